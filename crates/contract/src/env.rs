@@ -1,0 +1,304 @@
+//! The environment protocol. The classic names and values stay as they were;
+//! what is new is marked so.
+//!
+//! | variable | value | effect |
+//! |---|---|---|
+//! | `HUGETLB_VERBOSE` | 0 to 99 | 1 errors, 2 warnings (default), 3 information, 4 all |
+//! | `HUGETLB_DEBUG` | any | as verbosity 4 |
+//! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
+//! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
+//! | `HUGETLB_SHM` | `yes`; new: a size, `thp` | shared memory on huge pages |
+//! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
+//! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
+//! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
+//! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
+
+use crate::size;
+
+/// `HUGETLB_VERBOSE`
+pub const VERBOSE: &str = "HUGETLB_VERBOSE";
+/// `HUGETLB_DEBUG`
+pub const DEBUG: &str = "HUGETLB_DEBUG";
+/// `HUGETLB_RESTRICT_EXE`
+pub const RESTRICT_EXE: &str = "HUGETLB_RESTRICT_EXE";
+/// `HUGETLB_MORECORE`
+pub const MORECORE: &str = "HUGETLB_MORECORE";
+/// `HUGETLB_SHM`
+pub const SHM: &str = "HUGETLB_SHM";
+/// `HUGETLB_FALLBACK`
+pub const FALLBACK: &str = "HUGETLB_FALLBACK";
+/// `HUGETLB_REPORT`
+pub const REPORT: &str = "HUGETLB_REPORT";
+/// `HUGETLB_REPORT_PID`
+pub const REPORT_PID: &str = "HUGETLB_REPORT_PID";
+/// `HUGETLB_REPORT_JSON`
+pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
+
+/// The verbosity without any variable: errors and warnings.
+pub const DEFAULT_VERBOSITY: u8 = 2;
+
+/// The exported symbol by which our libraries are known among others of the
+/// same name.
+pub const MARKER: &str = "__hugetools_library";
+
+/// Which huge pages a segment was asked to get first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// The kernel's default huge page size.
+    Default,
+    /// A page size in bytes.
+    Size(u64),
+    /// Transparent huge pages; the pools are left alone.
+    Thp,
+}
+
+/// What follows when huge pages run out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fallback {
+    /// Transparent huge pages, then base pages.
+    #[default]
+    Thp,
+    /// Base pages.
+    Base,
+    /// Nothing: the request fails.
+    None,
+}
+
+impl Fallback {
+    /// The word for it, in the variable and on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Fallback::Thp => "thp",
+            Fallback::Base => "base",
+            Fallback::None => "none",
+        }
+    }
+}
+
+/// Where a report goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Report<'a> {
+    /// To standard error, from this process only.
+    Terminal {
+        /// The process that hugectl started.
+        pid: u32,
+        /// As JSON instead of a table.
+        json: bool,
+    },
+    /// Appended to a file as a JSON line, by every process.
+    File(&'a [u8]),
+}
+
+/// A value that cannot be used; the variable counts as unset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Odd {
+    /// The name of the variable.
+    pub name: &'static str,
+}
+
+/// What a process makes of its environment. Values are read once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings<'a> {
+    /// 1 errors, 2 warnings, 3 information, 4 everything.
+    pub verbosity: u8,
+    /// The heap's huge pages; `None` leaves the heap alone.
+    pub heap: Option<Pages>,
+    /// Shared memory's huge pages; `None` leaves it alone.
+    pub shm: Option<Pages>,
+    /// When huge pages run out.
+    pub fallback: Fallback,
+    /// The report at the end.
+    pub report: Option<Report<'a>>,
+    /// The first variable whose value could not be used.
+    pub odd: Option<Odd>,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings {
+            verbosity: DEFAULT_VERBOSITY,
+            heap: None,
+            shm: None,
+            fallback: Fallback::Thp,
+            report: None,
+            odd: None,
+        }
+    }
+}
+
+impl<'a> Settings<'a> {
+    /// Reads the variables through `get`. `program` is what follows the last
+    /// `/` of the program's first argument.
+    pub fn read(get: impl Fn(&str) -> Option<&'a [u8]>, program: &[u8]) -> Settings<'a> {
+        let mut settings = Settings::default();
+        if let Some(value) = get(VERBOSE) {
+            settings.verbosity = verbosity(value);
+        }
+        if get(DEBUG).is_some() {
+            settings.verbosity = settings.verbosity.max(4);
+        }
+        let restricted = get(RESTRICT_EXE)
+            .is_some_and(|names| !names.split(|b| *b == b':').any(|name| name == program));
+        if restricted {
+            return settings;
+        }
+        settings.heap = settings.pages(MORECORE, get(MORECORE));
+        settings.shm = settings.pages(SHM, get(SHM));
+        settings.fallback = settings.read_fallback(get(FALLBACK));
+        settings.report = settings.read_report(&get);
+        settings
+    }
+
+    fn pages(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<Pages> {
+        let value = value?;
+        if value.is_empty() || value.eq_ignore_ascii_case(b"no") {
+            return None;
+        }
+        if value.eq_ignore_ascii_case(b"thp") {
+            return Some(Pages::Thp);
+        }
+        if matches!(value[0], b'y' | b'Y') {
+            return Some(Pages::Default);
+        }
+        match size::parse(value) {
+            Ok(size) => {
+                if size.tail {
+                    self.note(name);
+                }
+                Some(Pages::Size(size.bytes))
+            }
+            Err(_) => {
+                self.note(name);
+                None
+            }
+        }
+    }
+
+    fn read_fallback(&mut self, value: Option<&[u8]>) -> Fallback {
+        let all = [Fallback::Thp, Fallback::Base, Fallback::None];
+        let Some(value) = value else {
+            return Fallback::default();
+        };
+        let found = all.into_iter().find(|f| f.word().as_bytes() == value);
+        if found.is_none() {
+            self.note(FALLBACK);
+        }
+        found.unwrap_or_default()
+    }
+
+    fn read_report(&mut self, get: impl Fn(&str) -> Option<&'a [u8]>) -> Option<Report<'a>> {
+        let value = get(REPORT)?;
+        if value != b"-" {
+            if value.is_empty() {
+                self.note(REPORT);
+            }
+            return (!value.is_empty()).then_some(Report::File(value));
+        }
+        let pid = get(REPORT_PID).and_then(|pid| core::str::from_utf8(pid).ok()?.parse().ok());
+        if pid.is_none() {
+            self.note(REPORT_PID);
+        }
+        Some(Report::Terminal {
+            pid: pid?,
+            json: get(REPORT_JSON) == Some(b"yes"),
+        })
+    }
+
+    fn note(&mut self, name: &'static str) {
+        self.odd.get_or_insert(Odd { name });
+    }
+}
+
+/// As `atoi` reads it: leading digits, anything else is 0; at most 99.
+pub fn verbosity(value: &[u8]) -> u8 {
+    let value = value.trim_ascii_start();
+    let digits = value.iter().take_while(|b| b.is_ascii_digit());
+    digits.fold(0, |n: u8, b| {
+        n.saturating_mul(10).saturating_add(b - b'0').min(99)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read<'a>(vars: &'a [(&str, &str)], program: &str) -> Settings<'a> {
+        let get = |name: &str| {
+            let found = vars.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| value.as_bytes())
+        };
+        Settings::read(get, program.as_bytes())
+    }
+
+    #[test]
+    fn nothing_set_means_nothing_done() {
+        assert_eq!(read(&[], "x"), Settings::default());
+    }
+
+    #[test]
+    fn classic_values() {
+        assert_eq!(read(&[(MORECORE, "yes")], "x").heap, Some(Pages::Default));
+        assert_eq!(read(&[(MORECORE, "Y")], "x").heap, Some(Pages::Default));
+        assert_eq!(read(&[(MORECORE, "THP")], "x").heap, Some(Pages::Thp));
+        assert_eq!(read(&[(MORECORE, "No")], "x").heap, None);
+        assert_eq!(
+            read(&[(MORECORE, "2MB")], "x").heap,
+            Some(Pages::Size(2 << 20))
+        );
+        assert_eq!(read(&[(SHM, "yes")], "x").shm, Some(Pages::Default));
+        assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
+        assert_eq!(read(&[(VERBOSE, "1"), (DEBUG, "")], "x").verbosity, 4);
+    }
+
+    #[test]
+    fn a_restricted_program_ignores_the_rest() {
+        let vars = [
+            (RESTRICT_EXE, "a:solver"),
+            (MORECORE, "yes"),
+            (VERBOSE, "1"),
+        ];
+        assert_eq!(read(&vars, "solver").heap, Some(Pages::Default));
+        assert_eq!(read(&vars, "solve").heap, None);
+        assert_eq!(read(&vars, "solve").verbosity, 1);
+    }
+
+    #[test]
+    fn odd_values_count_as_unset_and_are_named() {
+        let settings = read(&[(MORECORE, "lots"), (FALLBACK, "tape")], "x");
+        assert_eq!(settings.heap, None);
+        assert_eq!(settings.fallback, Fallback::Thp);
+        assert_eq!(settings.odd, Some(Odd { name: MORECORE }));
+    }
+
+    #[test]
+    fn a_report_to_the_terminal_names_its_process() {
+        let vars = [(REPORT, "-"), (REPORT_PID, "42"), (REPORT_JSON, "yes")];
+        let report = Report::Terminal {
+            pid: 42,
+            json: true,
+        };
+        assert_eq!(read(&vars, "x").report, Some(report));
+        assert_eq!(read(&vars[..1], "x").report, None);
+        assert_eq!(
+            read(&[(REPORT, "/tmp/r")], "x").report,
+            Some(Report::File(b"/tmp/r"))
+        );
+    }
+
+    #[test]
+    fn verbosity_is_read_as_atoi_does() {
+        assert_eq!(verbosity(b"99"), 99);
+        assert_eq!(verbosity(b"4x"), 4);
+        assert_eq!(verbosity(b"x"), 0);
+        assert_eq!(verbosity(b"1000"), 99);
+    }
+
+    proptest! {
+        #[test]
+        fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = Settings::read(|_| Some(&value), b"x");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What hugectl and the run-time libraries agree on.
+//!
+//! * [`env`]: the environment variables, their grammar, and [`env::Settings`],
+//!   what a process makes of them.
+//! * [`smaps`]: the records of `/proc/<pid>/smaps`.
+//! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.
+//! * [`report`]: the result as a table and as JSON, the same whether hugectl
+//!   looks from outside (`--status`) or the library from inside (`--report`).
+//!
+//! Everything works on borrowed bytes: no allocation, no input or output, so
+//! that it runs inside any process at any time.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod env;
+pub mod report;
+pub mod segment;
+pub mod size;
+pub mod smaps;

@@ -1,0 +1,314 @@
+//! What a process has on huge pages, as one JSON line or as a table.
+//!
+//! ```json
+//! {"pid":1,"exe":"/usr/bin/x","segments":[{"segment":"heap","object":null,"mapped":0,
+//!  "resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
+//! ```
+//!
+//! `mapped`, `resident` and the values of `huge` are bytes, the keys of `huge`
+//! page sizes in bytes. `mechanism` is `hugetlb`, `thp`, `file` (the page
+//! cache's own huge pages), several of them joined by `+`, or null.
+
+use core::fmt::{self, Write};
+
+use crate::segment::{Row, Segment};
+
+/// What was found out about a process.
+#[derive(Debug, Clone, Copy)]
+pub struct Proof<'a> {
+    /// The process.
+    pub pid: u32,
+    /// Its executable.
+    pub exe: &'a [u8],
+    /// Its memory.
+    pub rows: &'a [Row<'a>],
+}
+
+impl Proof<'_> {
+    /// Writes one line of JSON.
+    pub fn write_json(&self, out: &mut impl Write) -> fmt::Result {
+        write!(out, "{{\"pid\":{},\"exe\":", self.pid)?;
+        write_string(out, self.exe)?;
+        out.write_str(",\"segments\":[")?;
+        for (index, row) in self.rows.iter().enumerate() {
+            if index > 0 {
+                out.write_char(',')?;
+            }
+            write_row(out, row)?;
+        }
+        out.write_str("]}\n")
+    }
+
+    /// Writes a table: one line per segment, its objects added up.
+    pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
+        writeln!(out, "{}, process {}", Lossy(self.exe), self.pid)?;
+        writeln!(
+            out,
+            "segment    mapped kB  resident kB      huge kB   share  pages"
+        )?;
+        for segment in ALL {
+            let mut sum: Option<Row<'_>> = None;
+            for row in self.rows.iter().filter(|row| row.segment == segment) {
+                match &mut sum {
+                    None => sum = Some(*row),
+                    Some(sum) => sum.add(row),
+                }
+            }
+            if let Some(sum) = sum {
+                write_line(out, &sum)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+const ALL: [Segment; 8] = [
+    Segment::Text,
+    Segment::Data,
+    Segment::Bss,
+    Segment::Heap,
+    Segment::Stack,
+    Segment::Shm,
+    Segment::Anon,
+    Segment::File,
+];
+
+fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
+    let huge = row.huge_bytes();
+    write!(
+        out,
+        "{:<8} {:>11} {:>12} {:>12}  {:>5}%  ",
+        row.segment.name(),
+        row.mapped / 1024,
+        row.resident / 1024,
+        huge / 1024,
+        Tenths::of(huge, row.resident),
+    )?;
+    if huge == 0 {
+        out.write_char('-')?;
+    }
+    for (index, huge) in row.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
+        write!(
+            out,
+            "{}{}",
+            if index > 0 { "," } else { "" },
+            Size(huge.page_size)
+        )?;
+    }
+    if huge > 0 {
+        write!(out, " {}", Mechanism(row))?;
+    }
+    if let Some(reason) = row.reason {
+        write!(out, "  ({reason})")?;
+    }
+    out.write_char('\n')
+}
+
+fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
+    write!(out, "{{\"segment\":\"{}\",\"object\":", row.segment.name())?;
+    match row.object {
+        Some(object) => write_string(out, object)?,
+        None => out.write_str("null")?,
+    }
+    let (mapped, resident) = (row.mapped, row.resident);
+    write!(
+        out,
+        ",\"mapped\":{mapped},\"resident\":{resident},\"huge\":{{"
+    )?;
+    for (index, huge) in row.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        write!(out, "{comma}\"{}\":{}", huge.page_size, huge.bytes)?;
+    }
+    out.write_str("},\"mechanism\":")?;
+    match row.huge_bytes() {
+        0 => out.write_str("null")?,
+        _ => write!(out, "\"{}\"", Mechanism(row))?,
+    }
+    out.write_str(",\"reason\":")?;
+    match row.reason {
+        Some(reason) => write_string(out, reason.as_bytes())?,
+        None => out.write_str("null")?,
+    }
+    out.write_char('}')
+}
+
+/// A JSON string; what is no UTF-8 becomes U+FFFD.
+fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
+    out.write_char('"')?;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '"' => out.write_str("\\\"")?,
+                '\\' => out.write_str("\\\\")?,
+                c if c < ' ' => write!(out, "\\u{:04x}", u32::from(c))?,
+                c => out.write_char(c)?,
+            }
+        }
+        if !chunk.invalid().is_empty() {
+            out.write_char('\u{fffd}')?;
+        }
+    }
+    out.write_char('"')
+}
+
+/// Bytes for a terminal: control characters and what is no UTF-8 as U+FFFD.
+struct Lossy<'a>(&'a [u8]);
+
+impl fmt::Display for Lossy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                f.write_char(if c.is_control() { '\u{fffd}' } else { c })?;
+            }
+            if !chunk.invalid().is_empty() {
+                f.write_char('\u{fffd}')?;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Mechanism<'a>(&'a Row<'a>);
+
+impl fmt::Display for Mechanism<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = self.0;
+        let all = [
+            ("hugetlb", row.hugetlb),
+            ("thp", row.thp),
+            ("file", row.file),
+        ];
+        let mut found = all.iter().filter(|(_, bytes)| *bytes > 0);
+        if let Some((name, _)) = found.next() {
+            f.write_str(name)?;
+        }
+        found.try_for_each(|(name, _)| write!(f, "+{name}"))
+    }
+}
+
+/// A page size, as in `2MB`.
+struct Size(u64);
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n >= 1 << 30 => write!(f, "{}GB", n >> 30),
+            n if n >= 1 << 20 => write!(f, "{}MB", n >> 20),
+            n => write!(f, "{}KB", n >> 10),
+        }
+    }
+}
+
+/// A percentage with one digit behind the point, rounded down, so that 100.0
+/// means all of it.
+struct Tenths(u64);
+
+impl Tenths {
+    fn of(part: u64, whole: u64) -> Tenths {
+        match whole {
+            0 => Tenths(0),
+            whole => {
+                let tenths = u128::from(part) * 1000 / u128::from(whole);
+                Tenths(u64::try_from(tenths).unwrap_or(0))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tenths {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = Short::default();
+        write!(text, "{}.{}", self.0 / 10, self.0 % 10)?;
+        f.pad(text.as_str())
+    }
+}
+
+/// Room for a short number, so that it can be padded.
+#[derive(Default)]
+struct Short {
+    bytes: [u8; 24],
+    len: usize,
+}
+
+impl Short {
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
+    }
+}
+
+impl Write for Short {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        let place = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::segment::Huge;
+    use std::string::String;
+
+    fn heap() -> Row<'static> {
+        let mut row = Row::EMPTY;
+        row.segment = Segment::Heap;
+        row.mapped = 600 << 20;
+        row.resident = 500 << 20;
+        row.huge[0] = Huge {
+            page_size: 2 << 20,
+            bytes: 498 << 20,
+        };
+        row.hugetlb = 40 << 20;
+        row.thp = 458 << 20;
+        row.reason = Some("the pool of 2MB pages has no page left");
+        row
+    }
+
+    #[test]
+    fn json_is_one_line_of_the_documented_schema() {
+        let mut out = String::new();
+        let rows = [heap()];
+        let proof = Proof {
+            pid: 42,
+            exe: b"/tmp/a\"\xff\n",
+            rows: &rows,
+        };
+        proof.write_json(&mut out).unwrap();
+        assert_eq!(
+            out,
+            "{\"pid\":42,\"exe\":\"/tmp/a\\\"\u{fffd}\\u000a\",\"segments\":[{\"segment\":\"heap\",\
+             \"object\":null,\"mapped\":629145600,\"resident\":524288000,\
+             \"huge\":{\"2097152\":522190848},\"mechanism\":\"hugetlb+thp\",\
+             \"reason\":\"the pool of 2MB pages has no page left\"}]}\n"
+        );
+    }
+
+    #[test]
+    fn the_table_adds_up_the_objects_of_a_segment() {
+        let mut text = Row::EMPTY;
+        text.segment = Segment::Text;
+        (text.object, text.mapped, text.resident) = (Some(&b"/bin/x"[..]), 8192, 4096);
+        let mut library = text;
+        library.object = Some(&b"/lib/y"[..]);
+        let rows = [heap(), text, library];
+        let mut out = String::new();
+        let proof = Proof {
+            pid: 42,
+            exe: b"/bin/x",
+            rows: &rows,
+        };
+        proof.write_table(&mut out).unwrap();
+        assert_eq!(
+            out,
+            "/bin/x, process 42\n\
+             segment    mapped kB  resident kB      huge kB   share  pages\n\
+             text              16            8            0    0.0%  -\n\
+             heap          614400       512000       509952   99.6%  2MB hugetlb+thp  \
+             (the pool of 2MB pages has no page left)\n"
+        );
+    }
+}

@@ -1,0 +1,379 @@
+//! Sorting mappings into the segments that hugectl speaks of.
+//!
+//! What a mapping belongs to is known best by address: the program headers of
+//! an object, the library's own regions. Such knowledge comes as [`Extent`]s;
+//! what no extent covers is told by the kernel's name for the mapping.
+
+use crate::smaps::{Record, records};
+
+/// A part of a program's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Segment {
+    /// Code and read-only data of a program or library.
+    Text,
+    /// Initialised data.
+    Data,
+    /// Data that starts as zero.
+    Bss,
+    /// What `malloc` hands out.
+    Heap,
+    /// The main thread's stack.
+    Stack,
+    /// Memory shared between processes.
+    Shm,
+    /// Other private memory: thread stacks, a VM's heap.
+    Anon,
+    /// Other files.
+    File,
+}
+
+impl Segment {
+    /// Its name, on the command line and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Segment::Text => "text",
+            Segment::Data => "data",
+            Segment::Bss => "bss",
+            Segment::Heap => "heap",
+            Segment::Stack => "stack",
+            Segment::Shm => "shm",
+            Segment::Anon => "anon",
+            Segment::File => "file",
+        }
+    }
+}
+
+/// Addresses whose meaning is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent<'a> {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// What it is.
+    pub segment: Segment,
+    /// The file it comes from.
+    pub object: Option<&'a [u8]>,
+}
+
+/// The huge pages of one size, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Huge {
+    /// The size of the pages; 0 for an unused place.
+    pub page_size: u64,
+    /// Bytes on such pages.
+    pub bytes: u64,
+}
+
+/// All mappings of one segment and object. `huge ≤ resident ≤ mapped`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// The segment.
+    pub segment: Segment,
+    /// The file, for text, data, bss and files.
+    pub object: Option<&'a [u8]>,
+    /// Bytes of address space.
+    pub mapped: u64,
+    /// Bytes in memory, hugetlb pages included.
+    pub resident: u64,
+    /// Bytes on huge pages by page size, smallest first.
+    pub huge: [Huge; 4],
+    /// Bytes on pages of a hugetlb pool.
+    pub hugetlb: u64,
+    /// Bytes on transparent huge pages of private or shared memory.
+    pub thp: u64,
+    /// Bytes on transparent huge pages of the page cache.
+    pub file: u64,
+    /// Why the rest is not on huge pages, where it is known.
+    pub reason: Option<&'a str>,
+}
+
+impl<'a> Row<'a> {
+    /// A row without any mapping.
+    pub const EMPTY: Row<'static> = Row::new(Segment::Anon, None);
+
+    const fn new(segment: Segment, object: Option<&'a [u8]>) -> Row<'a> {
+        Row {
+            segment,
+            object,
+            mapped: 0,
+            resident: 0,
+            huge: [Huge {
+                page_size: 0,
+                bytes: 0,
+            }; 4],
+            hugetlb: 0,
+            thp: 0,
+            file: 0,
+            reason: None,
+        }
+    }
+
+    /// All bytes on huge pages.
+    pub fn huge_bytes(&self) -> u64 {
+        self.huge.iter().map(|huge| huge.bytes).sum()
+    }
+
+    /// Adds another row of the same segment.
+    pub fn add(&mut self, other: &Row<'a>) {
+        self.mapped += other.mapped;
+        self.resident += other.resident;
+        self.hugetlb += other.hugetlb;
+        self.thp += other.thp;
+        self.file += other.file;
+        self.reason = self.reason.or(other.reason);
+        for huge in other.huge.iter().filter(|huge| huge.bytes > 0) {
+            self.add_huge(*huge);
+        }
+    }
+
+    /// Counts huge pages; should a machine ever show more than four sizes in
+    /// one segment, the largest size takes the rest.
+    fn add_huge(&mut self, more: Huge) {
+        let same = |h: &Huge| h.page_size == more.page_size || h.page_size == 0;
+        let place = self.huge.iter().position(same).unwrap_or(3);
+        self.huge[place].page_size = self.huge[place].page_size.max(more.page_size);
+        self.huge[place].bytes += more.bytes;
+        self.huge.sort_unstable_by_key(|huge| match huge.page_size {
+            0 => u64::MAX,
+            size => size,
+        });
+    }
+}
+
+/// Sorts the mappings of a process. `pmd_size` is the size of a transparent
+/// huge page, `extents` what is known by address, best knowledge first. Rows
+/// are filled from the front, at most as many as there are places; what finds
+/// no place is added to the last. Returns how many are filled.
+pub fn sort<'a>(
+    smaps: &'a [u8],
+    pmd_size: u64,
+    extents: &[Extent<'a>],
+    rows: &mut [Row<'a>],
+) -> usize {
+    let mut filled = 0;
+    for record in records(smaps) {
+        let mut at = record.start;
+        while at < record.end {
+            let (end, extent) = covering(extents, at, record.end);
+            let kind = match extent {
+                Some(extent) => Some((extent.segment, extent.object)),
+                None => by_name(&record),
+            };
+            if let Some((segment, object)) = kind {
+                let piece = piece(&record, end - at, pmd_size, segment, object);
+                filled = put(rows, filled, &piece);
+            }
+            at = end;
+        }
+    }
+    filled
+}
+
+/// The first extent that covers `at`, and where it, or the gap, ends.
+fn covering<'e, 'a>(
+    extents: &'e [Extent<'a>],
+    at: u64,
+    limit: u64,
+) -> (u64, Option<&'e Extent<'a>>) {
+    let mut end = limit;
+    for extent in extents {
+        if extent.start <= at && at < extent.end {
+            return (extent.end.min(end), Some(extent));
+        }
+        if at < extent.start {
+            end = end.min(extent.start);
+        }
+    }
+    (end, None)
+}
+
+/// What the kernel's name says. `None` for the kernel's own mappings.
+fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
+    let name = record.name;
+    let shared_names: [&[u8]; 5] = [
+        b"/SYSV",
+        b"/dev/zero",
+        b"/dev/shm/",
+        b"/memfd:",
+        b"/anon_hugepage",
+    ];
+    let is_shared = record.shared
+        && (shared_names.iter().any(|prefix| name.starts_with(prefix)) || record.hugetlb > 0);
+    match name {
+        b"[heap]" => Some((Segment::Heap, None)),
+        b"[stack]" => Some((Segment::Stack, None)),
+        _ if is_shared || name.starts_with(b"[anon_shmem:") => Some((Segment::Shm, None)),
+        _ if name.starts_with(b"/anon_hugepage") => Some((Segment::Anon, None)),
+        [] => Some((Segment::Anon, None)),
+        [b'/', ..] => Some((Segment::File, Some(name))),
+        _ if name.starts_with(b"[anon:") => Some((Segment::Anon, None)),
+        _ => None,
+    }
+}
+
+/// A piece of a mapping. The kernel counts whole mappings, so a piece gets its
+/// share by length.
+fn piece<'a>(
+    record: &Record<'a>,
+    len: u64,
+    pmd_size: u64,
+    segment: Segment,
+    object: Option<&'a [u8]>,
+) -> Row<'a> {
+    let share = |bytes: u64| match record.mapped() {
+        mapped if mapped == len => bytes,
+        0 => 0,
+        mapped => {
+            let part = u128::from(bytes) * u128::from(len) / u128::from(mapped);
+            u64::try_from(part).unwrap_or(bytes)
+        }
+    };
+    let mut row = Row::new(segment, object);
+    row.mapped = len;
+    row.resident = share(record.resident()).min(len);
+    row.hugetlb = share(record.hugetlb).min(row.resident);
+    row.file = share(record.file_huge).min(row.resident - row.hugetlb);
+    let transparent = record.anon_huge.saturating_add(record.shmem_huge);
+    row.thp = share(transparent).min(row.resident - row.hugetlb - row.file);
+    let by_size = [
+        (pmd_size, row.thp + row.file),
+        (record.kernel_page_size, row.hugetlb),
+    ];
+    for (page_size, bytes) in by_size {
+        if bytes > 0 {
+            row.add_huge(Huge { page_size, bytes });
+        }
+    }
+    row
+}
+
+fn put<'a>(rows: &mut [Row<'a>], filled: usize, piece: &Row<'a>) -> usize {
+    let same = |row: &Row<'_>| row.segment == piece.segment && row.object == piece.object;
+    if let Some(row) = rows[..filled].iter_mut().find(|row| same(row)) {
+        row.add(piece);
+        return filled;
+    }
+    match rows.get_mut(filled) {
+        Some(row) => {
+            *row = *piece;
+            filled + 1
+        }
+        None => {
+            if let Some(last) = rows.last_mut() {
+                last.add(piece);
+            }
+            filled
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::format;
+    use std::string::String;
+    use std::vec;
+
+    fn mapping(start: u64, end: u64, perms: &str, name: &str, fields: &[(&str, u64)]) -> String {
+        let mut text = format!("{start:x}-{end:x} {perms} 00000000 00:00 0 {name}\n");
+        for (field, kib) in fields {
+            text.push_str(&format!("{field}: {kib} kB\n"));
+        }
+        text
+    }
+
+    fn sorted<'a>(text: &'a str, extents: &[Extent<'a>]) -> vec::Vec<Row<'a>> {
+        let mut rows = vec![Row::EMPTY; 20];
+        let filled = sort(text.as_bytes(), 2 << 20, extents, &mut rows);
+        rows.truncate(filled);
+        rows
+    }
+
+    #[test]
+    fn names_tell_where_no_extent_does() {
+        let text = [
+            mapping(0x1000, 0x2000, "rw-p", "[heap]", &[("Rss", 4)]),
+            mapping(0x2000, 0x3000, "rw-s", "/SYSV00000000 (deleted)", &[]),
+            mapping(0x3000, 0x4000, "rw-s", "/dev/zero (deleted)", &[]),
+            mapping(0x4000, 0x5000, "r--p", "/usr/lib/locale/x", &[]),
+            mapping(0x5000, 0x6000, "r-xp", "[vdso]", &[]),
+            mapping(0x6000, 0x7000, "rw-p", "", &[]),
+        ]
+        .concat();
+        let kinds: vec::Vec<_> = sorted(&text, &[]).iter().map(|row| row.segment).collect();
+        assert_eq!(
+            kinds,
+            [Segment::Heap, Segment::Shm, Segment::File, Segment::Anon]
+        );
+    }
+
+    #[test]
+    fn a_mapping_across_data_and_bss_is_split_by_address() {
+        let fields = [
+            ("Rss", 0),
+            ("Private_Hugetlb", 4096),
+            ("KernelPageSize", 2048),
+        ];
+        let text = mapping(0x40_0000, 0x80_0000, "rw-p", "/memfd:x (deleted)", &fields);
+        let extent = |start, end, segment| Extent {
+            start,
+            end,
+            segment,
+            object: Some(&b"/bin/x"[..]),
+        };
+        let extents = [
+            extent(0x40_0000, 0x50_0000, Segment::Data),
+            extent(0x50_0000, 0x80_0000, Segment::Bss),
+        ];
+        let rows = sorted(&text, &extents);
+        assert_eq!(rows.len(), 2);
+        assert_eq!(
+            (rows[0].segment, rows[0].mapped, rows[0].hugetlb),
+            (Segment::Data, 1 << 20, 1 << 20)
+        );
+        assert_eq!(
+            (rows[1].segment, rows[1].mapped, rows[1].hugetlb),
+            (Segment::Bss, 3 << 20, 3 << 20)
+        );
+        assert_eq!(
+            rows[1].huge[0],
+            Huge {
+                page_size: 2 << 20,
+                bytes: 3 << 20
+            }
+        );
+    }
+
+    #[test]
+    fn what_finds_no_place_is_added_to_the_last() {
+        let text = [
+            mapping(0x1000, 0x2000, "rw-p", "[heap]", &[]),
+            mapping(0x4000, 0x5000, "r--p", "/a", &[]),
+            mapping(0x5000, 0x6000, "r--p", "/b", &[]),
+        ]
+        .concat();
+        let mut rows = [Row::EMPTY; 2];
+        assert_eq!(sort(text.as_bytes(), 2 << 20, &[], &mut rows), 2);
+        assert_eq!(rows[1].mapped, 0x2000);
+        assert_eq!(sort(text.as_bytes(), 2 << 20, &[], &mut []), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn huge_is_at_most_resident_is_at_most_mapped(
+            pages in 1u64..4000, rss in 0u64..20000, thp in 0u64..20000, tlb in 0u64..20000,
+            cut in 0u64..4000,
+        ) {
+            let fields = [("Rss", rss), ("AnonHugePages", thp), ("Private_Hugetlb", tlb), ("KernelPageSize", 2048)];
+            let text = mapping(0x1000, 0x1000 + pages * 4096, "rw-p", "", &fields);
+            let extents = [Extent { start: 0, end: 0x1000 + cut * 4096, segment: Segment::Bss, object: None }];
+            for row in sorted(&text, &extents) {
+                prop_assert!(row.huge_bytes() <= row.resident && row.resident <= row.mapped);
+                prop_assert_eq!(row.huge_bytes(), row.hugetlb + row.thp + row.file);
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Sizes as the `HUGETLB_*` variables have always been read: the grammar of
+//! C's `strtol` with base 0, then at most one unit letter; the rest is ignored.
+
+/// Why a value is no size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeError {
+    /// There are no digits, or the value is not above zero.
+    Invalid,
+    /// The value does not fit into 64 bits.
+    Overflow,
+}
+
+/// A size, and whether text after it was ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lenient {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether something followed that is neither a unit nor its `B` or `iB`.
+    pub tail: bool,
+}
+
+/// Reads a size such as `2M`, `2MB`, `0x200000` or `2097152`.
+pub fn parse(text: &[u8]) -> Result<Lenient, SizeError> {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let (radix, digits) = match text {
+        [b'0', b'x' | b'X', rest @ ..] if rest.first().is_some_and(u8::is_ascii_hexdigit) => {
+            (16, rest)
+        }
+        [b'0', ..] => (8, text),
+        _ => (10, text),
+    };
+    let mut value: u64 = 0;
+    let mut used = 0;
+    for byte in digits {
+        let Some(digit) = char::from(*byte).to_digit(radix) else {
+            break;
+        };
+        value = value
+            .checked_mul(u64::from(radix))
+            .and_then(|value| value.checked_add(u64::from(digit)))
+            .ok_or(SizeError::Overflow)?;
+        used += 1;
+    }
+    if used == 0 || value == 0 {
+        return Err(SizeError::Invalid);
+    }
+    let (shift, tail) = unit(&digits[used..]);
+    let bytes = value
+        .checked_mul(1 << shift)
+        .filter(|bytes| i64::try_from(*bytes).is_ok())
+        .ok_or(SizeError::Overflow)?;
+    Ok(Lenient { bytes, tail })
+}
+
+fn unit(text: &[u8]) -> (u32, bool) {
+    let shift = match text.first().map(u8::to_ascii_lowercase) {
+        None => return (0, false),
+        Some(b'k') => 10,
+        Some(b'm') => 20,
+        Some(b'g') => 30,
+        Some(_) => return (0, true),
+    };
+    let rest = &text[1..];
+    let known =
+        rest.is_empty() || rest.eq_ignore_ascii_case(b"b") || rest.eq_ignore_ascii_case(b"ib");
+    (shift, !known)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes(text: &str) -> Result<u64, SizeError> {
+        parse(text.as_bytes()).map(|size| size.bytes)
+    }
+
+    #[test]
+    fn as_lenient_as_ever() {
+        for text in [
+            "2M",
+            "2m",
+            "2MB",
+            "2MiB",
+            "2mfoo",
+            " 2M",
+            "+2M",
+            "2097152",
+            "0x200000",
+            "010000000",
+        ] {
+            assert_eq!(bytes(text), Ok(2 << 20), "{text}");
+        }
+        assert_eq!(bytes("2.5G"), Ok(2));
+        assert!(parse(b"2mfoo").unwrap().tail);
+        assert!(!parse(b"2MiB").unwrap().tail);
+    }
+
+    #[test]
+    fn what_is_no_size() {
+        for text in ["", "M", "0", "-2M", "0x", "thp"] {
+            assert_eq!(bytes(text), Err(SizeError::Invalid), "{text}");
+        }
+        assert_eq!(bytes("99999999999999999999"), Err(SizeError::Overflow));
+        assert_eq!(bytes("9999999999G"), Err(SizeError::Overflow));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in prop::collection::vec(any::<u8>(), 0..40)) {
+            let _ = parse(&text);
+        }
+    }
+}

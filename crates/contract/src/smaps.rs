@@ -1,0 +1,210 @@
+//! The records of `/proc/<pid>/smaps`: one per mapping.
+
+/// One mapping and what the kernel counts of it, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Record<'a> {
+    /// First address.
+    pub start: u64,
+    /// First address behind it.
+    pub end: u64,
+    /// Whether it may be written.
+    pub writable: bool,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Whether it is shared (`MAP_SHARED`).
+    pub shared: bool,
+    /// The inode of its file; 0 without one.
+    pub inode: u64,
+    /// Its file or the kernel's name for it, such as `[heap]`; may be empty.
+    pub name: &'a [u8],
+    /// `Rss`: resident, hugetlb pages not counted.
+    pub rss: u64,
+    /// `AnonHugePages`: private memory on transparent huge pages.
+    pub anon_huge: u64,
+    /// `ShmemPmdMapped`: shared memory on transparent huge pages.
+    pub shmem_huge: u64,
+    /// `FilePmdMapped`: page cache mapped by transparent huge pages.
+    pub file_huge: u64,
+    /// `Shared_Hugetlb` and `Private_Hugetlb`: pages of a hugetlb pool.
+    pub hugetlb: u64,
+    /// `KernelPageSize`: the size of the pages of a hugetlb mapping.
+    pub kernel_page_size: u64,
+}
+
+impl Record<'_> {
+    /// The length of the mapping.
+    pub fn mapped(&self) -> u64 {
+        self.end.saturating_sub(self.start)
+    }
+
+    /// What is resident, hugetlb pages included.
+    pub fn resident(&self) -> u64 {
+        self.rss.saturating_add(self.hugetlb)
+    }
+
+    /// Transparent huge pages of any kind.
+    pub fn thp(&self) -> u64 {
+        self.anon_huge
+            .saturating_add(self.shmem_huge)
+            .saturating_add(self.file_huge)
+    }
+}
+
+/// Iterates over the records of the file's text. Lines that are unknown are
+/// passed over; a record whose first line is cut off is left out.
+pub fn records(text: &[u8]) -> Records<'_> {
+    Records { rest: text }
+}
+
+/// See [`records`].
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        let mut record = loop {
+            if self.rest.is_empty() {
+                return None;
+            }
+            if let Some(record) = parse_head(self.line()) {
+                break record;
+            }
+        };
+        while !self.rest.is_empty() {
+            let before = self.rest;
+            let line = self.line();
+            if parse_head(line).is_some() {
+                self.rest = before;
+                break;
+            }
+            parse_field(&mut record, line);
+        }
+        Some(record)
+    }
+}
+
+impl<'a> Records<'a> {
+    fn line(&mut self) -> &'a [u8] {
+        let end = self.rest.iter().position(|b| *b == b'\n');
+        let (line, rest) = match end {
+            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+            None => (self.rest, &[][..]),
+        };
+        self.rest = rest;
+        line
+    }
+}
+
+/// `7f1b00400000-7f1b00800000 rw-p 00000000 00:11 7688    /memfd:x (deleted)`
+fn parse_head(line: &[u8]) -> Option<Record<'_>> {
+    let (start, rest) = hex(line)?;
+    let (end, rest) = hex(rest.strip_prefix(b"-")?)?;
+    let rest = rest.strip_prefix(b" ")?;
+    let (perms, rest) = rest.split_at_checked(4)?;
+    let mut words = rest.trim_ascii_start().splitn(3, |b| *b == b' ');
+    let (_offset, _device, rest) = (words.next()?, words.next()?, words.next()?);
+    let (inode, name) = decimal(rest)?;
+    Some(Record {
+        start,
+        end,
+        writable: perms[1] == b'w',
+        executable: perms[2] == b'x',
+        shared: matches!(perms[3], b's' | b'S'),
+        inode,
+        name: name.trim_ascii_start(),
+        ..Record::default()
+    })
+}
+
+fn parse_field(record: &mut Record<'_>, line: &[u8]) {
+    let Some(colon) = line.iter().position(|b| *b == b':') else {
+        return;
+    };
+    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii_start());
+    let Some((kib, _)) = decimal(value) else {
+        return;
+    };
+    let bytes = kib.saturating_mul(1024);
+    match name {
+        b"Rss" => record.rss = bytes,
+        b"AnonHugePages" => record.anon_huge = bytes,
+        b"ShmemPmdMapped" => record.shmem_huge = bytes,
+        b"FilePmdMapped" => record.file_huge = bytes,
+        b"Shared_Hugetlb" | b"Private_Hugetlb" => {
+            record.hugetlb = record.hugetlb.saturating_add(bytes);
+        }
+        b"KernelPageSize" => record.kernel_page_size = bytes,
+        _ => {}
+    }
+}
+
+fn hex(text: &[u8]) -> Option<(u64, &[u8])> {
+    number(text, 16)
+}
+
+fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
+    number(text, 10)
+}
+
+fn number(text: &[u8], radix: u32) -> Option<(u64, &[u8])> {
+    let end = text
+        .iter()
+        .position(|b| !char::from(*b).is_digit(radix))
+        .unwrap_or(text.len());
+    let digits = core::str::from_utf8(&text[..end]).ok()?;
+    Some((u64::from_str_radix(digits, radix).ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    const TEXT: &[u8] =
+        b"7f1b00400000-7f1b00800000 rw-s 00000000 00:11 7688  /memfd:a b (deleted)\n\
+        Size:               4096 kB\nKernelPageSize:     2048 kB\nRss:                   0 kB\n\
+        Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    2048 kB\nVmFlags: rd wr mr mw me ht\n\
+        563c8d270000-563c8d291000 rw-p 00000000 00:00 0                          [heap]\n\
+        Rss:                  64 kB\nAnonHugePages:         0 kB\n\
+        ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
+
+    #[test]
+    fn records_as_the_kernel_prints_them() {
+        let all: Vec<_> = records(TEXT).collect();
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[0].name, b"/memfd:a b (deleted)");
+        assert!(all[0].shared && all[0].writable && !all[0].executable);
+        assert_eq!((all[0].mapped(), all[0].resident()), (4 << 20, 4 << 20));
+        assert_eq!(all[0].kernel_page_size, 2 << 20);
+        assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
+        assert!(all[2].executable);
+    }
+
+    #[test]
+    fn a_cut_text_loses_only_what_is_cut() {
+        assert_eq!(records(&TEXT[20..]).count(), 2);
+        assert_eq!(records(&TEXT[..30]).count(), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = records(&bytes).count();
+        }
+
+        #[test]
+        fn a_changed_byte_never_panics(at in 0..TEXT.len(), byte in any::<u8>()) {
+            let mut text = TEXT.to_vec();
+            text[at] = byte;
+            for record in records(&text) {
+                let _ = (record.mapped(), record.resident(), record.thp());
+            }
+        }
+    }
+}

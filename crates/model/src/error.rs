@@ -1,0 +1,159 @@
+//! What went wrong with a kernel file: the operation, the path, the value and
+//! the cause, as values. Messages are lower-case fragments on one line.
+
+use std::fmt;
+use std::io;
+
+use crate::root::KPath;
+
+/// The operation that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    /// A file was read.
+    Read,
+    /// A directory was listed.
+    List,
+    /// A value was written.
+    Write,
+}
+
+/// Why it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// The kernel said so: an errno value.
+    Errno(i32),
+    /// The contents are not what this kind of file holds.
+    Content(String),
+}
+
+/// A failed operation on a kernel file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// What was tried.
+    pub op: Op,
+    /// The path, always as the kernel names it, never with a prefix.
+    pub path: KPath,
+    /// What was being written, for [`Op::Write`].
+    pub value: Option<String>,
+    /// Why it failed.
+    pub cause: Cause,
+}
+
+impl FileError {
+    /// An error of the operating system.
+    pub fn io(op: Op, path: &KPath, error: &io::Error) -> FileError {
+        let cause = match error.raw_os_error() {
+            Some(errno) => Cause::Errno(errno),
+            None => Cause::Content(error.to_string()),
+        };
+        FileError {
+            op,
+            path: path.clone(),
+            value: None,
+            cause,
+        }
+    }
+
+    /// A file whose contents make no sense.
+    pub fn content(path: &KPath, what: impl Into<String>) -> FileError {
+        FileError {
+            op: Op::Read,
+            path: path.clone(),
+            value: None,
+            cause: Cause::Content(what.into()),
+        }
+    }
+
+    /// The same error, with the value that was being written.
+    pub fn with_value(mut self, value: &str) -> FileError {
+        self.value = Some(value.to_owned());
+        self
+    }
+
+    /// The errno value, when the kernel gave one.
+    pub fn errno(&self) -> Option<i32> {
+        match self.cause {
+            Cause::Errno(errno) => Some(errno),
+            Cause::Content(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.op, &self.value) {
+            (Op::Read, _) => write!(f, "cannot read {}", self.path)?,
+            (Op::List, _) => write!(f, "cannot list {}", self.path)?,
+            (Op::Write, Some(value)) => write!(f, "cannot write {value} to {}", self.path)?,
+            (Op::Write, None) => write!(f, "cannot write {}", self.path)?,
+        }
+        match &self.cause {
+            Cause::Errno(errno) => write!(f, ": {}", describe_errno(*errno)),
+            Cause::Content(what) => write!(f, ": {what}"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// The text of an errno value with its symbolic name, as in
+/// `invalid argument (EINVAL)`.
+pub fn describe_errno(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    let lower = match chars.next() {
+        Some(first) => first.to_lowercase().chain(chars).collect(),
+        None => String::new(),
+    };
+    match errno_name(errno) {
+        Some(name) => format!("{lower} ({name})"),
+        None => format!("{lower} (errno {errno})"),
+    }
+}
+
+fn errno_name(errno: i32) -> Option<&'static str> {
+    Some(match errno {
+        libc::EPERM => "EPERM",
+        libc::ENOENT => "ENOENT",
+        libc::ESRCH => "ESRCH",
+        libc::EINTR => "EINTR",
+        libc::EIO => "EIO",
+        libc::ENOEXEC => "ENOEXEC",
+        libc::EAGAIN => "EAGAIN",
+        libc::ENOMEM => "ENOMEM",
+        libc::EACCES => "EACCES",
+        libc::EBUSY => "EBUSY",
+        libc::EEXIST => "EEXIST",
+        libc::ENODEV => "ENODEV",
+        libc::ENOTDIR => "ENOTDIR",
+        libc::EISDIR => "EISDIR",
+        libc::EINVAL => "EINVAL",
+        libc::ETXTBSY => "ETXTBSY",
+        libc::ENOSPC => "ENOSPC",
+        libc::EROFS => "EROFS",
+        libc::ENAMETOOLONG => "ENAMETOOLONG",
+        libc::ELOOP => "ELOOP",
+        libc::EOPNOTSUPP => "EOPNOTSUPP",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_names_path_value_and_cause() {
+        let path = KPath::from("/proc/sys/vm/nr_overcommit_hugepages");
+        let error = FileError::io(
+            Op::Write,
+            &path,
+            &io::Error::from_raw_os_error(libc::EINVAL),
+        );
+        assert_eq!(
+            error.with_value("4").to_string(),
+            "cannot write 4 to /proc/sys/vm/nr_overcommit_hugepages: invalid argument (EINVAL)"
+        );
+    }
+}

@@ -1,0 +1,32 @@
+//! The kernel's huge page state, read once into values.
+//!
+//! | kernel file | type |
+//! |---|---|
+//! | `/proc/meminfo`, `/sys/devices/system/node/node*/meminfo` | [`meminfo::Meminfo`] |
+//! | `/sys/kernel/mm/hugepages/*`, `/proc/sys/vm/nr_*hugepages*` | [`pool::Pool`] |
+//! | `/sys/devices/system/node/*` | [`node::Node`] |
+//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`] |
+//! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
+//! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
+//! | `/proc/<pid>/smaps`, `auxv`, `stat` | [`process`] |
+//!
+//! Parsers take bytes and know no path; [`root::Root`] is the only module that
+//! opens a kernel file. Nothing here prints or decides.
+
+pub mod error;
+pub mod list;
+pub mod machine;
+pub mod meminfo;
+pub mod mount;
+pub mod node;
+pub mod pool;
+pub mod process;
+pub mod root;
+pub mod size;
+pub mod sysctl;
+pub mod thp;
+
+pub use error::FileError;
+pub use machine::Machine;
+pub use root::{KPath, Root};
+pub use size::{Bytes, PageCount, PageSize};

@@ -1,0 +1,170 @@
+//! `/proc/meminfo` and its per-node form
+//! `/sys/devices/system/node/node*/meminfo`.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::root::{KPath, Root};
+use crate::size::{Bytes, PageCount, PageSize};
+
+/// What huge page administration needs of `/proc/meminfo`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Meminfo {
+    /// `MemTotal`: usable memory.
+    pub total: Bytes,
+    /// `MemFree`.
+    pub free: Bytes,
+    /// `MemAvailable`, since Linux 3.14.
+    pub available: Option<Bytes>,
+    /// `SwapTotal`.
+    pub swap_total: Bytes,
+    /// `SwapFree`.
+    pub swap_free: Bytes,
+    /// `Hugepagesize`: the default huge page size. Absent without
+    /// `CONFIG_HUGETLB_PAGE`, or where the machine offers no huge page size.
+    pub huge_page_size: Option<PageSize>,
+    /// `HugePages_Total` of the default size, surplus pages included.
+    pub huge_total: Option<PageCount>,
+    /// `HugePages_Free` of the default size.
+    pub huge_free: Option<PageCount>,
+    /// `HugePages_Rsvd` of the default size: promised but not yet touched.
+    pub huge_reserved: Option<PageCount>,
+    /// `HugePages_Surp` of the default size: above the persistent pool.
+    pub huge_surplus: Option<PageCount>,
+}
+
+const PATH: &str = "/proc/meminfo";
+
+impl Meminfo {
+    /// Reads `/proc/meminfo`; all zero where a recorded tree has none.
+    pub fn read(root: &Root) -> Result<Meminfo, FileError> {
+        let path = KPath::from(PATH);
+        match root.read_opt(&path)? {
+            None => Ok(Meminfo::default()),
+            Some(bytes) => Meminfo::parse(&bytes).map_err(|what| FileError::content(&path, what)),
+        }
+    }
+
+    /// Parses the contents of the file.
+    pub fn parse(bytes: &[u8]) -> Result<Meminfo, String> {
+        let bytes_of = |name| find(bytes, name).map(|field| field?.bytes()).transpose();
+        let pages_of = |name| find(bytes, name).map(|field| field?.pages()).transpose();
+        let size = bytes_of("Hugepagesize")?;
+        Ok(Meminfo {
+            total: bytes_of("MemTotal")?.unwrap_or_default(),
+            free: bytes_of("MemFree")?.unwrap_or_default(),
+            available: bytes_of("MemAvailable")?,
+            swap_total: bytes_of("SwapTotal")?.unwrap_or_default(),
+            swap_free: bytes_of("SwapFree")?.unwrap_or_default(),
+            huge_page_size: size.and_then(|size| PageSize::new(size.get())),
+            huge_total: pages_of("HugePages_Total")?,
+            huge_free: pages_of("HugePages_Free")?,
+            huge_reserved: pages_of("HugePages_Rsvd")?,
+            huge_surplus: pages_of("HugePages_Surp")?,
+        })
+    }
+}
+
+/// The `MemTotal` line of a node's `meminfo`, which begins `Node <n> `.
+pub fn parse_node_total(bytes: &[u8]) -> Result<Option<Bytes>, String> {
+    for line in bytes.split(|b| *b == b'\n') {
+        let line = String::from_utf8_lossy(line);
+        let mut words = line.splitn(3, ' ');
+        if words.next() == Some("Node") {
+            let rest = words.nth(1).unwrap_or("");
+            if let Some(field) = Field::of(rest, "MemTotal") {
+                return field.and_then(|field| field.bytes()).map(Some);
+            }
+        }
+    }
+    Ok(None)
+}
+
+struct Field {
+    name: &'static str,
+    number: u64,
+    unit: bool,
+}
+
+impl Field {
+    /// The field when this line is about `name`; an error when its value is
+    /// no number.
+    fn of(line: &str, name: &'static str) -> Option<Result<Field, String>> {
+        let rest = line.strip_prefix(name)?.strip_prefix(':')?;
+        let mut words = rest.split_ascii_whitespace();
+        let number = words.next().and_then(|word| word.parse().ok());
+        let field = match (number, words.next(), words.next()) {
+            (Some(number), None, _) => Ok((number, false)),
+            (Some(number), Some("kB"), None) => Ok((number, true)),
+            _ => Err(format!("odd line {:?}", line.trim_end())),
+        };
+        Some(field.map(|(number, unit)| Field { name, number, unit }))
+    }
+
+    fn bytes(&self) -> Result<Bytes, String> {
+        match self.unit {
+            true => Bytes::from_kib(self.number),
+            false => Some(Bytes::new(self.number)),
+        }
+        .ok_or_else(|| format!("{}: {} kB do not fit into 64 bits", self.name, self.number))
+    }
+
+    fn pages(&self) -> Result<PageCount, String> {
+        match self.unit {
+            false => Ok(PageCount::new(self.number)),
+            true => Err(format!("{}: a page count with a unit", self.name)),
+        }
+    }
+}
+
+fn find(bytes: &[u8], name: &'static str) -> Option<Result<Field, String>> {
+    bytes
+        .split(|b| *b == b'\n')
+        .filter(|line| line.starts_with(name.as_bytes()))
+        .find_map(|line| Field::of(&String::from_utf8_lossy(line), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_whole_name_must_match() {
+        let text = b"HugePages_Total_x: 5\nMemTotal:  4024476 kB\nHugePages_Total:      74\n\
+                     Hugepagesize:       2048 kB\n";
+        let meminfo = Meminfo::parse(text).unwrap();
+        assert_eq!(meminfo.total, Bytes::new(4_024_476 * 1024));
+        assert_eq!(meminfo.huge_total, Some(PageCount::new(74)));
+        assert_eq!(meminfo.huge_page_size, PageSize::from_kib(2048));
+        assert_eq!(meminfo.available, None);
+    }
+
+    #[test]
+    fn wrong_units_and_overflow_are_errors() {
+        assert!(Meminfo::parse(b"MemTotal: x kB\n").is_err());
+        assert!(Meminfo::parse(b"MemTotal: 5 MB\n").is_err());
+        assert!(Meminfo::parse(b"HugePages_Total: 5 kB\n").is_err());
+        assert!(Meminfo::parse(b"MemTotal: 18446744073709551615 kB\n").is_err());
+    }
+
+    #[test]
+    fn a_node_line_has_its_own_prefix() {
+        let text = b"\nNode 3 MemFree:  1 kB\nNode 3 MemTotal:         514636 kB\n";
+        assert_eq!(parse_node_total(text), Ok(Some(Bytes::new(514_636 * 1024))));
+        assert_eq!(parse_node_total(b""), Ok(None));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = Meminfo::parse(&bytes);
+            let _ = parse_node_total(&bytes);
+        }
+
+        #[test]
+        fn odd_values_never_panic(name in "(MemTotal|Hugepagesize|HugePages_Total):", value in "\\PC{0,30}") {
+            let _ = Meminfo::parse(format!("{name}{value}\n").as_bytes());
+        }
+    }
+}

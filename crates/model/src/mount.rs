@@ -1,0 +1,234 @@
+//! Mounted file systems: `/proc/self/mountinfo`, as bytes, with the kernel's
+//! octal escapes decoded. One odd line never hides the others.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::root::{KPath, Root};
+use crate::size::{PageSize, Quantity};
+
+/// One mount.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Mount {
+    /// Where it is mounted.
+    pub point: PathBuf,
+    /// The file system type, as in `hugetlbfs`.
+    pub fs_type: String,
+    /// All options, of the mount and of the file system, as `/proc/mounts`
+    /// prints them.
+    pub options: String,
+}
+
+impl Mount {
+    /// Whether this is a hugetlbfs.
+    pub fn is_hugetlbfs(&self) -> bool {
+        self.fs_type.eq_ignore_ascii_case("hugetlbfs")
+    }
+
+    /// The value of an option such as `pagesize`.
+    pub fn option(&self, name: &str) -> Option<&str> {
+        self.options
+            .split(',')
+            .filter_map(|option| option.split_once('='))
+            .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// The page size of a hugetlbfs.
+    pub fn page_size(&self) -> Option<PageSize> {
+        let bytes = self
+            .option("pagesize")?
+            .parse::<Quantity>()
+            .ok()?
+            .bytes()
+            .ok()?;
+        PageSize::new(bytes.get())
+    }
+}
+
+/// Reads the mounts in the order in which they were made, `/proc/mounts` where
+/// there is no `mountinfo` (before Linux 2.6.26).
+pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
+    if let Some(bytes) = root.read_opt(&KPath::from("/proc/self/mountinfo"))? {
+        return Ok(parse_mountinfo(&bytes));
+    }
+    let bytes = root.read_opt(&KPath::from("/proc/mounts"))?;
+    Ok(parse_mounts(&bytes.unwrap_or_default()))
+}
+
+/// Parses `mountinfo`; lines that are none are left out.
+pub fn parse_mountinfo(bytes: &[u8]) -> Vec<Mount> {
+    lines(bytes).filter_map(parse_mountinfo_line).collect()
+}
+
+/// Parses `/proc/mounts`.
+pub fn parse_mounts(bytes: &[u8]) -> Vec<Mount> {
+    lines(bytes).filter_map(parse_mounts_line).collect()
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty())
+}
+
+/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
+fn parse_mountinfo_line(line: &[u8]) -> Option<Mount> {
+    let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
+    let dash = words.iter().skip(6).position(|word| *word == b"-")? + 6;
+    let (point, options) = (*words.get(4)?, *words.get(5)?);
+    let fs_type = *words.get(dash + 1)?;
+    let super_options = words.get(dash + 3).copied().unwrap_or_default();
+    Some(Mount {
+        point: unescape(point).into(),
+        fs_type: text(fs_type),
+        options: join_options(&text(options), &text(super_options)),
+    })
+}
+
+fn parse_mounts_line(line: &[u8]) -> Option<Mount> {
+    let mut words = line.split(|b| *b == b' ').skip(1);
+    let (point, fs_type, options) = (words.next()?, words.next()?, words.next()?);
+    Some(Mount {
+        point: unescape(point).into(),
+        fs_type: text(fs_type),
+        options: text(options),
+    })
+}
+
+/// `/proc/mounts` prints the read-only state of mount and file system as one,
+/// then the kernel's own options of the file system, those of the mount, and
+/// those that only this type of file system has.
+fn join_options(mount: &str, file_system: &str) -> String {
+    let words = |options: &'static [&str], of: bool, text: &str| -> Vec<String> {
+        let kept = text
+            .split(',')
+            .filter(|word| !matches!(*word, "" | "rw" | "ro"));
+        let kept = kept.filter(|word| options.contains(word) == of);
+        kept.map(str::to_owned).collect()
+    };
+    let read_only = [mount, file_system]
+        .iter()
+        .any(|options| options.split(',').any(|word| word == "ro"));
+    let mut joined = vec![String::from(if read_only { "ro" } else { "rw" })];
+    joined.extend(words(SUPERBLOCK_OPTIONS, true, file_system));
+    joined.extend(words(&[], false, mount));
+    joined.extend(words(SUPERBLOCK_OPTIONS, false, file_system));
+    joined.join(",")
+}
+
+/// What `show_sb_opts()` of the kernel prints for any type of file system.
+const SUPERBLOCK_OPTIONS: &[&str] = &["sync", "dirsync", "mand", "lazytime"];
+
+fn text(bytes: &[u8]) -> String {
+    unescape(bytes).to_string_lossy().into_owned()
+}
+
+/// Decodes `\040`, `\011`, `\012`, `\134` and any other three octal digits.
+fn unescape(bytes: &[u8]) -> OsString {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&first, tail)) = rest.split_first() {
+        match (first, octal(tail)) {
+            (b'\\', Some(byte)) => {
+                out.push(byte);
+                rest = &tail[3..];
+            }
+            _ => {
+                out.push(first);
+                rest = tail;
+            }
+        }
+    }
+    OsString::from_vec(out)
+}
+
+fn octal(digits: &[u8]) -> Option<u8> {
+    let mut value = 0u16;
+    for digit in digits.get(..3)? {
+        match digit {
+            b'0'..=b'7' => value = value * 8 + u16::from(digit - b'0'),
+            _ => return None,
+        }
+    }
+    u8::try_from(value).ok()
+}
+
+/// The mount that covers a path: the last one made at exactly this point.
+pub fn mounted_at<'a>(mounts: &'a [Mount], point: &Path) -> Option<&'a Mount> {
+    mounts.iter().rev().find(|mount| mount.point == point)
+}
+
+/// The path as the kernel would escape it, for tables and shell output that
+/// must stay on one line.
+pub fn escape(path: &Path) -> String {
+    let mut out = Vec::new();
+    for &byte in OsStr::as_bytes(path.as_os_str()) {
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\\' => {
+                out.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+            }
+            _ => out.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const RECORDED: &[u8] =
+        b"27 24 0:24 / /dev/hugepages rw,relatime - hugetlbfs h rw,pagesize=2M\n\
+        28 1 0:25 / /var/lib/x rw,relatime shared:5 - hugetlbfs none rw,mode=1777,pagesize=2M\n\
+        29 1 0:26 / /mnt/huge\\040pages ro,relatime - hugetlbfs none rw,uid=100,pagesize=1024M\n";
+
+    #[test]
+    fn recorded_lines() {
+        let mounts = parse_mountinfo(RECORDED);
+        assert_eq!(mounts.len(), 3);
+        assert_eq!(mounts[0].point, Path::new("/dev/hugepages"));
+        assert_eq!(mounts[0].options, "rw,relatime,pagesize=2M");
+        assert_eq!(mounts[1].option("mode"), Some("1777"));
+        assert_eq!(mounts[2].point, Path::new("/mnt/huge pages"));
+        assert_eq!(mounts[2].page_size(), PageSize::new(1 << 30));
+        assert_eq!(mounts[2].options, "ro,relatime,uid=100,pagesize=1024M");
+    }
+
+    #[test]
+    fn one_odd_line_hides_no_other() {
+        let mut bytes = b"\xff\xfe\n1 2 3\n30 1 0:27 / /a\\ rw - hugetlbfs\n".to_vec();
+        bytes.extend_from_slice(RECORDED);
+        let mounts = parse_mountinfo(&bytes);
+        assert_eq!(mounts.len(), 4);
+        assert_eq!(mounts[0].point, Path::new("/a\\"));
+    }
+
+    #[test]
+    fn a_source_with_a_slash_is_no_mount_point() {
+        let mounts = parse_mounts(b"/dev/sda1 /mnt hugetlbfs rw,pagesize=2M 0 0\n");
+        assert_eq!(mounts[0].point, Path::new("/mnt"));
+    }
+
+    #[test]
+    fn paths_are_escaped_as_the_kernel_does() {
+        assert_eq!(escape(Path::new("/a b\\c\n")), "/a\\040b\\134c\\012");
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse_mountinfo(&bytes);
+            let _ = parse_mounts(&bytes);
+        }
+
+        #[test]
+        fn an_escaped_path_is_read_back(path in "[ -~\n\t]{1,30}") {
+            let line = format!("1 1 0:1 / {} rw - hugetlbfs none rw", escape(Path::new(&path)));
+            let mounts = parse_mountinfo(line.as_bytes());
+            prop_assert_eq!(&mounts[0].point, Path::new(&path));
+        }
+    }
+}

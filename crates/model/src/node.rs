@@ -1,0 +1,132 @@
+//! Memory nodes: `/sys/devices/system/node`.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::list::parse_list;
+use crate::meminfo::parse_node_total;
+use crate::pool::{Counter, size_of_dir};
+use crate::root::{KPath, Root};
+use crate::size::{Bytes, PageCount, PageSize};
+
+/// The kernel's number of a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// Node `n`.
+    pub const fn new(n: u32) -> NodeId {
+        NodeId(n)
+    }
+
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl std::fmt::Display for NodeId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One online node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Node {
+    /// Its number; numbers may have gaps.
+    pub id: NodeId,
+    /// Its memory; zero for a node with CPUs only.
+    pub total: Bytes,
+    /// Whether it has CPUs; memory behind a CXL link has none.
+    pub has_cpu: bool,
+    /// Its share of each pool, smallest pages first.
+    pub pools: Vec<NodePool>,
+}
+
+/// A node's share of the pool of one size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodePool {
+    /// The size of its pages.
+    pub size: PageSize,
+    /// All pages on this node, surplus ones included.
+    pub total: PageCount,
+    /// Pages that nobody uses. There are no reservations per node.
+    pub free: PageCount,
+    /// Pages above the persistent pool.
+    pub surplus: PageCount,
+}
+
+/// The file that sets a node's share of a pool. There is no overcommit per
+/// node.
+pub fn node_pool_path(node: NodeId, size: PageSize) -> KPath {
+    node_pool_dir(node, size).join(Counter::NrHugepages.file())
+}
+
+fn node_dir() -> KPath {
+    KPath::from("/sys/devices/system/node")
+}
+
+fn node_pool_dir(node: NodeId, size: PageSize) -> KPath {
+    node_dir()
+        .join(format_args!("node{node}"))
+        .join(format_args!("hugepages/hugepages-{}kB", size.kib()))
+}
+
+/// Reads all nodes, lowest number first; none without `CONFIG_NUMA`.
+pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
+    let with_cpu = match root.read_opt(&node_dir().join("has_cpu"))? {
+        Some(bytes) => std::str::from_utf8(&bytes).ok().and_then(parse_list),
+        None => None,
+    };
+    let mut nodes = Vec::new();
+    for name in root.list(&node_dir())? {
+        let number = name.to_str().and_then(|name| name.strip_prefix("node"));
+        let Some(id) = number.and_then(|number| number.parse().ok()).map(NodeId) else {
+            continue;
+        };
+        nodes.push(Node {
+            id,
+            total: read_total(root, id)?,
+            has_cpu: with_cpu
+                .as_ref()
+                .is_none_or(|list| list.contains(&id.get())),
+            pools: read_pools(root, id)?,
+        });
+    }
+    nodes.sort_by_key(|node| node.id);
+    Ok(nodes)
+}
+
+fn read_total(root: &Root, id: NodeId) -> Result<Bytes, FileError> {
+    let path = node_dir().join(format_args!("node{id}/meminfo"));
+    match root.read_opt(&path)? {
+        None => Ok(Bytes::default()),
+        Some(bytes) => parse_node_total(&bytes)
+            .map(Option::unwrap_or_default)
+            .map_err(|what| FileError::content(&path, what)),
+    }
+}
+
+fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {
+    let mut pools = Vec::new();
+    for name in root.list(&node_dir().join(format_args!("node{id}/hugepages")))? {
+        let Some(size) = size_of_dir(&name) else {
+            continue;
+        };
+        let dir = node_pool_dir(id, size);
+        let count = |name: &str| Ok(root.number_opt(&dir.join(name))?.map(PageCount::new));
+        let Some(total) = count(Counter::NrHugepages.file())? else {
+            continue;
+        };
+        pools.push(NodePool {
+            size,
+            total,
+            free: count("free_hugepages")?.unwrap_or(PageCount::ZERO),
+            surplus: count("surplus_hugepages")?.unwrap_or(PageCount::ZERO),
+        });
+    }
+    pools.sort_by_key(|pool| pool.size);
+    Ok(pools)
+}

@@ -1,0 +1,214 @@
+//! Huge page pools: `/sys/kernel/mm/hugepages/hugepages-*kB`, their per-node
+//! form below `/sys/devices/system/node/node*/hugepages`, and
+//! `/proc/sys/vm/nr_hugepages` with its relatives for the default size.
+//!
+//! `nr_hugepages` below `/sys` counts all pages, surplus ones included; the
+//! sysctl of the same name counts the persistent pages only. Writing either
+//! sets the persistent pages.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::meminfo::Meminfo;
+use crate::root::{KPath, Root};
+use crate::size::{PageCount, PageSize};
+
+/// The pool of one page size, over all nodes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Pool {
+    /// The size of its pages.
+    pub size: PageSize,
+    /// Whether this is the kernel's default huge page size.
+    pub default: bool,
+    /// All pages, surplus ones included.
+    pub total: PageCount,
+    /// Pages that nobody uses.
+    pub free: PageCount,
+    /// Pages promised to mappings that have not touched them yet; they are
+    /// part of `free`.
+    pub reserved: PageCount,
+    /// Pages above the persistent pool; they go when they are freed.
+    pub surplus: PageCount,
+    /// How many surplus pages the kernel may make on demand. `None` where the
+    /// size has no such limit to set (gigantic sizes accept none).
+    pub overcommit: Option<PageCount>,
+    /// The smaller size that pages can be split into (`demote_size`, since
+    /// Linux 5.16).
+    pub demote_size: Option<PageSize>,
+}
+
+impl Pool {
+    /// The persistent pages: those that stay in the pool when free.
+    pub fn minimum(&self) -> PageCount {
+        self.total.saturating_sub(self.surplus)
+    }
+
+    /// The persistent pages and all the surplus pages that are allowed.
+    pub fn maximum(&self) -> PageCount {
+        let overcommit = self.overcommit.unwrap_or(PageCount::ZERO);
+        self.minimum()
+            .checked_add(overcommit)
+            .unwrap_or(PageCount::new(u64::MAX))
+    }
+
+    /// Pages that a new mapping could get without growing the pool.
+    pub fn available(&self) -> PageCount {
+        self.free.saturating_sub(self.reserved)
+    }
+}
+
+/// A counter of a pool, by the name of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counter {
+    /// `nr_hugepages`
+    NrHugepages,
+    /// `nr_hugepages_mempolicy`: as above, under the memory policy of the
+    /// writing process. Needs `CONFIG_NUMA`.
+    NrHugepagesMempolicy,
+    /// `nr_overcommit_hugepages`
+    NrOvercommitHugepages,
+}
+
+impl Counter {
+    /// The name of the file.
+    pub fn file(self) -> &'static str {
+        match self {
+            Counter::NrHugepages => "nr_hugepages",
+            Counter::NrHugepagesMempolicy => "nr_hugepages_mempolicy",
+            Counter::NrOvercommitHugepages => "nr_overcommit_hugepages",
+        }
+    }
+}
+
+/// The directory of a size's pool.
+pub fn pool_dir(size: PageSize) -> KPath {
+    KPath::from("/sys/kernel/mm/hugepages").join(format_args!("hugepages-{}kB", size.kib()))
+}
+
+/// The sysctl that sets a counter of the default size.
+pub fn sysctl_path(counter: Counter) -> KPath {
+    KPath::from("/proc/sys/vm").join(counter.file())
+}
+
+/// The file that sets a counter: the sysctl for the default size, as it is
+/// known and documented, the file below `/sys` for the others.
+pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
+    match pool.default {
+        true => sysctl_path(counter),
+        false => pool_dir(pool.size).join(counter.file()),
+    }
+}
+
+/// The page size in a directory's name, as in `hugepages-2048kB`.
+pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
+    let kib = name
+        .to_str()?
+        .strip_prefix("hugepages-")?
+        .strip_suffix("kB")?;
+    kib.parse().ok().and_then(PageSize::from_kib)
+}
+
+/// Reads all pools, smallest pages first.
+pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
+    let mut pools = Vec::new();
+    for name in root.list(&KPath::from("/sys/kernel/mm/hugepages"))? {
+        let Some(size) = size_of_dir(&name) else {
+            continue;
+        };
+        let default = meminfo.huge_page_size == Some(size);
+        if let Some(pool) = read_sysfs(root, size, default)? {
+            pools.push(pool);
+        }
+    }
+    if let Some(size) = meminfo.huge_page_size {
+        if !pools.iter().any(|pool| pool.size == size) {
+            pools.extend(read_sysctl(root, size, meminfo)?);
+        }
+    }
+    pools.sort_by_key(|pool| pool.size);
+    Ok(pools)
+}
+
+fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
+    let dir = pool_dir(size);
+    let count = |name: &str| Ok(root.number_opt(&dir.join(name))?.map(PageCount::new));
+    let Some(total) = count("nr_hugepages")? else {
+        return Ok(None);
+    };
+    let zero = PageCount::ZERO;
+    let demote_size = root.read_opt(&dir.join("demote_size"))?;
+    let mut pool = Pool {
+        size,
+        default,
+        total,
+        free: count("free_hugepages")?.unwrap_or(zero),
+        reserved: count("resv_hugepages")?.unwrap_or(zero),
+        surplus: count("surplus_hugepages")?.unwrap_or(zero),
+        overcommit: count("nr_overcommit_hugepages")?,
+        demote_size: demote_size.and_then(|bytes| parse_demote_size(&bytes)),
+    };
+    if default {
+        use_sysctl(root, &mut pool)?;
+    }
+    Ok(Some(pool))
+}
+
+/// The sysctls are the files that the default size is set by, so they are
+/// what is believed; on a running kernel they agree with the others.
+fn use_sysctl(root: &Root, pool: &mut Pool) -> Result<(), FileError> {
+    if let Some(persistent) = root.number_opt(&sysctl_path(Counter::NrHugepages))? {
+        pool.total = PageCount::new(persistent)
+            .checked_add(pool.surplus)
+            .unwrap_or(pool.total);
+    }
+    if let Some(overcommit) = root.number_opt(&sysctl_path(Counter::NrOvercommitHugepages))? {
+        pool.overcommit = Some(PageCount::new(overcommit));
+    }
+    Ok(())
+}
+
+/// Kernels before 2.6.27 have one pool and no directory for it.
+fn read_sysctl(root: &Root, size: PageSize, meminfo: &Meminfo) -> Result<Option<Pool>, FileError> {
+    let Some(total) = meminfo.huge_total else {
+        return Ok(None);
+    };
+    let zero = PageCount::ZERO;
+    let overcommit = root.number_opt(&sysctl_path(Counter::NrOvercommitHugepages))?;
+    Ok(Some(Pool {
+        size,
+        default: true,
+        total,
+        free: meminfo.huge_free.unwrap_or(zero),
+        reserved: meminfo.huge_reserved.unwrap_or(zero),
+        surplus: meminfo.huge_surplus.unwrap_or(zero),
+        overcommit: overcommit.map(PageCount::new),
+        demote_size: None,
+    }))
+}
+
+fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
+    let text = std::str::from_utf8(bytes).ok()?.trim();
+    text.strip_suffix("kB")?
+        .parse()
+        .ok()
+        .and_then(PageSize::from_kib)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directory_names() {
+        let size = |name: &str| size_of_dir(std::ffi::OsStr::new(name)).map(PageSize::get);
+        assert_eq!(size("hugepages-2048kB"), Some(2 << 20));
+        assert_eq!(size("hugepages-0kB"), None);
+        assert_eq!(size("hugepages-xkB"), None);
+        assert_eq!(size("hugepages-36028797018963968kB"), None);
+        assert_eq!(
+            pool_dir(PageSize::new(1 << 30).unwrap()).as_str(),
+            "/sys/kernel/mm/hugepages/hugepages-1048576kB"
+        );
+    }
+}

@@ -1,0 +1,251 @@
+//! The only door to `/proc` and `/sys`, with a movable prefix.
+//!
+//! [`Root::live`] is the running system; [`Root::at`] is a directory that holds
+//! a recorded `/proc` and `/sys` (`--sysroot`). Everything above sees logical
+//! paths ([`KPath`]) only, so messages always name the kernel's own path.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{FileError, Op};
+
+/// A logical absolute path of a kernel file, such as `/proc/meminfo`.
+///
+/// It is built from constants and typed pieces, so no text of a user gets in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(transparent)]
+pub struct KPath(String);
+
+impl KPath {
+    /// One level further down.
+    pub fn join(&self, piece: impl fmt::Display) -> KPath {
+        KPath(format!("{}/{piece}", self.0))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&'static str> for KPath {
+    fn from(path: &'static str) -> KPath {
+        debug_assert!(path.starts_with('/'), "a kernel path is absolute");
+        KPath(path.to_owned())
+    }
+}
+
+impl fmt::Display for KPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where `/proc` and `/sys` are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    prefix: Option<PathBuf>,
+}
+
+impl Root {
+    /// The running system.
+    pub fn live() -> Root {
+        Root { prefix: None }
+    }
+
+    /// A directory with a recorded `/proc` or `/sys` below it.
+    ///
+    /// # Errors
+    /// When the directory is missing, or holds neither of the two.
+    pub fn at(dir: impl Into<PathBuf>) -> Result<Root, String> {
+        let dir = dir.into();
+        if !dir.is_dir() {
+            return Err(format!("{} is not a directory", dir.display()));
+        }
+        if !dir.join("proc").is_dir() && !dir.join("sys").is_dir() {
+            return Err(format!("{} holds neither proc nor sys", dir.display()));
+        }
+        Ok(Root { prefix: Some(dir) })
+    }
+
+    /// Whether this is the running system.
+    pub fn is_live(&self) -> bool {
+        self.prefix.is_none()
+    }
+
+    /// The prefix, for a recorded tree.
+    pub fn prefix(&self) -> Option<&Path> {
+        self.prefix.as_deref()
+    }
+
+    /// Where a logical absolute path lies on the host.
+    pub fn host_path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        match &self.prefix {
+            None => path.to_owned(),
+            Some(prefix) => prefix.join(path.strip_prefix("/").unwrap_or(path)),
+        }
+    }
+
+    /// The whole contents of a file.
+    pub fn read(&self, path: &KPath) -> Result<Vec<u8>, FileError> {
+        self.read_io(path)
+            .map_err(|error| FileError::io(Op::Read, path, &error))
+    }
+
+    /// The whole contents of a file, or `None` where this kernel has no such
+    /// file (`ENOENT`), the device behind it went away (`ENODEV`), or the
+    /// process did (`ESRCH`).
+    pub fn read_opt(&self, path: &KPath) -> Result<Option<Vec<u8>>, FileError> {
+        match self.read_io(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(FileError::io(Op::Read, path, &error)),
+        }
+    }
+
+    /// A file that holds one unsigned number; `None` where it is absent.
+    pub fn number_opt(&self, path: &KPath) -> Result<Option<u64>, FileError> {
+        match self.read_opt(path)? {
+            None => Ok(None),
+            Some(bytes) => number(path, &bytes).map(Some),
+        }
+    }
+
+    /// A file that holds one unsigned number.
+    pub fn number(&self, path: &KPath) -> Result<u64, FileError> {
+        number(path, &self.read(path)?)
+    }
+
+    /// The names in a directory, sorted; none where the directory is absent.
+    pub fn list(&self, path: &KPath) -> Result<Vec<OsString>, FileError> {
+        let entries = match fs::read_dir(self.host_path(path.as_str())) {
+            Ok(entries) => entries,
+            Err(error) if is_absent(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(FileError::io(Op::List, path, &error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(|error| FileError::io(Op::List, path, &error))?;
+            names.push(entry.file_name());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether the file is there.
+    pub fn exists(&self, path: &KPath) -> bool {
+        self.host_path(path.as_str()).exists()
+    }
+
+    /// Writes a value with one `write(2)`, without creating the file. On the
+    /// running system nothing is truncated either; a recorded tree holds
+    /// ordinary files, so there the old value must go first, and a line end is
+    /// put as the kernel prints it.
+    pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
+        self.write_io(path, value)
+            .map_err(|error| FileError::io(Op::Write, path, &error).with_value(value))
+    }
+
+    fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
+        let mut file = fs::OpenOptions::new()
+            .read(true)
+            .open(self.host_path(path.as_str()))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn write_io(&self, path: &KPath, value: &str) -> io::Result<()> {
+        let mut file = fs::OpenOptions::new()
+            .write(true)
+            .truncate(!self.is_live())
+            .open(self.host_path(path.as_str()))?;
+        let text = if self.is_live() {
+            value.to_owned()
+        } else {
+            format!("{value}\n")
+        };
+        let written = file.write(text.as_bytes())?;
+        if written == text.len() {
+            Ok(())
+        } else {
+            Err(io::Error::from_raw_os_error(libc::EIO))
+        }
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::ENODEV | libc::ESRCH | libc::ENOTDIR)
+    )
+}
+
+fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {
+    std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| text.trim().parse().ok())
+        .ok_or_else(|| {
+            let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
+            FileError::content(path, format!("not a number: {:?}", shown.trim_end()))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc/sys/vm")).unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    fn put(root: &Root, path: &str, text: &str) {
+        let mut file = fs::File::create(root.host_path(path)).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+    }
+
+    #[test]
+    fn reads_and_writes_below_the_prefix_only() {
+        let (_dir, root) = tree();
+        let path = KPath::from("/proc/sys/vm/nr_hugepages");
+        put(&root, path.as_str(), "1024\n");
+        assert_eq!(root.number(&path), Ok(1024));
+        root.write(&path, "7").unwrap();
+        assert_eq!(root.read(&path).unwrap(), b"7\n");
+    }
+
+    #[test]
+    fn writing_never_creates() {
+        let (_dir, root) = tree();
+        let path = KPath::from("/proc/sys/vm/nr_hugepages");
+        let error = root.write(&path, "7").unwrap_err();
+        assert_eq!(error.errno(), Some(libc::ENOENT));
+        assert!(!root.exists(&path));
+    }
+
+    #[test]
+    fn an_absent_file_is_none_and_an_odd_one_an_error() {
+        let (_dir, root) = tree();
+        let path = KPath::from("/proc/sys/vm/nr_hugepages");
+        assert_eq!(root.number_opt(&path), Ok(None));
+        put(&root, path.as_str(), "many\n");
+        assert_eq!(
+            root.number_opt(&path).unwrap_err().to_string(),
+            "cannot read /proc/sys/vm/nr_hugepages: not a number: \"many\""
+        );
+    }
+
+    #[test]
+    fn an_empty_or_missing_tree_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Root::at(dir.path()).is_err());
+        assert!(Root::at(dir.path().join("none")).is_err());
+    }
+}

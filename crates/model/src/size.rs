@@ -1,0 +1,333 @@
+//! Bytes, page sizes and page counts: three types that never mix, exact
+//! integers, no silent overflow.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct Bytes(u64);
+
+/// A number of pages of some size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize)]
+#[serde(transparent)]
+pub struct PageCount(u64);
+
+/// The size of one page, in bytes; never zero.
+///
+/// Displayed as the names of the mount points are: `64KB`, `2MB`, `1GB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(transparent)]
+pub struct PageSize(u64);
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
+
+impl Bytes {
+    /// A number of bytes.
+    pub const fn new(bytes: u64) -> Bytes {
+        Bytes(bytes)
+    }
+
+    /// From the kernel's `kB`, which are 1024 bytes each.
+    pub const fn from_kib(kib: u64) -> Option<Bytes> {
+        match kib.checked_mul(KIB) {
+            Some(bytes) => Some(Bytes(bytes)),
+            None => None,
+        }
+    }
+
+    /// The plain number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// How many whole pages these bytes fill, and the bytes left over.
+    pub const fn pages(self, size: PageSize) -> (PageCount, Bytes) {
+        (PageCount(self.0 / size.0), Bytes(self.0 % size.0))
+    }
+
+    /// `percent` hundredths of these bytes, rounded down.
+    pub fn percent(self, percent: u64) -> Option<Bytes> {
+        let share = u128::from(self.0) * u128::from(percent) / 100;
+        u64::try_from(share).ok().map(Bytes)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, name) = match self.0 {
+            0 => return f.write_str("0"),
+            n if n % TIB == 0 => (TIB, "TB"),
+            n if n % GIB == 0 => (GIB, "GB"),
+            n if n % MIB == 0 => (MIB, "MB"),
+            n if n % KIB == 0 => (KIB, "KB"),
+            n => return write!(f, "{n}"),
+        };
+        write!(f, "{}{name}", self.0 / unit)
+    }
+}
+
+impl PageCount {
+    /// No page at all.
+    pub const ZERO: PageCount = PageCount(0);
+
+    /// A number of pages.
+    pub const fn new(pages: u64) -> PageCount {
+        PageCount(pages)
+    }
+
+    /// The plain number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The sum, if it can be represented.
+    pub const fn checked_add(self, other: PageCount) -> Option<PageCount> {
+        match self.0.checked_add(other.0) {
+            Some(pages) => Some(PageCount(pages)),
+            None => None,
+        }
+    }
+
+    /// The difference, or zero where `other` is larger.
+    pub const fn saturating_sub(self, other: PageCount) -> PageCount {
+        PageCount(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for PageCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PageSize {
+    /// A page size in bytes; `None` for zero.
+    pub const fn new(bytes: u64) -> Option<PageSize> {
+        if bytes == 0 {
+            None
+        } else {
+            Some(PageSize(bytes))
+        }
+    }
+
+    /// From the kernel's `kB`.
+    pub fn from_kib(kib: u64) -> Option<PageSize> {
+        Bytes::from_kib(kib).and_then(|bytes| PageSize::new(bytes.get()))
+    }
+
+    /// Bytes of one page.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Kilobytes of one page, as the kernel's directory names have them.
+    pub const fn kib(self) -> u64 {
+        self.0 / KIB
+    }
+
+    /// Bytes of `count` pages, if they can be represented.
+    pub const fn of(self, count: PageCount) -> Option<Bytes> {
+        match self.0.checked_mul(count.0) {
+            Some(bytes) => Some(Bytes(bytes)),
+            None => None,
+        }
+    }
+}
+
+impl fmt::Display for PageSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            n if n >= GIB => write!(f, "{}GB", n / GIB),
+            n if n >= MIB => write!(f, "{}MB", n / MIB),
+            n => write!(f, "{}KB", n / KIB),
+        }
+    }
+}
+
+/// A number with or without a unit, as on the command line: `64`, `0x40`,
+/// `2MB`, `1GiB`. Units are K, M, G, T with an optional `B` or `iB`, in any
+/// case, all binary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantity {
+    number: u64,
+    unit: Option<u64>,
+}
+
+impl Quantity {
+    /// The number, where no unit was given.
+    pub fn plain(self) -> Option<u64> {
+        match self.unit {
+            None => Some(self.number),
+            Some(_) => None,
+        }
+    }
+
+    /// The number of bytes; a number without a unit counts bytes.
+    pub fn bytes(self) -> Result<Bytes, SizeError> {
+        self.number
+            .checked_mul(self.unit.unwrap_or(1))
+            .map(Bytes)
+            .ok_or(SizeError::Overflow)
+    }
+}
+
+/// Why a text is no size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeError {
+    /// There is no number at the start.
+    NoNumber,
+    /// What follows the number is not K, M, G or T.
+    UnknownUnit,
+    /// The number does not fit into 64 bits.
+    Overflow,
+    /// A size of zero.
+    Zero,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SizeError::NoNumber => "not a number",
+            SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B or iB",
+            SizeError::Overflow => "does not fit into 64 bits",
+            SizeError::Zero => "must not be zero",
+        })
+    }
+}
+
+impl std::error::Error for SizeError {}
+
+impl FromStr for Quantity {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Quantity, SizeError> {
+        let (radix, digits) = match text.as_bytes() {
+            [b'0', b'x' | b'X', ..] => (16, &text[2..]),
+            [b'0', b'0'..=b'9', ..] => (8, &text[1..]),
+            _ => (10, text),
+        };
+        let end = digits
+            .find(|c: char| !c.is_digit(radix))
+            .unwrap_or(digits.len());
+        if end == 0 {
+            return Err(SizeError::NoNumber);
+        }
+        let number = u64::from_str_radix(&digits[..end], radix).map_err(|_| SizeError::Overflow)?;
+        Ok(Quantity {
+            number,
+            unit: unit(&digits[end..])?,
+        })
+    }
+}
+
+fn unit(text: &str) -> Result<Option<u64>, SizeError> {
+    let lower = text.to_ascii_lowercase();
+    let letter = lower
+        .strip_suffix("ib")
+        .or_else(|| lower.strip_suffix('b'))
+        .unwrap_or(&lower);
+    Ok(Some(match (letter, lower.as_str()) {
+        ("", "") => return Ok(None),
+        ("k", _) => KIB,
+        ("m", _) => MIB,
+        ("g", _) => GIB,
+        ("t", _) => TIB,
+        _ => return Err(SizeError::UnknownUnit),
+    }))
+}
+
+impl FromStr for PageSize {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<PageSize, SizeError> {
+        let bytes = text.parse::<Quantity>()?.bytes()?;
+        PageSize::new(bytes.get()).ok_or(SizeError::Zero)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes(text: &str) -> Result<u64, SizeError> {
+        text.parse::<Quantity>()
+            .and_then(Quantity::bytes)
+            .map(Bytes::get)
+    }
+
+    #[test]
+    fn units_are_binary_and_of_any_case() {
+        for text in ["2M", "2m", "2MB", "2mb", "2MiB", "2mIb", "2048K", "2097152"] {
+            assert_eq!(bytes(text), Ok(2 << 20), "{text}");
+        }
+        assert_eq!(bytes("1T"), Ok(1 << 40));
+        assert_eq!(bytes("0x10"), Ok(16));
+        assert_eq!(bytes("010"), Ok(8));
+        assert_eq!(bytes("0"), Ok(0));
+    }
+
+    #[test]
+    fn odd_texts_are_refused() {
+        assert_eq!(bytes(""), Err(SizeError::NoNumber));
+        assert_eq!(bytes("MB"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("-2M"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("+2M"), Err(SizeError::NoNumber));
+        assert_eq!(bytes(" 2M"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("2mfoo"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("2.5G"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("2iB"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("2B"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("08"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("0x"), Err(SizeError::NoNumber));
+        assert_eq!(bytes("18446744073709551616"), Err(SizeError::Overflow));
+        assert_eq!(bytes("16777216T"), Err(SizeError::Overflow));
+        assert_eq!("0".parse::<PageSize>(), Err(SizeError::Zero));
+    }
+
+    #[test]
+    fn page_sizes_are_named_as_the_mount_points() {
+        for (bytes, name) in [
+            (65536, "64KB"),
+            (2 << 20, "2MB"),
+            (1 << 30, "1GB"),
+            (16 << 30, "16GB"),
+        ] {
+            assert_eq!(PageSize::new(bytes).unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn division_is_exact_and_multiplication_checked() {
+        let size = PageSize::new(2 << 20).unwrap();
+        assert_eq!(
+            Bytes::new(5 << 20).pages(size),
+            (PageCount::new(2), Bytes::new(1 << 20))
+        );
+        assert_eq!(size.of(PageCount::new(u64::MAX)), None);
+        assert_eq!(
+            Bytes::new(u64::MAX).percent(100),
+            Some(Bytes::new(u64::MAX))
+        );
+        assert_eq!(Bytes::new(u64::MAX).percent(101), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "\\PC*") {
+            let _ = text.parse::<Quantity>().map(Quantity::bytes);
+        }
+
+        #[test]
+        fn what_is_displayed_is_read_back(n in any::<u64>()) {
+            prop_assert_eq!(bytes(&Bytes::new(n).to_string()), Ok(n));
+        }
+    }
+}

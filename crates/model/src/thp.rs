@@ -1,0 +1,97 @@
+//! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::list::chosen;
+use crate::root::{KPath, Root};
+use crate::size::PageSize;
+
+/// The state of transparent huge pages; absent without
+/// `CONFIG_TRANSPARENT_HUGEPAGE`. Every value is the kernel's own word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Thp {
+    /// `enabled`: `always`, `madvise` or `never`.
+    pub enabled: Option<String>,
+    /// `defrag`: how hard a fault tries.
+    pub defrag: Option<String>,
+    /// `shmem_enabled`: shared memory, since Linux 4.8.
+    pub shmem_enabled: Option<String>,
+    /// `hpage_pmd_size`: the size of a transparent huge page, since Linux 4.12.
+    pub pmd_size: Option<PageSize>,
+    /// `hugepages-*kB/enabled`: multi-size THP, since Linux 6.8, smallest
+    /// first.
+    pub sizes: Vec<ThpSize>,
+}
+
+/// One size of multi-size THP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ThpSize {
+    /// The size.
+    pub size: PageSize,
+    /// `enabled`: `always`, `inherit`, `madvise` or `never`.
+    pub enabled: Option<String>,
+    /// `shmem_enabled`, since Linux 6.11.
+    pub shmem_enabled: Option<String>,
+}
+
+/// The directory of the settings.
+pub fn dir() -> KPath {
+    KPath::from("/sys/kernel/mm/transparent_hugepage")
+}
+
+impl Thp {
+    /// Reads the settings.
+    pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
+        if !root.exists(&dir().join("enabled")) {
+            return Ok(None);
+        }
+        let pmd_size = root.number_opt(&dir().join("hpage_pmd_size"))?;
+        Ok(Some(Thp {
+            enabled: choice(root, &dir().join("enabled"))?,
+            defrag: choice(root, &dir().join("defrag"))?,
+            shmem_enabled: choice(root, &dir().join("shmem_enabled"))?,
+            pmd_size: pmd_size.and_then(PageSize::new),
+            sizes: read_sizes(root)?,
+        }))
+    }
+
+    /// Whether private memory marked with `MADV_HUGEPAGE` gets huge pages.
+    pub fn serves_madvise(&self) -> bool {
+        matches!(self.enabled.as_deref(), Some("always" | "madvise"))
+    }
+
+    /// Whether shared memory marked with `MADV_HUGEPAGE` gets huge pages.
+    pub fn serves_shared_madvise(&self) -> bool {
+        matches!(
+            self.shmem_enabled.as_deref(),
+            Some("always" | "within_size" | "advise" | "force")
+        )
+    }
+}
+
+fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
+    let mut sizes = Vec::new();
+    for name in root.list(&dir())? {
+        if let Some(size) = crate::pool::size_of_dir(&name) {
+            let dir = dir().join(format_args!("hugepages-{}kB", size.kib()));
+            sizes.push(ThpSize {
+                size,
+                enabled: choice(root, &dir.join("enabled"))?,
+                shmem_enabled: choice(root, &dir.join("shmem_enabled"))?,
+            });
+        }
+    }
+    sizes.sort_by_key(|size| size.size);
+    Ok(sizes)
+}
+
+fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
+    let Some(bytes) = root.read_opt(path)? else {
+        return Ok(None);
+    };
+    match std::str::from_utf8(&bytes).ok().and_then(chosen) {
+        Some(word) => Ok(Some(word.to_owned())),
+        None => Err(FileError::content(path, "no choice is marked")),
+    }
+}
