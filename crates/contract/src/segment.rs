@@ -279,9 +279,11 @@ mod tests {
 
     fn mapping(start: u64, end: u64, perms: &str, name: &str, fields: &[(&str, u64)]) -> String {
         let mut text = format!("{start:x}-{end:x} {perms} 00000000 00:00 0 {name}\n");
-        for (field, kib) in fields {
-            text.push_str(&format!("{field}: {kib} kB\n"));
-        }
+        text.extend(
+            fields
+                .iter()
+                .map(|(field, kib)| format!("{field}: {kib} kB\n")),
+        );
         text
     }
 

@@ -1,0 +1,1 @@
+//! hugeadm, from arguments to report.

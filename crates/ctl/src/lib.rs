@@ -1,0 +1,1 @@
+//! hugectl, from arguments to the program it starts.

@@ -1,0 +1,1 @@
+//! What an ELF file says about how it can be started.

@@ -1,0 +1,3 @@
+//! See hugeadm(8).
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! See hugectl(8).
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The wiring: run a tool, print its report, choose the exit status.
+
+pub mod console;
