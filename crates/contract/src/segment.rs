@@ -4,7 +4,14 @@
 //! an object, the library's own regions. Such knowledge comes as [`Extent`]s;
 //! what no extent covers is told by the kernel's name for the mapping.
 
+use core::ops::Range;
+
 use crate::smaps::{Record, records};
+
+/// Where the heap library asks for its address space, so that others know a
+/// heap when they see one: 8 TiB from 48 TiB on. Where the kernel gives other
+/// addresses (39-bit address spaces), such a heap shows as `anon` from outside.
+pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x3800_0000_0000;
 
 /// A part of a program's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -201,6 +208,7 @@ fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
     let is_shared = record.shared
         && (shared_names.iter().any(|prefix| name.starts_with(prefix)) || record.hugetlb > 0);
     match name {
+        _ if !record.shared && HEAP_AREA.contains(&record.start) => Some((Segment::Heap, None)),
         b"[heap]" => Some((Segment::Heap, None)),
         b"[stack]" => Some((Segment::Stack, None)),
         _ if is_shared || name.starts_with(b"[anon_shmem:") => Some((Segment::Shm, None)),
@@ -303,9 +311,12 @@ mod tests {
             mapping(0x4000, 0x5000, "r--p", "/usr/lib/locale/x", &[]),
             mapping(0x5000, 0x6000, "r-xp", "[vdso]", &[]),
             mapping(0x6000, 0x7000, "rw-p", "", &[]),
+            mapping(HEAP_AREA.start, HEAP_AREA.start + 0x1000, "rw-p", "", &[]),
         ]
         .concat();
-        let kinds: vec::Vec<_> = sorted(&text, &[]).iter().map(|row| row.segment).collect();
+        let rows = sorted(&text, &[]);
+        let kinds: vec::Vec<_> = rows.iter().map(|row| row.segment).collect();
+        assert_eq!(rows[0].mapped, 0x2000);
         assert_eq!(
             kinds,
             [Segment::Heap, Segment::Shm, Segment::File, Segment::Anon]
