@@ -1,0 +1,64 @@
+//! Small kernel files, read on the stack.
+
+use core::ffi::CStr;
+
+use crate::sys;
+
+/// The first bytes of a file, as many as `buffer` holds; none where it cannot
+/// be read.
+pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    let Ok(file) = sys::File::open(path, libc::O_RDONLY) else {
+        return &[];
+    };
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => filled += read,
+        }
+    }
+    &buffer[..filled]
+}
+
+/// A file that holds one number.
+pub fn number(path: &CStr) -> Option<u64> {
+    let mut buffer = [0; 32];
+    leading_number(head(path, &mut buffer))
+}
+
+/// The number behind `tag` at the start of a line, as in `MemAvailable:`.
+pub fn tagged(text: &[u8], tag: &[u8]) -> Option<u64> {
+    let line = text
+        .split(|b| *b == b'\n')
+        .find_map(|line| line.strip_prefix(tag))?;
+    leading_number(line.trim_ascii_start())
+}
+
+/// The decimal number at the start.
+pub fn leading_number(text: &[u8]) -> Option<u64> {
+    let end = text.iter().position(|b| !b.is_ascii_digit());
+    let digits = core::str::from_utf8(&text[..end.unwrap_or(text.len())]).ok()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_running_kernel() {
+        assert!(number(c"/proc/sys/vm/max_map_count").unwrap() > 0);
+        assert_eq!(number(c"/proc/no/such/file"), None);
+        let mut buffer = [0; 4096];
+        let text = head(c"/proc/meminfo", &mut buffer);
+        assert!(tagged(text, b"MemAvailable:").unwrap() > 0);
+        assert_eq!(tagged(text, b"emAvailable:"), None);
+    }
+
+    #[test]
+    fn numbers_end_where_digits_do() {
+        assert_eq!(leading_number(b"12 kB"), Some(12));
+        assert_eq!(leading_number(b"max"), None);
+        assert_eq!(leading_number(b"99999999999999999999"), None);
+    }
+}
