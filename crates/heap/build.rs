@@ -1,5 +1,12 @@
-//! Puts mimalloc's calls to the system on ours; see `src/wrap.rs`. The rest of
-//! the link is arranged by the build script of `libhugetlbfs.so`.
+//! Puts mimalloc's calls to the system on ours (see `src/wrap.rs`) and leaves
+//! its constructor out. The rest of the link is arranged by the build script
+//! of `libhugetlbfs.so`.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a build script reads cargo's environment"
+)]
+
+use std::env::VarError;
 
 const WRAPPED: [&str; 12] = [
     "madvise",
@@ -16,14 +23,19 @@ const WRAPPED: [&str; 12] = [
     "sleep",
 ];
 
-fn main() {
+fn main() -> Result<(), VarError> {
+    let source = std::env::var("CARGO_MANIFEST_DIR")?;
+    emit(&format!(
+        "cargo::rustc-cdylib-link-arg=-Wl,-T,{source}/no-start.ld"
+    ));
     for name in WRAPPED {
         emit(&format!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}"));
     }
     emit("cargo::rerun-if-changed=build.rs");
+    emit("cargo::rerun-if-changed=no-start.ld");
+    Ok(())
 }
 
-#[expect(clippy::print_stdout, reason = "this is how a build script speaks")]
 fn emit(line: &str) {
     println!("{line}");
 }

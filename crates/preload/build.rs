@@ -47,7 +47,6 @@ fn link_argument(argument: &str) {
     emit(&format!("cargo::rustc-cdylib-link-arg={argument}"));
 }
 
-#[expect(clippy::print_stdout, reason = "this is how a build script speaks")]
 fn emit(line: &str) {
     println!("{line}");
 }

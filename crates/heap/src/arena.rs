@@ -56,7 +56,7 @@ fn start() {
         // can do without for a moment.
         return;
     }
-    mimalloc::mi_process_init();
+    mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
     add(FIRST);

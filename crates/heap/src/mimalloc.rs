@@ -18,8 +18,8 @@ pub(crate) const DESTROY_ON_EXIT: c_int = 22;
 pub(crate) const ARENA_RESERVE: c_int = 23;
 
 unsafe extern "C" {
-    /// Makes mimalloc ready; does nothing the second time.
-    pub(crate) safe fn mi_process_init();
+    /// What mimalloc's constructor does, which is left out of the link.
+    pub(crate) safe fn _mi_auto_process_init();
 
     /// Sets an option.
     pub(crate) safe fn mi_option_set(option: c_int, value: c_long);

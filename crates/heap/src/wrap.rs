@@ -6,7 +6,7 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use hugetools_pages::lock::Lock;
-use hugetools_pages::{register, sys};
+use hugetools_pages::{bits, register, sys};
 
 use crate::arena;
 
@@ -34,16 +34,7 @@ unsafe extern "C" fn __wrap_mmap(
         };
     }
     // SAFETY: mimalloc's own mapping.
-    let result = unsafe {
-        sys::mmap(
-            addr as usize,
-            len,
-            prot,
-            flags,
-            fd,
-            offset.cast_unsigned() as usize,
-        )
-    };
+    let result = unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) };
     sys::c_address(result)
 }
 

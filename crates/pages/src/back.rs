@@ -197,7 +197,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     if result.is_err() {
         // SAFETY: as the caller says; nothing was handed out.
         let _ = unsafe { space::clear(addr, size) };
-        LUCK.failed(size, "heap");
+        LUCK.heap_failed(size);
         return false;
     }
     fault::guard();
@@ -222,7 +222,7 @@ fn fill_huge(
         // SAFETY: claimed and mapped, not handed out yet.
         let result = unsafe { populate::populate(window.address(unit), size, size) };
         if result.is_err() {
-            LUCK.failed(size, "heap");
+            LUCK.heap_failed(size);
             return unit;
         }
         publish(unit..unit + 1, State::Huge);
@@ -249,7 +249,7 @@ fn map_huge(window: &Window, run: &Range<usize>) -> bool {
         window.units()[unit].publish(state, 0);
     }
     if !mapped {
-        LUCK.failed(size, "heap");
+        LUCK.heap_failed(size);
     }
     mapped
 }
@@ -320,16 +320,20 @@ fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
 /// Frees what stands behind a claimed, unused unit; what it is then.
 fn free(window: &Window, unit: usize, state: State) -> State {
     let (addr, len) = (window.address(unit), window.layout.unit);
+    if state == State::Big {
+        // The page belongs to other units too.
+        return state;
+    }
+    // The mapping stays for the next page; since Linux 5.18.
     // SAFETY: claimed, and nothing in it is used.
-    unsafe {
-        match state {
-            // The page belongs to other units too.
-            State::Big => State::Big,
-            // Since Linux 5.18; the mapping stays for the next page.
-            State::Huge if sys::madvise(addr, len, libc::MADV_DONTNEED).is_ok() => State::EmptyHuge,
-            _ if space::clear(addr, len).is_ok() => State::Empty,
-            _ => state,
-        }
+    let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    if state == State::Huge && drop_page().is_ok() {
+        return State::EmptyHuge;
+    }
+    // SAFETY: claimed, and nothing in it is used.
+    match unsafe { space::clear(addr, len) } {
+        Ok(()) => State::Empty,
+        Err(_) => state,
     }
 }
 

@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetools_contract::env::{self, Fallback, Pages, Report, Settings};
 
+use crate::say::Level;
 use crate::{file, sys};
 
 /// Where the report at the end goes.
@@ -42,6 +43,8 @@ pub struct Config {
     pub shm: Option<Pages>,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// The process that says when its heap runs out of huge pages.
+    pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Target,
     /// A variable whose value could not be used.
@@ -57,6 +60,7 @@ impl Config {
         heap: None,
         shm: None,
         fallback: Fallback::Thp,
+        speaker: None,
         report: Target::None,
         odd: None,
         path: [0; PATH_MAX],
@@ -70,11 +74,21 @@ impl Config {
         }
     }
 
+    /// How important it is to this process's user that its heap runs out of
+    /// huge pages.
+    pub fn heap_level(&self) -> Level {
+        match self.speaker {
+            Some(pid) if pid != sys::getpid() => Level::Info,
+            _ => Level::Warning,
+        }
+    }
+
     fn fill(&mut self, settings: &Settings<'_>) {
         self.verbosity = settings.verbosity;
         self.heap = settings.heap;
         self.shm = settings.shm;
         self.fallback = settings.fallback;
+        self.speaker = settings.speaker;
         self.odd = settings.odd.map(|odd| odd.name);
         self.report = match settings.report {
             None => Target::None,
@@ -197,8 +211,11 @@ mod tests {
     #[test]
     fn variables_are_found_as_getenv_finds_them() {
         assert_eq!(variable("NO_SUCH_VARIABLE_HERE"), None);
-        let path = variable("PATH").unwrap();
-        assert_eq!(std::env::var("PATH").unwrap().as_bytes(), path);
+        let path = std::env::vars_os()
+            .find(|(name, _)| name == "PATH")
+            .unwrap()
+            .1;
+        assert_eq!(variable("PATH"), Some(path.as_encoded_bytes()));
     }
 
     #[test]

@@ -17,7 +17,8 @@ use crate::{back, private_copy, register, sys};
 static SIGBUS: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
 
 extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    SIGBUS.enter(info, context);
+    // SAFETY: the kernel's own arguments.
+    unsafe { SIGBUS.enter(info, context) };
 }
 
 /// Puts up the net; to be called once there is something to fall.

@@ -22,8 +22,13 @@ static TURN: Lock = Lock::new();
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 
+/// What was frozen last, whoever has it now.
+static LAST_START: AtomicUsize = AtomicUsize::new(0);
+static LAST_END: AtomicUsize = AtomicUsize::new(0);
+
 extern "C" fn on_sigsegv(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    SIGSEGV.enter(info, context);
+    // SAFETY: the kernel's own arguments.
+    unsafe { SIGSEGV.enter(info, context) };
 }
 
 /// Runs `replace`, which puts other writable memory with the same contents in
@@ -49,6 +54,8 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
         // SAFETY: as it was.
         let _ = unsafe { sys::mprotect(addr, len, libc::PROT_READ | libc::PROT_WRITE) };
     }
+    LAST_START.store(addr, Ordering::SeqCst);
+    LAST_END.store(addr + len, Ordering::SeqCst);
     START.store(0, Ordering::SeqCst);
     END.store(0, Ordering::SeqCst);
     result
@@ -57,17 +64,20 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
 /// Whether the fault was a write to frozen memory; returns when it may be
 /// tried again.
 fn wait(addr: usize) -> bool {
-    let is_frozen = || {
-        let (start, end) = (START.load(Ordering::SeqCst), END.load(Ordering::SeqCst));
-        start != 0 && start <= addr && addr < end
-    };
+    let is_frozen = || within(&START, &END, addr);
     if is_frozen() {
         while is_frozen() {
             sys::yield_now();
         }
         return true;
     }
-    is_ours(addr) && !REPEATED.too_often(addr)
+    let was_frozen = within(&LAST_START, &LAST_END, addr) || is_ours(addr);
+    was_frozen && !REPEATED.too_often(addr)
+}
+
+fn within(start: &AtomicUsize, end: &AtomicUsize, addr: usize) -> bool {
+    let (start, end) = (start.load(Ordering::SeqCst), end.load(Ordering::SeqCst));
+    start != 0 && start <= addr && addr < end
 }
 
 /// Whether memory of ours is or was there a moment ago, which only a freeze
@@ -165,11 +175,10 @@ mod tests {
     }
 
     fn move_over(memory: usize, aside: usize, len: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         // SAFETY: two mappings of the test, of the same length.
-        unsafe {
-            core::ptr::copy_nonoverlapping(memory as *const u8, aside as *mut u8, len);
-            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            sys::mremap(aside, len, len, flags, memory).map(drop)
-        }
+        unsafe { core::ptr::copy_nonoverlapping(memory as *const u8, aside as *mut u8, len) };
+        // SAFETY: likewise.
+        unsafe { sys::mremap(aside, len, len, flags, memory) }.map(drop)
     }
 }

@@ -20,7 +20,7 @@ pub fn shm_flags(size: usize) -> c_int {
 }
 
 fn size_bits(size: usize, shift: c_int) -> c_int {
-    size.trailing_zeros().cast_signed() << shift
+    crate::bits::signed(size.trailing_zeros()) << shift
 }
 
 /// Maps private huge pages over a range, without a reservation: none of them

@@ -9,13 +9,14 @@
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
 //!   memory is replaced by [`private_copy`].
-//! * [`sys`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
+//! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
 //! unwinds, holds no lock while the program's code runs, and keeps `errno`.
 #![cfg_attr(not(test), no_std)]
 
 pub mod back;
+pub mod bits;
 pub mod cgroup;
 pub mod config;
 pub mod facts;

@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
 
-use crate::say::{Level, SizeName, say, say_once};
+use crate::say::{Level, SizeName, say_once};
 use crate::{config, facts, hugetlb};
 
 /// The layout of a window, decided from what was asked for and what this
@@ -142,31 +142,27 @@ impl Luck {
             .is_err()
     }
 
-    /// Notes that the pool of this size gave no page, and says so once.
-    pub fn failed(&self, size: usize, what: &str) {
+    /// Notes that the pool of this size gave the heap no page, and says so
+    /// once.
+    pub fn heap_failed(&self, size: usize) {
         self.skip.store(SPARED, Ordering::Relaxed);
-        let shortfall = match hugetlb::has_free(size, 1) {
-            true => Shortfall::Limited,
-            false => Shortfall::PoolEmpty,
-        };
+        let (shortfall, size) = (shortfall_of(size, 1), SizeName(size));
         self.note(shortfall);
-        let next = next_rung();
-        let size = SizeName(size);
-        if self.said.swap(true, Ordering::Relaxed) {
-            return;
-        }
+        let (level, next) = (config::get().heap_level(), next_rung());
         match shortfall {
-            Shortfall::Limited => say(
-                Level::Warning,
+            Shortfall::Limited => say_once(
+                &self.said,
+                level,
                 format_args!(
-                    "{what}: no more pages of {size} for this process although the pool has some \
+                    "heap: no more pages of {size} for this process although the pool has some \
                      (hugetlb cgroup, cpuset or memory policy); {next}"
                 ),
             ),
-            _ => say(
-                Level::Warning,
+            _ => say_once(
+                &self.said,
+                level,
                 format_args!(
-                    "{what}: the pool of {size} pages has no page left; {next} \
+                    "heap: the pool of {size} pages has no page left; {next} \
                      (to grow it: hugeadm --pool-pages-min {size}:+N)"
                 ),
             ),
@@ -187,6 +183,14 @@ impl Luck {
             4 => Shortfall::Copy,
             _ => Shortfall::None,
         }
+    }
+}
+
+/// Why a pool of this size did not give so many pages.
+pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
+    match hugetlb::has_free(size, pages) {
+        true => Shortfall::Limited,
+        false => Shortfall::PoolEmpty,
     }
 }
 
@@ -214,74 +218,21 @@ mod tests {
 
     #[test]
     fn layouts_of_machines() {
+        let layout = |unit, huge, big| Layout { unit, huge, big };
         let x86 = |asked| Layout::choose(asked, Some(2 * MIB), 2 * MIB);
-        assert_eq!(
-            x86(Some(2 * MIB)),
-            Layout {
-                unit: 2 * MIB,
-                huge: true,
-                big: 0
-            }
-        );
-        assert_eq!(
-            x86(Some(GIB)),
-            Layout {
-                unit: 2 * MIB,
-                huge: true,
-                big: GIB
-            }
-        );
-        assert_eq!(
-            x86(None),
-            Layout {
-                unit: 2 * MIB,
-                huge: false,
-                big: 0
-            }
-        );
+        assert_eq!(x86(Some(2 * MIB)), layout(2 * MIB, true, 0));
+        assert_eq!(x86(Some(GIB)), layout(2 * MIB, true, GIB));
+        assert_eq!(x86(None), layout(2 * MIB, false, 0));
         let arm_64k = |asked| Layout::choose(asked, Some(512 * MIB), 512 * MIB);
-        assert_eq!(
-            arm_64k(Some(512 * MIB)),
-            Layout {
-                unit: 2 * MIB,
-                huge: false,
-                big: 512 * MIB
-            }
-        );
-        assert_eq!(
-            arm_64k(Some(2 * MIB)),
-            Layout {
-                unit: 2 * MIB,
-                huge: true,
-                big: 0
-            }
-        );
+        assert_eq!(arm_64k(Some(512 * MIB)), layout(2 * MIB, false, 512 * MIB));
+        assert_eq!(arm_64k(Some(2 * MIB)), layout(2 * MIB, true, 0));
         let power8 = Layout::choose(Some(16 * MIB), Some(16 * MIB), 16 * MIB);
-        assert_eq!(
-            power8,
-            Layout {
-                unit: 16 * MIB,
-                huge: true,
-                big: 0
-            }
-        );
+        assert_eq!(power8, layout(16 * MIB, true, 0));
         let arm = Layout::choose(Some(64 * KIB), Some(2 * MIB), 2 * MIB);
+        assert_eq!(arm, layout(64 * KIB, true, 0));
         assert_eq!(
-            arm,
-            Layout {
-                unit: 64 * KIB,
-                huge: true,
-                big: 0
-            }
-        );
-        let none = Layout::choose(None, None, 2 * MIB);
-        assert_eq!(
-            none,
-            Layout {
-                unit: 2 * MIB,
-                huge: false,
-                big: 0
-            }
+            Layout::choose(None, None, 2 * MIB),
+            layout(2 * MIB, false, 0)
         );
     }
 

@@ -23,9 +23,12 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
         units.len() * window.layout.unit,
     );
     let aside = space::reserve(len, facts::thp_size().max(window.layout.unit))?;
-    // SAFETY: `aside` was reserved just now; writers to the units are kept out.
-    let result =
-        unsafe { freeze::frozen(addr, len, || fill_and_move(window, units, aside, addr, len)) };
+    let copy = || {
+        // SAFETY: `aside` was reserved just now, and nobody writes meanwhile.
+        unsafe { fill_and_move(window, units, aside, addr, len) }
+    };
+    // SAFETY: mapped by us; the copy takes its place.
+    let result = unsafe { freeze::frozen(addr, len, copy) };
     if result.is_err() {
         // SAFETY: still ours: it was not moved.
         let _ = unsafe { sys::munmap(aside, len) };

@@ -70,21 +70,29 @@ impl Handler {
     }
 
     /// What `entry` does: handles the signal, or passes it on.
-    pub fn enter(&self, info: *mut libc::siginfo_t, context: *mut c_void) {
+    ///
+    /// # Safety
+    /// The arguments must be what the kernel gave to `entry`.
+    pub unsafe fn enter(&self, info: *mut libc::siginfo_t, context: *mut c_void) {
         // SAFETY: the kernel gives a valid siginfo to SA_SIGINFO handlers.
-        let (code, addr) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
-        let is_fault = code > 0;
+        let known = unsafe { &*info };
+        // SAFETY: the field that signals for faults have; for others it is not
+        // looked at.
+        let addr = unsafe { known.si_addr() } as usize;
+        let is_fault = known.si_code > 0;
         if !(is_fault && (self.wants)(addr)) {
             self.chain(is_fault, info, context);
         }
     }
 
     fn before(&self) -> Option<&libc::sigaction> {
-        match self.installed.load(Ordering::Acquire) {
-            // SAFETY: written before `installed` was set.
-            true => Some(unsafe { (*self.before.get()).assume_init_ref() }),
-            false => None,
+        if !self.installed.load(Ordering::Acquire) {
+            return None;
         }
+        // SAFETY: nobody writes after `installed` was set.
+        let before = unsafe { &*self.before.get() };
+        // SAFETY: written before `installed` was set.
+        Some(unsafe { before.assume_init_ref() })
     }
 
     /// Does what would have happened without us.

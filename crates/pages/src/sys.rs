@@ -6,6 +6,8 @@ use core::ffi::{CStr, c_int, c_long};
 
 use libc::c_void;
 
+use crate::bits::{extended, int, unsigned, word};
+
 /// An errno value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Errno(pub c_int);
@@ -16,18 +18,24 @@ pub type Result<T> = core::result::Result<T, Errno>;
 /// Runs a system call and keeps `errno`.
 fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
     let [a, b, c, d, e, f] = args;
-    // SAFETY: libc gives this thread's errno, which lives as long as it does.
-    let errno = unsafe { &mut *libc::__errno_location() };
-    let before = *errno;
+    let errno = errno_at();
+    // SAFETY: this thread's errno, which lives as long as the thread.
+    let before = unsafe { errno.read() };
     // SAFETY: each wrapper below passes what its system call takes; the caller
     // of a wrapper vouches for the memory that it names.
     let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
     if result == -1 {
-        let error = Errno(*errno);
-        *errno = before;
-        return Err(error);
+        // SAFETY: as above.
+        let error = unsafe { errno.replace(before) };
+        return Err(Errno(error));
     }
-    Ok(result.cast_unsigned() as usize)
+    Ok(word(result))
+}
+
+/// Where this thread's `errno` is.
+fn errno_at() -> *mut c_int {
+    // SAFETY: takes nothing.
+    unsafe { libc::__errno_location() }
 }
 
 /// `mmap(2)`.
@@ -44,7 +52,14 @@ pub unsafe fn mmap(
 ) -> Result<usize> {
     call(
         libc::SYS_mmap,
-        [addr, len, word(prot), word(flags), word(fd), offset],
+        [
+            addr,
+            len,
+            extended(prot),
+            extended(flags),
+            extended(fd),
+            offset,
+        ],
     )
 }
 
@@ -61,7 +76,7 @@ pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
 /// # Safety
 /// Nobody may rely on accesses to the range that `prot` does not allow.
 pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
-    call(libc::SYS_mprotect, [addr, len, word(prot), 0, 0, 0]).map(drop)
+    call(libc::SYS_mprotect, [addr, len, extended(prot), 0, 0, 0]).map(drop)
 }
 
 /// `madvise(2)`.
@@ -69,7 +84,7 @@ pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
 /// # Safety
 /// With an advice that drops contents, they must be the caller's to drop.
 pub unsafe fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
-    call(libc::SYS_madvise, [addr, len, word(advice), 0, 0, 0]).map(drop)
+    call(libc::SYS_madvise, [addr, len, extended(advice), 0, 0, 0]).map(drop)
 }
 
 /// `mremap(2)`.
@@ -83,7 +98,7 @@ pub unsafe fn mremap(
     flags: c_int,
     new_addr: usize,
 ) -> Result<usize> {
-    let args = [addr, old_len, new_len, word(flags), new_addr, 0];
+    let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
     call(libc::SYS_mremap, args)
 }
 
@@ -111,19 +126,23 @@ pub fn policy_mode() -> Result<c_int> {
 
 /// `shmget(2)`.
 pub fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {
-    call(SYS_SHMGET, [word(key), size, word(flags), 0, 0, 0]).map(narrow)
+    call(SYS_SHMGET, [extended(key), size, extended(flags), 0, 0, 0]).map(int)
 }
 
 /// `shmat(2)`; at 0, anywhere.
 pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Result<usize> {
-    call(SYS_SHMAT, [word(id), addr, word(flags), 0, 0, 0])
+    call(SYS_SHMAT, [extended(id), addr, extended(flags), 0, 0, 0])
 }
 
 /// The size of a System V segment in bytes.
 pub fn shm_size(id: c_int) -> Option<usize> {
     let mut state = core::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
     let at = state.as_mut_ptr() as usize;
-    call(SYS_SHMCTL, [word(id), word(libc::IPC_STAT), at, 0, 0, 0]).ok()?;
+    call(
+        SYS_SHMCTL,
+        [extended(id), extended(libc::IPC_STAT), at, 0, 0, 0],
+    )
+    .ok()?;
     // SAFETY: all bits zero are a valid state, and the kernel has filled it.
     Some(unsafe { state.assume_init() }.shm_segsz)
 }
@@ -138,7 +157,7 @@ pub unsafe fn shmdt(addr: usize) -> Result<()> {
 
 /// `shmctl(id, IPC_RMID)`.
 pub fn shm_remove(id: c_int) -> Result<()> {
-    let args = [word(id), word(libc::IPC_RMID), 0, 0, 0, 0];
+    let args = [extended(id), extended(libc::IPC_RMID), 0, 0, 0, 0];
     call(SYS_SHMCTL, args).map(drop)
 }
 
@@ -174,20 +193,20 @@ impl File {
     /// Opens a file, creating it with `mode` where `flags` say so.
     pub fn open_mode(path: &CStr, flags: c_int, mode: usize) -> Result<File> {
         let args = [
-            word(libc::AT_FDCWD),
+            extended(libc::AT_FDCWD),
             path.as_ptr() as usize,
-            word(flags | libc::O_CLOEXEC),
+            extended(flags | libc::O_CLOEXEC),
             mode,
             0,
             0,
         ];
-        call(libc::SYS_openat, args).map(|fd| File(narrow(fd)))
+        call(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
     /// Reads once into a buffer; how much.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
         let args = [
-            word(self.0),
+            extended(self.0),
             buffer.as_mut_ptr() as usize,
             buffer.len(),
             0,
@@ -203,7 +222,7 @@ impl File {
     /// # Safety
     /// The byte must be the caller's to overwrite.
     pub unsafe fn read_byte_to(&self, addr: usize) -> Result<usize> {
-        call(libc::SYS_read, [word(self.0), addr, 1, 0, 0, 0])
+        call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
     }
 
     /// Writes a buffer with one call.
@@ -214,20 +233,27 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        let _ = call(libc::SYS_close, [word(self.0), 0, 0, 0, 0, 0]);
+        let _ = call(libc::SYS_close, [extended(self.0), 0, 0, 0, 0, 0]);
     }
 }
 
 /// `write(2)` to a descriptor that is not ours.
 pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
-    let args = [word(fd), buffer.as_ptr() as usize, buffer.len(), 0, 0, 0];
+    let args = [
+        extended(fd),
+        buffer.as_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+        0,
+    ];
     call(libc::SYS_write, args)
 }
 
 /// `readlink(2)`; how long the name is.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let args = [
-        word(libc::AT_FDCWD),
+        extended(libc::AT_FDCWD),
         path.as_ptr() as usize,
         buffer.as_mut_ptr() as usize,
         buffer.len(),
@@ -240,7 +266,7 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
 /// What tells one open file from another: device and inode.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    let args = [word(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
+    let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
     call(libc::SYS_fstat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     let stat = unsafe { stat.assume_init() };
@@ -249,8 +275,8 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
 
 /// The number of links of a file, which for `/proc/self/task` is two more
 /// than there are threads.
-pub fn links(path: &CStr) -> Option<u64> {
-    stat(path).map(|stat| u64::from(stat.st_nlink))
+pub fn links(path: &CStr) -> Option<libc::nlink_t> {
+    stat(path).map(|stat| stat.st_nlink)
 }
 
 /// The inode of a file.
@@ -261,7 +287,7 @@ pub fn inode(path: &CStr) -> Option<u64> {
 fn stat(path: &CStr) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let args = [
-        word(libc::AT_FDCWD),
+        extended(libc::AT_FDCWD),
         path.as_ptr() as usize,
         stat.as_mut_ptr() as usize,
         0,
@@ -275,12 +301,12 @@ fn stat(path: &CStr) -> Option<libc::stat> {
 
 /// `getpid(2)`.
 pub fn getpid() -> u32 {
-    call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| narrow(pid).cast_unsigned())
+    call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
-    call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| narrow(gid).cast_unsigned())
+    call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
 }
 
 /// `sched_yield(2)`.
@@ -290,7 +316,7 @@ pub fn yield_now() {
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 pub fn thp_disabled() -> bool {
-    let args = [word(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
+    let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
     call(libc::SYS_prctl, args).is_ok_and(|state| state == 1)
 }
 
@@ -300,7 +326,7 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     const PR_SET_VMA: c_int = 0x5356_4d41;
     const PR_SET_VMA_ANON_NAME: usize = 0;
     let args = [
-        word(PR_SET_VMA),
+        extended(PR_SET_VMA),
         PR_SET_VMA_ANON_NAME,
         addr,
         len,
@@ -314,7 +340,7 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
 pub fn futex_wait(word_at: &core::sync::atomic::AtomicU32, value: u32) {
     let args = [
         word_at.as_ptr() as usize,
-        word(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
+        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
         value as usize,
         0,
         0,
@@ -327,7 +353,7 @@ pub fn futex_wait(word_at: &core::sync::atomic::AtomicU32, value: u32) {
 pub fn futex_wake(word_at: &core::sync::atomic::AtomicU32) {
     let args = [
         word_at.as_ptr() as usize,
-        word(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG),
+        extended(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG),
         c_int::MAX as usize,
         0,
         0,
@@ -363,20 +389,18 @@ pub fn random() -> u64 {
 fn auxv(tag: libc::c_ulong) -> usize {
     // SAFETY: getauxval takes any number.
     let value = unsafe { libc::getauxval(tag) };
-    value as usize
+    usize::try_from(value).unwrap_or(0)
 }
 
 /// A number that tells this thread from others: where its `errno` is.
 pub fn thread_name() -> usize {
-    // SAFETY: takes nothing.
-    let errno = unsafe { libc::__errno_location() };
-    errno as usize
+    errno_at() as usize
 }
 
 /// Sets `errno`, for calls that fail as the program's own.
 pub fn set_errno(error: Errno) {
-    // SAFETY: libc gives this thread's errno.
-    unsafe { *libc::__errno_location() = error.0 };
+    // SAFETY: this thread's errno.
+    unsafe { errno_at().write(error.0) };
 }
 
 /// The result of an interposed call, as C has it: `errno` set, and −1.
@@ -399,17 +423,6 @@ pub fn c_address(result: Result<usize>) -> *mut c_void {
             libc::MAP_FAILED
         }
     }
-}
-
-/// An `int` argument, sign extended as the kernel expects it.
-fn word(value: c_int) -> usize {
-    (value as isize).cast_unsigned()
-}
-
-/// The low half of a result that is an `int`.
-#[expect(clippy::cast_possible_truncation, reason = "the kernel gave an int")]
-fn narrow(value: usize) -> c_int {
-    value as c_int
 }
 
 #[cfg(test)]

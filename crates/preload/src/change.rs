@@ -256,37 +256,37 @@ fn step_down(open: &mut Open, region: Region) -> Result<()> {
     // SAFETY: a new mapping.
     let aside = unsafe { sys::mmap(0, region.mapped, read_write, flags, -1, 0)? };
     map::advise(aside, region.mapped);
-    // SAFETY: the whole region is ours to change, and not shared.
-    let moved = unsafe {
-        sys::mprotect(region.base, region.mapped, read_write)
-            .and_then(|()| freeze::frozen(region.base, region.mapped, || copy_over(&region, aside)))
-    };
-    if let Err(error) = moved {
-        // SAFETY: not moved, so still ours; the region is as it was.
-        unsafe {
-            let _ = sys::munmap(aside, region.mapped);
-            let _ = sys::mprotect(region.base, region.mapped, region.prot);
-        }
+    if let Err(error) = move_aside(&region, aside) {
+        // SAFETY: not moved, so still ours.
+        let _ = unsafe { sys::munmap(aside, region.mapped) };
+        // SAFETY: the access that the program gave it.
+        let _ = unsafe { sys::mprotect(region.base, region.mapped, region.prot) };
         return Err(error);
     }
     open.update(region.base, None);
     let tail = region.known().end..region.mapped().end;
-    // SAFETY: base pages by now, of which the program knows only the front.
-    unsafe {
-        if !tail.is_empty() {
-            sys::munmap(tail.start, tail.len())?;
-        }
-        sys::mprotect(region.base, region.len, region.prot)
+    if !tail.is_empty() {
+        // SAFETY: base pages by now, of which the program does not know.
+        unsafe { sys::munmap(tail.start, tail.len())? };
     }
+    // SAFETY: the access that the program gave it.
+    unsafe { sys::mprotect(region.base, region.len, region.prot) }
+}
+
+/// Copies a region to other memory, which then takes its place.
+fn move_aside(region: &Region, aside: usize) -> Result<()> {
+    let read_write = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: the region is ours to change, and no other process shares it.
+    unsafe { sys::mprotect(region.base, region.mapped, read_write)? };
+    // SAFETY: as above; the copy takes its place.
+    unsafe { freeze::frozen(region.base, region.mapped, || copy_over(region, aside)) }
 }
 
 fn copy_over(region: &Region, aside: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: two mappings of this length, of which the first is not written
-    // to and then replaced by the second.
-    unsafe {
-        let (from, to) = (region.base as *const u8, aside as *mut u8);
-        core::ptr::copy_nonoverlapping(from, to, region.len);
-        sys::mremap(aside, region.mapped, region.mapped, flags, region.base).map(drop)
-    }
+    let (from, to) = (region.base as *const u8, aside as *mut u8);
+    // SAFETY: two mappings of this length, of which the first is not written.
+    unsafe { core::ptr::copy_nonoverlapping(from, to, region.len) };
+    // SAFETY: the second one holds what the first one does.
+    unsafe { sys::mremap(aside, region.mapped, region.mapped, flags, region.base) }.map(drop)
 }

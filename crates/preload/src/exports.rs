@@ -5,6 +5,7 @@
 
 use core::ffi::{c_int, c_ulong, c_void};
 
+use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
 
 use crate::{change, map, segment};
@@ -31,16 +32,7 @@ pub unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: as the caller says.
-    sys::c_address(unsafe {
-        sys::mmap(
-            addr as usize,
-            len,
-            prot,
-            flags,
-            fd,
-            offset.cast_unsigned() as usize,
-        )
-    })
+    sys::c_address(unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) })
 }
 
 /// `mmap(2)`, by the name for large files.
@@ -137,11 +129,10 @@ pub unsafe extern "C" fn mbind(
     maxnode: c_ulong,
     flags: u32,
 ) -> i64 {
-    let Ok(len) = usize::try_from(len) else {
+    let (Ok(len), Ok(maxnode)) = (usize::try_from(len), usize::try_from(maxnode)) else {
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
-    let mode = mode.cast_unsigned() as usize;
-    let policy = [mode, mask as usize, maxnode as usize, flags as usize];
+    let policy = [bits::extended(mode), mask as usize, maxnode, flags as usize];
     // SAFETY: as the caller says.
     i64::from(sys::c_result(unsafe {
         change::mbind(addr as usize, len, policy)

@@ -3,11 +3,13 @@
 #![expect(unsafe_code, reason = "maps memory for the program")]
 
 use core::ffi::c_int;
+use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_pages::policy::{Luck, Shortfall};
-use hugetools_pages::say::{Amount, Level, SizeName, say};
+use hugetools_pages::facts::NoThp;
+use hugetools_pages::policy::{self, Luck};
+use hugetools_pages::say::{Amount, Level, SizeName, say, say_once};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::{config, facts, fork, hugetlb, limits, populate};
 
@@ -91,10 +93,7 @@ fn fill(base: usize, mapped: usize, size: usize) -> Result<()> {
 
 fn failed(len: usize, size: usize) {
     let pages = len.div_ceil(size);
-    LUCK.note(match hugetlb::has_free(size, pages) {
-        true => Shortfall::Limited,
-        false => Shortfall::PoolEmpty,
-    });
+    LUCK.note(policy::shortfall_of(size, pages));
     say(
         Level::Warning,
         format_args!(
@@ -109,33 +108,46 @@ fn failed(len: usize, size: usize) {
     );
 }
 
-/// What shared memory is on when it is not on hugetlb pages.
-pub(crate) fn next_rung() -> &'static str {
-    match config::get().fallback {
-        Fallback::None => "the request fails",
-        Fallback::Thp if facts::shared_thp().is_ok() => "transparent huge pages follow",
-        Fallback::Thp | Fallback::Base => "base pages follow",
+/// What shared memory is on when it is not on hugetlb pages, for a message.
+pub(crate) fn next_rung() -> NextRung {
+    match (config::get().fallback, facts::shared_thp()) {
+        (Fallback::None, _) => NextRung("the request fails", None),
+        (Fallback::Thp, Ok(())) => NextRung("transparent huge pages follow", None),
+        (Fallback::Thp, Err(why)) => {
+            SAID_WHY.store(true, Ordering::Relaxed);
+            NextRung("base pages follow, since ", Some(why))
+        }
+        (Fallback::Base, _) => NextRung("base pages follow", None),
     }
 }
+
+/// See [`next_rung`].
+pub(crate) struct NextRung(&'static str, Option<NoThp>);
+
+impl fmt::Display for NextRung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NextRung(rung, why) = self;
+        write!(f, "{rung}{}", why.map_or("", NoThp::reason))
+    }
+}
+
+/// Whether it was said why shared memory has no transparent huge pages.
+static SAID_WHY: AtomicBool = AtomicBool::new(false);
 
 /// Advises shared memory to be on transparent huge pages, and says once where
 /// that does nothing.
 pub(crate) fn advise(addr: usize, len: usize) {
-    static SAID: AtomicBool = AtomicBool::new(false);
     if config::get().fallback == Fallback::Base || len < facts::thp_size() {
         return;
     }
     // SAFETY: the advice changes no contents.
-    let advised = unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) };
-    let why = match facts::shared_thp() {
-        Err(why) => why.reason(),
-        Ok(()) if advised.is_err() => "the kernel refuses the advice",
-        Ok(()) => return,
-    };
-    if !SAID.swap(true, Ordering::Relaxed) {
-        say(
-            Level::Warning,
-            format_args!("shared memory: {} on base pages: {why}", Amount(len)),
-        );
+    if unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) } == Err(Errno(libc::EINVAL)) {
+        // On hugetlb pages already, or there are no transparent ones.
+        return;
+    }
+    if let Err(why) = facts::shared_thp() {
+        let (amount, why) = (Amount(len), why.reason());
+        let text = format_args!("shared memory: {amount} on base pages: {why}");
+        say_once(&SAID_WHY, Level::Warning, text);
     }
 }

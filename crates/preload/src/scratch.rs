@@ -4,6 +4,7 @@
 
 use core::ffi::CStr;
 use core::fmt;
+use core::mem::MaybeUninit;
 
 use hugetools_pages::sys::{self, File};
 
@@ -17,13 +18,15 @@ fn map(len: usize) -> Option<usize> {
 
 /// Room for `count` values, each a copy of `value`.
 pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'static mut [T]> {
-    let at = map(count.checked_mul(size_of::<T>())?)? as *mut T;
-    for index in 0..count {
-        // SAFETY: within the mapping, which is page aligned.
-        unsafe { at.add(index).write(value) };
+    let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+    // SAFETY: a new mapping of that length, page aligned, that nobody else has.
+    let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
+    for place in &mut *places {
+        place.write(value);
     }
-    // SAFETY: all of them are written, and nobody else has them.
-    Some(unsafe { core::slice::from_raw_parts_mut(at, count) })
+    let values = core::ptr::from_mut(places) as *mut [T];
+    // SAFETY: all of them were written.
+    Some(unsafe { &mut *values })
 }
 
 /// The whole contents of a file of unknown length.

@@ -2,13 +2,12 @@
 #![expect(unsafe_code, reason = "attaches segments")]
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_pages::policy::Shortfall;
+use hugetools_pages::policy;
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{config, facts, hugetlb, limits, populate};
+use hugetools_pages::{config, hugetlb, limits, populate};
 
 use crate::accounts;
 use crate::map::{self, LUCK};
@@ -80,7 +79,7 @@ fn failed(error: Errno, size: usize, page: usize) {
         }
         _ => {
             let pages = size.div_ceil(page);
-            LUCK.note(Shortfall::PoolEmpty);
+            LUCK.note(policy::shortfall_of(page, pages));
             say(
                 Level::Warning,
                 format_args!(
@@ -97,29 +96,10 @@ fn failed(error: Errno, size: usize, page: usize) {
 /// `shmat`: the segment's memory, advised to be on transparent huge pages.
 pub(crate) fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> Result<usize> {
     let at = sys::shmat(id, addr as usize, flags)?;
-    if config::get().shm.is_some() && config::get().fallback != Fallback::Base {
-        advise(id, at);
-    }
-    Ok(at)
-}
-
-fn advise(id: c_int, at: usize) {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    let Some(size) = sys::shm_size(id).filter(|size| *size >= facts::thp_size()) else {
-        return;
-    };
-    // SAFETY: attached just now; the advice changes no contents.
-    if unsafe { sys::madvise(at, size, libc::MADV_HUGEPAGE) } == Err(Errno(libc::EINVAL)) {
-        // On hugetlb pages already.
-        return;
-    }
-    if let Err(why) = facts::shared_thp() {
-        if !SAID.swap(true, Ordering::Relaxed) {
-            let (amount, why) = (Amount(size), why.reason());
-            say(
-                Level::Warning,
-                format_args!("shared memory: {amount} on base pages: {why}"),
-            );
+    if config::get().shm.is_some() {
+        if let Some(size) = sys::shm_size(id) {
+            map::advise(at, size);
         }
     }
+    Ok(at)
 }
