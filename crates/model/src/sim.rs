@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::node::{self, NodeId};
 use crate::pool::{self, Counter, Pool};
 use crate::root::{KPath, Root};
-use crate::size::{PageCount, PageSize};
+use crate::size::PageSize;
 
 /// The simulated kernel of one tree.
 #[derive(Debug)]
@@ -216,6 +216,7 @@ fn pool_paths(pool: &Pool, counter: Counter) -> Vec<KPath> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::size::PageCount;
 
     const MACHINE: &str = include_str!("../../../tests/fixtures/x86_64-8node.tree");
 
