@@ -148,9 +148,7 @@ impl Run {
             Status::Failed
         })?;
         let request = Request::new(&self.args, &machine, &find_group).map_err(|errors| {
-            for error in &errors {
-                self.error(error);
-            }
+            self.usage_errors(errors);
             Status::Usage
         })?;
         let plan = plan::plan(&machine, &request);
@@ -193,13 +191,13 @@ impl Run {
     }
 
     fn change(&mut self, plan: &plan::Plan) {
-        if self.args.dry_run {
+        let tasks = if self.args.dry_run {
             self.out(&shell::script(plan, &self.root));
-            self.document.tasks = report::planned(plan, &self.root);
-            return;
-        }
-        let mut effects = Live::new(self.root.clone());
-        let tasks = apply::apply(plan, &self.root, &mut effects);
+            apply::rehearse(plan, &self.root)
+        } else {
+            let mut effects = Live::new(self.root.clone());
+            apply::apply(plan, &self.root, &mut effects)
+        };
         for step in tasks.iter().flat_map(|task| &task.steps) {
             self.log.debug(&step.shell);
         }
@@ -248,6 +246,16 @@ impl Run {
     fn error(&mut self, text: &str) {
         self.log.error(text);
         self.document.errors.push(text.to_owned());
+    }
+
+    fn usage_errors(&mut self, errors: Vec<String>) {
+        if let Some((last, others)) = errors.split_last() {
+            for error in others {
+                self.log.error(error);
+            }
+            usage(&self.log, last);
+        }
+        self.document.errors = errors;
     }
 
     fn note_status(&mut self, status: Status) {

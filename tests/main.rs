@@ -1,3 +1,5 @@
 //! The integration tests: one binary, one module per subject.
 
+mod generated;
+mod hugeadm;
 mod support;

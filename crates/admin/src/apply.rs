@@ -1,9 +1,10 @@
-//! Runs a plan. Nothing is decided here: each step is looked at, done if it
-//! is not so already, and looked at again in the same place.
+//! Runs a plan, or only says what would become of it. Nothing is decided
+//! here: each step is looked at, done if it is not so already, and looked at
+//! again in the same place.
 
 use std::io;
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::error::{Cause, Op};
 use hugetools_model::{FileError, Root};
 
 use crate::effects::{Effects, Ran};
@@ -18,6 +19,21 @@ pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskRep
     tasks.map(|task| run_task(task, root, effects)).collect()
 }
 
+/// The report of a plan that is not run: what is known to fail fails here
+/// already.
+pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
+    let step = |step: &Step| {
+        let failure = foreseen(step, root);
+        let outcome = failure.map_or(Outcome::Planned, Outcome::Failed);
+        report(step, outcome, root)
+    };
+    let task = |task: &Task| TaskReport {
+        option: task.option.clone(),
+        steps: task.steps.iter().map(step).collect(),
+    };
+    plan.tasks.iter().map(task).collect()
+}
+
 fn run_task(task: &Task, root: &Root, effects: &mut dyn Effects) -> TaskReport {
     let mut failed = false;
     let mut steps = Vec::new();
@@ -29,14 +45,7 @@ fn run_task(task: &Task, root: &Root, effects: &mut dyn Effects) -> TaskReport {
             false => run(step, root, effects).unwrap_or_else(Outcome::Failed),
         };
         failed |= matches!(outcome, Outcome::Failed(_));
-        let (action, path) = step.subject();
-        steps.push(StepReport {
-            action,
-            path,
-            shell: shell::line(step, root),
-            hint: hint(step, &outcome),
-            outcome,
-        });
+        steps.push(report(step, outcome, root));
     }
     TaskReport {
         option: task.option.clone(),
@@ -44,7 +53,21 @@ fn run_task(task: &Task, root: &Root, effects: &mut dyn Effects) -> TaskReport {
     }
 }
 
+fn report(step: &Step, outcome: Outcome, root: &Root) -> StepReport {
+    let (action, path) = step.subject();
+    StepReport {
+        action,
+        path,
+        shell: shell::line(step, root),
+        hint: hint(step, &outcome),
+        outcome,
+    }
+}
+
 fn run(step: &Step, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    if let Some(failure) = foreseen(step, root) {
+        return Err(failure);
+    }
     match step {
         Step::Write(write) => run_write(write, root),
         Step::MakeDir(dir) => make_dir(dir, effects),
@@ -54,12 +77,30 @@ fn run(step: &Step, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, F
     }
 }
 
+/// What is known to fail without being tried. What a kernel is known to
+/// refuse is among it only where there is no kernel to ask.
+fn foreseen(step: &Step, root: &Root) -> Option<Failure> {
+    match step {
+        Step::Impossible(not) => Some(impossible(not)),
+        Step::Write(write) if write.refused.is_some() && !root.has_kernel() => {
+            let asked = value(&write.value, root);
+            Some(asked.map_or_else(Failure::from, |asked| refused(write, asked)))
+        }
+        _ => None,
+    }
+}
+
+fn impossible(not: &Impossible) -> Failure {
+    Failure {
+        written: None,
+        errno: None,
+        error: format!("{}: {}", not.subject, not.why),
+    }
+}
+
 fn run_write(write: &Write, root: &Root) -> Result<Outcome, Failure> {
     let asked = value(&write.value, root)?;
     let before = number(&write.file, root)?;
-    if let (Some(why), false) = (write.refused, root.has_kernel()) {
-        return Err(refused(write, asked, why));
-    }
     if before == asked {
         return Ok(Outcome::Unchanged {
             value: Some(before),
@@ -74,7 +115,7 @@ fn run_write(write: &Write, root: &Root) -> Result<Outcome, Failure> {
         }),
         (false, What::Pages { .. }) => Ok(Outcome::Short { asked, got }),
         (false, What::Overcommit { .. } | What::Setting) => Err(Failure {
-            value: Some(asked.to_string()),
+            written: Some(asked.to_string()),
             errno: None,
             error: format!(
                 "{asked} was written to {}, which says {got} now",
@@ -106,24 +147,14 @@ fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     }
 }
 
-fn refused(write: &Write, asked: u64, why: &str) -> Failure {
-    Failure {
+fn refused(write: &Write, asked: u64) -> Failure {
+    FileError {
+        op: Op::Write,
+        path: write.file.path.clone(),
         value: Some(asked.to_string()),
-        errno: Some(libc::EINVAL),
-        error: format!(
-            "cannot write {asked} to {}: {}: {why}",
-            write.file.path,
-            describe_errno(libc::EINVAL)
-        ),
+        cause: Cause::Errno(libc::EINVAL),
     }
-}
-
-fn impossible(not: &Impossible) -> Failure {
-    Failure {
-        value: None,
-        errno: None,
-        error: format!("{}: {}", not.subject, not.why),
-    }
+    .into()
 }
 
 fn make_dir(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
@@ -182,7 +213,7 @@ fn run_mount(mount: &Mount, root: &Root, effects: &mut dyn Effects) -> Result<Ou
         return Ok(CHANGED);
     }
     Err(Failure {
-        value: None,
+        written: None,
         errno: None,
         error: format!("{told}: the kernel took it, but something else is there now"),
     })
@@ -206,7 +237,7 @@ fn run_own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome,
     match is_so(effects)? {
         true => Ok(CHANGED),
         false => Err(Failure {
-            value: None,
+            written: None,
             errno: None,
             error: format!("cannot {told}: it did not stay as set"),
         }),

@@ -10,6 +10,9 @@ pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),
         (Step::Write(write), Outcome::Short { asked, .. }) => short(write, *asked),
+        (Step::Write(write), Outcome::Planned) => write
+            .refused
+            .map(|why| format!("the kernel will refuse this: {why}")),
         (_, Outcome::Failed(failure)) => failed(step, failure.errno?),
         _ => None,
     }

@@ -7,7 +7,7 @@ use hugetools_model::FileError;
 use hugetools_model::error::describe_errno;
 use serde::Serialize;
 
-use crate::plan::{Plan, Step};
+use crate::plan::Step;
 
 /// How a run ends, and the exit status for it. Of several the worst counts:
 /// usage, then failed, then short.
@@ -125,7 +125,7 @@ pub enum Outcome {
 pub struct Failure {
     /// What was being written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
+    pub written: Option<String>,
     /// The kernel's error number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
@@ -146,7 +146,7 @@ pub enum NotRun {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
         Failure {
-            value: error.value.clone(),
+            written: error.value.clone(),
             errno: error.errno(),
             error: error.to_string(),
         }
@@ -159,7 +159,7 @@ impl Failure {
         let errno = error.raw_os_error();
         let why = errno.map_or_else(|| error.to_string(), describe_errno);
         Failure {
-            value: None,
+            written: None,
             errno,
             error: format!("cannot {what}: {why}"),
         }
@@ -192,25 +192,6 @@ impl Step {
     }
 }
 
-/// The report of a plan that is not run.
-pub fn planned(plan: &Plan, root: &hugetools_model::Root) -> Vec<TaskReport> {
-    let step = |step: &Step| {
-        let (action, path) = step.subject();
-        StepReport {
-            action,
-            path,
-            shell: crate::shell::line(step, root),
-            outcome: Outcome::Planned,
-            hint: None,
-        }
-    };
-    let task = |task: &crate::plan::Task| TaskReport {
-        option: task.option.clone(),
-        steps: task.steps.iter().map(step).collect(),
-    };
-    plan.tasks.iter().map(task).collect()
-}
-
 /// The worst status of all steps.
 pub fn status(tasks: &[TaskReport]) -> Status {
     let steps = tasks.iter().flat_map(|task| &task.steps);
@@ -229,7 +210,7 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
 fn message(step: &StepReport) -> Option<Message> {
     let path = &step.path;
     let (level, mut text) = match &step.outcome {
-        Outcome::Planned => return None,
+        Outcome::Planned => (Level::Warning, format!("{path}: {}", step.hint.as_deref()?)),
         Outcome::Unchanged { value: Some(value) } => {
             (Level::Info, format!("{path}: {value} already"))
         }
@@ -259,7 +240,7 @@ fn message(step: &StepReport) -> Option<Message> {
             ),
         ),
     };
-    if let Some(hint) = &step.hint {
+    if let (Some(hint), false) = (&step.hint, step.outcome == Outcome::Planned) {
         text.push_str("\n  ");
         text.push_str(hint);
     }

@@ -1,0 +1,6 @@
+//! hugeadm.
+
+mod apply;
+mod dry_run;
+mod live;
+mod transcripts;
