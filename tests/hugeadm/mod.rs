@@ -3,4 +3,6 @@
 mod apply;
 mod dry_run;
 mod live;
+mod properties;
 mod transcripts;
+mod world;

@@ -28,15 +28,16 @@ pub(crate) fn compare(path: impl AsRef<Path>, now: &str) -> Result<(), String> {
     if before == now {
         return Ok(());
     }
-    let mut told = format!("{} differs (HUGETOOLS_BLESS=1 writes it)\n", path.display());
     let lines = before.lines().count().max(now.lines().count());
     let mut pairs = (0..lines).map(|n| (n + 1, before.lines().nth(n), now.lines().nth(n)));
-    if let Some((n, before, now)) = pairs.find(|(_, before, now)| before != now) {
-        told += &format!(
-            "line {n}\n  expected {}\n  now      {}\n",
-            before.unwrap_or("(the end)"),
-            now.unwrap_or("(the end)")
-        );
-    }
-    Err(told)
+    let (n, before, now) = pairs
+        .find(|(_, before, now)| before != now)
+        .unwrap_or((lines, None, None));
+    let the_end = "(the end)";
+    Err(format!(
+        "{} differs (HUGETOOLS_BLESS=1 writes it)\nline {n}\n  expected {}\n  now      {}\n",
+        path.display(),
+        before.unwrap_or(the_end),
+        now.unwrap_or(the_end)
+    ))
 }

@@ -14,7 +14,7 @@
 //!
 //! The commands stand in the transcript itself: a new one is a new `$` line,
 //! and `HUGETOOLS_BLESS=1 cargo test` writes the rest. `--sysroot` goes
-//! without saying, and the tree is called DIR.
+//! without saying, the tree is called DIR, and the version VERSION.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -81,6 +81,10 @@ fn one(command: &str, dir: &Path) -> String {
     let words = words.iter().map(|word| word.replace("DIR", place));
     let ran: tool::Ran = command.args(words).envs(env).output().unwrap().into();
     let mut out = ran.out.replace(place, "DIR");
+    for version in ["hugeadm ", "\"version\": \""] {
+        let now = format!("{version}{}", env!("CARGO_PKG_VERSION"));
+        out = out.replace(&now, &format!("{version}VERSION"));
+    }
     for line in ran.err.replace(place, "DIR").lines() {
         writeln!(out, "2> {line}").unwrap();
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, CommandFactory, Parser};
+use clap::{Arg, ArgAction, CommandFactory, Parser, ValueHint};
 
 use crate::abbrev;
 
@@ -50,15 +50,22 @@ Exit status: 0 done, 1 failed, 2 usage error, 3 less than asked.";
     disable_version_flag = true
 )]
 pub struct Args {
-    /// Show all pools: page size, pages kept, pages now, most pages allowed
+    /// Show all pools: page size, minimum, current and maximum pages
+    ///
+    /// The minimum are the pages that the pool keeps; above it, up to the
+    /// maximum, the kernel makes pages on demand and gives them back. An
+    /// asterisk marks the default page size.
     #[arg(long, help_heading = "Show")]
     pub pool_list: bool,
 
-    /// Show the page sizes that can be used: pool not empty, and mounted
+    /// Show the page sizes, in bytes, that can be used: with a pool and a mount
+    ///
+    /// The pool's maximum must not be 0, and a hugetlbfs of that page size must
+    /// be mounted where the caller may read, write and search.
     #[arg(long, help_heading = "Show")]
     pub page_sizes: bool,
 
-    /// Show all huge page sizes of this machine
+    /// Show all huge page sizes of this machine, in bytes
     #[arg(long, help_heading = "Show")]
     pub page_sizes_all: bool,
 
@@ -67,26 +74,42 @@ pub struct Args {
     pub list_all_mounts: bool,
 
     /// Set how many pages a pool keeps; may be repeated
+    ///
+    /// The pool's maximum stays what it was where that is possible: pages that
+    /// are taken from the minimum may come back on demand. When the kernel
+    /// finds less memory than was asked for, the exit status is 3.
     #[arg(long, value_name = "SPEC", help_heading = "Pools")]
     pub pool_pages_min: Vec<String>,
 
     /// Set how many pages a pool may grow to on demand; may be repeated
+    ///
+    /// A maximum below the minimum lowers the minimum too. Maximums are set
+    /// after all minimums.
     #[arg(long, value_name = "SPEC", help_heading = "Pools")]
     pub pool_pages_max: Vec<String>,
 
     /// Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root
+    ///
+    /// Owner root:root, mode 0770. What is mounted there already stays, with
+    /// its owner and mode mended.
     #[arg(long, help_heading = "Mounts")]
     pub create_mounts: bool,
 
     /// Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody
+    ///
+    /// Owner root:root, mode 1777.
     #[arg(long, help_heading = "Mounts")]
     pub create_global_mounts: bool,
 
     /// Let the members of a group (name or number) make shared memory of huge pages
+    ///
+    /// Sets vm.hugetlb_shm_group, which shmget(2) with SHM_HUGETLB asks.
     #[arg(long, value_name = "GROUP", help_heading = "Shared memory")]
     pub set_shm_group: Option<String>,
 
     /// Print the equivalent shell commands and change nothing
+    ///
+    /// Needs no privilege. Run by sh, the commands do what hugeadm would.
     #[arg(long, short = 'd', help_heading = "How")]
     pub dry_run: bool,
 
@@ -103,10 +126,13 @@ pub struct Args {
     pub json: bool,
 
     /// Work on a recorded /proc and /sys below DIR instead of this machine
-    #[arg(long, value_name = "DIR", help_heading = "How")]
+    ///
+    /// Nothing outside DIR is touched. Files and directories below DIR are
+    /// changed; mounts and owners are reported as not made, and count as done.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "How")]
     pub sysroot: Option<PathBuf>,
 
-    /// Print this help
+    /// Print help: -h in short, --help in full
     #[arg(long, short = 'h', action = ArgAction::Help, help_heading = "How")]
     help: Option<bool>,
 
