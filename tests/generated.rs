@@ -103,3 +103,29 @@ fn the_examples_of_the_help_work() {
         assert!(ran >= 3, "{}: {ran} examples", tool.name);
     }
 }
+
+/// Every key that hugeadm --json prints in the transcripts is in the man page,
+/// in bold, in the section about it.
+#[test]
+fn the_json_schema_is_documented() {
+    let page = bless::text("man/hugeadm.8");
+    let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");
+    let section = section.split_once("\n.SH ").expect("a next section").0;
+    let bold: Vec<&str> = section
+        .lines()
+        .filter(|line| line.starts_with(".B"))
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .collect();
+    let transcript = bless::text("tests/expected/hugeadm/x86_64-8node-json.txt");
+    let keys = transcript
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"'));
+    let keys = keys.filter_map(|line| line.split_once("\": ").map(|(key, _)| key));
+    let word = |key: &&str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut seen = 0;
+    for key in keys.filter(word) {
+        assert!(bold.contains(&key), "{key} is not in the man page");
+        seen += 1;
+    }
+    assert!(seen > 50, "only {seen} keys");
+}

@@ -255,3 +255,64 @@ fn done(action: &str) -> &'static str {
         _ => "given its owner and mode",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(outcomes: Vec<Outcome>) -> Vec<TaskReport> {
+        let step = |outcome| StepReport {
+            action: "write",
+            path: "/proc/sys/vm/nr_hugepages".to_owned(),
+            shell: String::new(),
+            outcome,
+            hint: None,
+        };
+        vec![TaskReport {
+            option: String::new(),
+            steps: outcomes.into_iter().map(step).collect(),
+        }]
+    }
+
+    #[test]
+    fn of_several_statuses_the_worst_counts() {
+        let short = || Outcome::Short { asked: 2, got: 1 };
+        let failed = || {
+            let error = io::Error::from_raw_os_error(libc::EIO);
+            Outcome::Failed(Failure::call("write", &error))
+        };
+        let unchanged = || Outcome::Unchanged { value: None };
+        let code = |outcomes| status(&report(outcomes)).code();
+        assert_eq!(code(vec![]), 0);
+        assert_eq!(code(vec![unchanged(), short()]), 3);
+        assert_eq!(code(vec![failed(), short(), unchanged()]), 1);
+        assert!(Status::Usage > Status::Failed);
+    }
+
+    #[test]
+    fn nothing_that_went_wrong_is_below_a_warning() {
+        let why = NotRun::EarlierFailed;
+        let tasks = report(vec![
+            Outcome::Short { asked: 2, got: 1 },
+            Outcome::NotRun { why },
+        ]);
+        let told: Vec<_> = messages(&tasks)
+            .into_iter()
+            .map(|m| (m.level, m.text))
+            .collect();
+        let told: Vec<_> = told
+            .iter()
+            .map(|(level, text)| (*level, text.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
+                (
+                    Level::Warning,
+                    "/proc/sys/vm/nr_hugepages: not written: the step before it failed"
+                )
+            ]
+        );
+    }
+}

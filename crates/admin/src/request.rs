@@ -1,12 +1,12 @@
 //! What is wanted, checked against the machine: after this nothing is unknown,
 //! too large or ambiguous.
 
+mod pool;
+
 use hugetools_model::node::NodeId;
-use hugetools_model::pool::Pool;
-use hugetools_model::{Bytes, Machine, PageCount, PageSize};
+use hugetools_model::{Machine, PageCount, PageSize};
 
 use crate::args::Args;
-use crate::spec::{Amount, Direction, Spec};
 
 /// All that a command line asks to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -103,14 +103,14 @@ impl Request {
             let minimum = name == "--pool-pages-min";
             for text in specs {
                 let option = format!("{name} {text}");
-                match pool_change(&option, text, minimum, machine, &mut request.notes) {
+                match pool::change(&option, text, minimum, machine, &mut request.notes) {
                     Ok(change) if minimum => request.pool_min.push(change),
                     Ok(change) => request.pool_max.push(change),
                     Err(error) => errors.push(format!("{option}: {error}")),
                 }
             }
         }
-        errors.extend(whole_and_nodes(&request.pool_min));
+        errors.extend(pool::whole_and_nodes(&request.pool_min));
         if let Some(name) = &args.set_shm_group {
             let option = format!("--set-shm-group {name}");
             match group(name) {
@@ -133,142 +133,67 @@ impl Request {
     }
 }
 
-fn pool_change(
-    option: &str,
-    text: &str,
-    minimum: bool,
-    machine: &Machine,
-    notes: &mut Vec<String>,
-) -> Result<PoolChange, String> {
-    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    let pool = find_pool(&spec, machine)?;
-    let place = match &spec.nodes {
-        None => {
-            let pages = count(spec.amount, pool.size, machine.meminfo.total)?;
-            notes.extend(rounding(option, spec.amount, pool.size, pages));
-            Place::Whole(change(spec.direction, pages))
-        }
-        Some(_) if !minimum => {
-            return Err("a maximum is of the whole pool, it cannot be set for nodes".to_owned());
-        }
-        Some(nodes) => {
-            let mut changes = Vec::new();
-            for &id in nodes {
-                let node = machine.node(id);
-                let node =
-                    node.ok_or_else(|| format!("there is no node {id}{}", nodes_of(machine)))?;
-                node.pool(pool.size)
-                    .ok_or_else(|| format!("node {id} has no pool of {} pages", pool.size))?;
-                let pages = count(spec.amount, pool.size, node.total)
-                    .map_err(|error| format!("node {id}: {error}"))?;
-                changes.push((id, pages));
-            }
-            if let Some((_, pages)) = changes.first() {
-                notes.extend(rounding(option, spec.amount, pool.size, *pages));
-            }
-            let change = |(id, pages)| (id, change(spec.direction, pages));
-            Place::Nodes(changes.into_iter().map(change).collect())
-        }
-    };
-    Ok(PoolChange {
-        option: option.to_owned(),
-        size: pool.size,
-        place,
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_model::{Root, fixture};
 
-fn change(direction: Direction, pages: PageCount) -> Change {
-    match direction {
-        Direction::To => Change::To(pages),
-        Direction::Up => Change::Up(pages),
-        Direction::Down => Change::Down(pages),
+    pub(super) fn request(args: &[&str]) -> Result<Request, Vec<String>> {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = include_str!("../../../tests/fixtures/x86_64-8node.tree");
+        fixture::unpack(archive, dir.path()).unwrap();
+        let machine = Machine::read(&Root::at(dir.path()).unwrap()).unwrap();
+        let argv = [&["hugeadm"], args].concat();
+        let args = Args::read(argv.iter().map(Into::into).collect()).unwrap();
+        let group = |name: &str| match name {
+            "postgres" => Ok(Some(108)),
+            "broken" => Err("cannot ask the group database: no answer".to_owned()),
+            _ => Ok(None),
+        };
+        Request::new(&args, &machine, &group)
     }
-}
 
-fn find_pool<'a>(spec: &Spec, machine: &'a Machine) -> Result<&'a Pool, String> {
-    if machine.pools.is_empty() {
-        return Err("this machine offers no huge page size".to_owned());
+    #[test]
+    fn all_that_is_wrong_is_said_at_once() {
+        let errors = request(&[
+            "--pool-pages-min=3MB:1",
+            "--set-shm-group=x",
+            "--create-mounts",
+        ]);
+        assert_eq!(
+            errors.unwrap_err(),
+            [
+                "--pool-pages-min 3MB:1: there are no huge pages of 3MB, only of 2MB, 1GB",
+                "--set-shm-group x: there is no such group"
+            ]
+        );
     }
-    match spec.size {
-        None => machine
-            .default_pool()
-            .ok_or_else(|| format!("there is no default page size{}", sizes_of(machine))),
-        Some(size) => machine.pool(size).ok_or_else(|| {
-            let size = Bytes::new(size.get());
-            format!("there are no huge pages of {size}{}", sizes_of(machine))
-        }),
+
+    #[test]
+    fn a_group_is_a_number_afterwards() {
+        let request = request(&["--set-shm-group", "postgres"]).unwrap();
+        assert_eq!(request.shm_group.unwrap().gid, 108);
     }
-}
 
-fn sizes_of(machine: &Machine) -> String {
-    let sizes: Vec<String> = machine.pools.iter().map(|p| p.size.to_string()).collect();
-    format!(", only of {}", sizes.join(", "))
-}
-
-fn nodes_of(machine: &Machine) -> String {
-    let nodes = machine.nodes.iter().map(|node| node.id.get()).collect();
-    match machine.nodes.is_empty() {
-        true => ", this kernel has none".to_owned(),
-        false => format!(", only {}", hugetools_model::list::format_list(&nodes)),
+    #[test]
+    fn a_database_that_cannot_be_asked_is_not_a_missing_group() {
+        assert_eq!(
+            request(&["--set-shm-group", "broken"]).unwrap_err(),
+            ["--set-shm-group broken: cannot ask the group database: no answer"]
+        );
     }
-}
 
-/// The number of whole pages in an amount.
-fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
-    let (pages, all) = match amount {
-        Amount::Pages(pages) => (pages, None),
-        Amount::Memory(bytes) => (bytes.pages(size).0, Some(bytes)),
-        Amount::Percent(percent) => {
-            let bytes = memory.percent(percent).unwrap_or(memory);
-            (bytes.pages(size).0, Some(bytes))
-        }
-    };
-    if size.of(pages).is_none() {
-        return Err(format!(
-            "{pages} pages of {size} do not fit into 64 bits of bytes"
-        ));
+    #[test]
+    fn mounts_come_in_their_own_order() {
+        let request = request(&["--create-global-mounts", "--create-mounts"]).unwrap();
+        assert_eq!(request.mounts, [MountSet::Root, MountSet::Global]);
     }
-    match all {
-        Some(bytes) if pages == PageCount::ZERO && bytes.get() > 0 => {
-            Err(format!("{} is less than one page of {size}", about(bytes)))
-        }
-        _ => Ok(pages),
+
+    #[test]
+    fn a_difference_is_of_what_is_there() {
+        let pages = PageCount::new;
+        assert_eq!(Change::To(pages(7)).of(pages(3)), pages(7));
+        assert_eq!(Change::Up(pages(7)).of(pages(3)), pages(10));
+        assert_eq!(Change::Down(pages(7)).of(pages(3)), PageCount::ZERO);
     }
-}
-
-/// A share of the memory is seldom round: whole megabytes or kilobytes do.
-fn about(bytes: Bytes) -> String {
-    let exact = bytes.to_string();
-    match exact.len() {
-        0..=7 => exact,
-        _ => match bytes.get() >> 20 {
-            0 => format!("{}KB", bytes.get() >> 10),
-            megabytes => format!("{megabytes}MB"),
-        },
-    }
-}
-
-fn rounding(option: &str, amount: Amount, size: PageSize, pages: PageCount) -> Option<String> {
-    let Amount::Memory(bytes) = amount else {
-        return None;
-    };
-    let (_, rest) = bytes.pages(size);
-    (rest.get() > 0).then(|| {
-        let noun = if pages.get() == 1 { "page" } else { "pages" };
-        format!("{option}: {bytes} is not a whole number of pages, rounded down to {pages} {noun} of {size}")
-    })
-}
-
-/// After a change of the whole pool nobody knows yet which node has how much,
-/// so what a change of nodes makes of it could not be planned.
-fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
-    let nodes = |change: &&PoolChange| matches!(change.place, Place::Nodes(_));
-    let on_nodes = changes.iter().find(nodes)?;
-    let whole = changes
-        .iter()
-        .find(|change| change.size == on_nodes.size && !nodes(change))?;
-    Some(format!(
-        "{} and {}: change the whole pool or its nodes, not both at once",
-        whole.option, on_nodes.option
-    ))
 }
