@@ -60,7 +60,7 @@ pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
     assert!(!ci, "{test} skipped: {why}");
     // Not eprintln!, which the test harness keeps to itself.
-    let _ = writeln!(io::stderr(), "SKIPPED {test}: {why}");
+    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
     None
 }
 
