@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use crate::support::cases;
 use crate::support::tool::{hugeadm, sh};
 use crate::support::tree::{self, MACHINES, difference, snapshot};
 
@@ -42,7 +43,7 @@ fn machine() -> impl Strategy<Value = &'static str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn a_dry_run_leaves_the_tree_byte_for_byte(

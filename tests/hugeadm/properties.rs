@@ -5,6 +5,8 @@ use hugetools_admin::report::{Outcome, Status, StepReport, status};
 use hugetools_model::node::NodeId;
 use proptest::prelude::*;
 
+use crate::support::cases;
+
 use super::world::{EARLIER_FAILED, NODES, World, outcomes, size};
 
 fn specs() -> impl Strategy<Value = Vec<String>> {
@@ -24,7 +26,7 @@ fn specs() -> impl Strategy<Value = Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(cases(48))]
 
     /// Whatever room the kernel has, the report says what the pool is, and
     /// running the same absolute plan again changes nothing more.

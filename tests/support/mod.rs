@@ -5,3 +5,12 @@ pub(crate) mod live;
 pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod tree;
+
+/// A property test of so many cases. A failing case is printed; nothing is
+/// written into the project.
+pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
+    proptest::test_runner::Config {
+        failure_persistence: None,
+        ..proptest::test_runner::Config::with_cases(cases)
+    }
+}
