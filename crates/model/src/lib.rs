@@ -14,8 +14,8 @@
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
 //!
-//! With the feature `fixture`, for tests: [`fixture`] reads recorded machines,
-//! [`sim`] is a kernel that answers what is written.
+//! With the feature `fixture`, for tests: `fixture` reads recorded machines,
+//! `sim` is a kernel that answers what is written.
 
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
