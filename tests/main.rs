@@ -1,3 +1,6 @@
 //! The integration tests: one binary, one module per subject.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod generated;
+mod hugeadm;
 mod support;
