@@ -1,6 +1,6 @@
-//! The functions of libc that are replaced. Each is a few lines that call
-//! what they stand for: a program that asked for nothing gets the kernel's own
-//! call.
+//! The functions of libc that are replaced. Each is a few lines: what is about
+//! memory of ours is done here, everything else by whoever would have done it
+//! without us.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_ulong, c_void};
@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_ulong, c_void};
 use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
 
-use crate::{change, map, segment};
+use crate::{change, map, next, segment};
 
 /// `mmap(2)`
 ///
@@ -58,11 +58,11 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
-    sys::c_result(match change::concerns(addr as usize, len) {
-        true => change::munmap(addr as usize, len),
+    match change::concerns(addr as usize, len) {
+        true => sys::c_result(change::munmap(addr as usize, len)),
         // SAFETY: as the caller says.
-        false => unsafe { sys::munmap(addr as usize, len) },
-    })
+        false => unsafe { next::munmap(addr, len) },
+    }
 }
 
 /// `mprotect(2)`
@@ -71,11 +71,11 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
-    sys::c_result(match change::concerns(addr as usize, len) {
-        true => change::mprotect(addr as usize, len, prot),
+    match change::concerns(addr as usize, len) {
+        true => sys::c_result(change::mprotect(addr as usize, len, prot)),
         // SAFETY: as the caller says.
-        false => unsafe { sys::mprotect(addr as usize, len, prot) },
-    })
+        false => unsafe { next::mprotect(addr, len, prot) },
+    }
 }
 
 /// `madvise(2)`
@@ -84,11 +84,11 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    sys::c_result(match change::concerns(addr as usize, len) {
-        true => change::madvise(addr as usize, len, advice),
+    match change::concerns(addr as usize, len) {
+        true => sys::c_result(change::madvise(addr as usize, len, advice)),
         // SAFETY: as the caller says.
-        false => unsafe { sys::madvise(addr as usize, len, advice) },
-    })
+        false => unsafe { next::madvise(addr, len, advice) },
+    }
 }
 
 /// `mremap(2)`. The last argument is read only where the flags say that there
@@ -106,14 +106,14 @@ pub unsafe extern "C" fn mremap(
 ) -> *mut c_void {
     const MREMAP_DONTUNMAP: c_int = 4;
     let has_new = flags & (libc::MREMAP_FIXED | MREMAP_DONTUNMAP) != 0;
-    let new_addr = if has_new { new_addr as usize } else { 0 };
-    sys::c_address(change::mremap(
-        addr as usize,
-        old_len,
-        new_len,
-        flags,
-        new_addr,
-    ))
+    let new = if has_new { new_addr as usize } else { 0 };
+    let concerns = change::concerns(addr as usize, old_len)
+        || flags & libc::MREMAP_FIXED != 0 && change::concerns(new, new_len);
+    match concerns {
+        true => sys::c_address(change::mremap(addr as usize, old_len, new_len, flags, new)),
+        // SAFETY: as the caller says.
+        false => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
+    }
 }
 
 /// `mbind(2)`, which libnuma has.
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn mbind(
 /// `shmget(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    segment::shmget(key, size, flags).unwrap_or_else(|error| sys::c_result(Err(error)))
+    segment::shmget(key, size, flags)
 }
 
 /// `shmat(2)`
@@ -151,5 +151,6 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
-    sys::c_address(segment::shmat(id, addr, flags))
+    // SAFETY: as the caller says.
+    unsafe { segment::shmat(id, addr, flags) }
 }

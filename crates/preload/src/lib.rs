@@ -1,6 +1,7 @@
 //! `libhugetlbfs.so`: shared memory on huge pages, in programs as they are.
 //!
-//! * [`exports`]: the functions of libc that are replaced, one line each.
+//! * [`exports`]: the functions of libc that are replaced, a few lines each;
+//!   [`next`] are the functions that they stand before.
 //! * [`start`] and [`end`]: what happens when a program starts and ends.
 //! * [`region`]: the shared memory that was handed out; [`map`] hands it out,
 //!   [`change`] does what the program then asks of it; [`segment`] is System V
@@ -15,6 +16,7 @@ mod end;
 pub mod exports;
 mod map;
 mod marker;
+mod next;
 mod objects;
 mod range;
 mod region;

@@ -9,24 +9,28 @@ use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::{config, hugetlb, limits, populate};
 
-use crate::accounts;
 use crate::map::{self, LUCK};
+use crate::{accounts, next};
 
 /// `shmget`
-pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {
+pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     let huge = config::get()
         .shm
         .and_then(|pages| page_for(pages, key, size, flags));
     if let Some(page) = huge {
         match create_huge(key, size, flags, page) {
-            Ok(id) => return Ok(id),
+            Ok(id) => return id,
             // The segment is there, or is not: the same on any pages.
-            Err(error @ Errno(libc::EEXIST | libc::ENOENT | libc::EIDRM)) => return Err(error),
-            Err(error) if config::get().fallback == Fallback::None => return Err(error),
+            Err(error @ Errno(libc::EEXIST | libc::ENOENT | libc::EIDRM)) => {
+                return sys::c_result(Err(error));
+            }
+            Err(error) if config::get().fallback == Fallback::None => {
+                return sys::c_result(Err(error));
+            }
             Err(_) => {}
         }
     }
-    sys::shmget(key, size, flags)
+    next::shmget(key, size, flags)
 }
 
 /// The page size for a segment that is being made. Looking one up, or asking
@@ -94,12 +98,16 @@ fn failed(error: Errno, size: usize, page: usize) {
 }
 
 /// `shmat`: the segment's memory, advised to be on transparent huge pages.
-pub(crate) fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> Result<usize> {
-    let at = sys::shmat(id, addr as usize, flags)?;
-    if config::get().shm.is_some() {
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+    // SAFETY: as the caller says.
+    let at = unsafe { next::shmat(id, addr, flags) };
+    if at != libc::MAP_FAILED && config::get().shm.is_some() {
         if let Some(size) = sys::shm_size(id) {
-            map::advise(at, size);
+            map::advise(at as usize, size);
         }
     }
-    Ok(at)
+    at
 }

@@ -4,13 +4,14 @@
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, fork, say};
 
-use crate::marker;
+use crate::{marker, next};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
 static START: extern "C" fn() = start;
 
 extern "C" fn start() {
+    next::find();
     if !marker::is_first() {
         return;
     }
