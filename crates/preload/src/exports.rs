@@ -32,7 +32,7 @@ pub unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: as the caller says.
-    sys::c_address(unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) })
+    unsafe { next::mmap(addr, len, prot, flags, fd, offset) }
 }
 
 /// `mmap(2)`, by the name for large files.
