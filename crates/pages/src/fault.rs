@@ -7,14 +7,17 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::freeze::Repeated;
 use crate::policy::Shortfall;
+use crate::recent::Recent;
 use crate::signal::Handler;
 use crate::unit::State;
 use crate::window::Window;
 use crate::{back, private_copy, register, sys};
 
 static SIGBUS: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
+
+/// When a page was last replaced here.
+static MENDED: Recent = Recent::never();
 
 extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's own arguments.
@@ -38,7 +41,6 @@ fn mend(addr: usize) -> bool {
 }
 
 fn mend_unit(window: &Window, unit: usize) -> bool {
-    static REPEATED: Repeated = Repeated::new();
     let (state, used) = window.units()[unit].load();
     if matches!(state, State::Empty | State::EmptyHuge) {
         return false;
@@ -56,7 +58,7 @@ fn mend_unit(window: &Window, unit: usize) -> bool {
     });
     let Some((_, used)) = claimed else {
         sys::yield_now();
-        return !REPEATED.too_often(window.address(unit));
+        return state == State::Busy || MENDED.was_just_now();
     };
     // SAFETY: the page's first unit is claimed, which keeps others out.
     let result = unsafe { private_copy::replace(window, group.clone()) };
@@ -66,6 +68,7 @@ fn mend_unit(window: &Window, unit: usize) -> bool {
         window.units()[other].publish(now, used);
     }
     window.units()[group.start].publish(now, used);
+    MENDED.mark();
     back::LUCK.note(Shortfall::Copy);
     result.is_ok()
 }

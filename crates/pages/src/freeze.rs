@@ -7,9 +7,10 @@
 #![expect(unsafe_code, reason = "write-protects memory by address")]
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::lock::Lock;
+use crate::recent::Recent;
 use crate::signal::Handler;
 use crate::sys::{self, Result};
 use crate::{facts, register};
@@ -21,6 +22,9 @@ static TURN: Lock = Lock::new();
 
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
+
+/// The end of the last freeze.
+static THAWED: Recent = Recent::never();
 
 /// What was frozen last, whoever has it now.
 static LAST_START: AtomicUsize = AtomicUsize::new(0);
@@ -54,6 +58,7 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
         // SAFETY: as it was.
         let _ = unsafe { sys::mprotect(addr, len, libc::PROT_READ | libc::PROT_WRITE) };
     }
+    THAWED.mark();
     LAST_START.store(addr, Ordering::SeqCst);
     LAST_END.store(addr + len, Ordering::SeqCst);
     START.store(0, Ordering::SeqCst);
@@ -71,8 +76,8 @@ fn wait(addr: usize) -> bool {
         }
         return true;
     }
-    let was_frozen = within(&LAST_START, &LAST_END, addr) || is_ours(addr);
-    was_frozen && !REPEATED.too_often(addr)
+    let was_frozen = || within(&LAST_START, &LAST_END, addr) || is_ours(addr);
+    THAWED.was_just_now() && was_frozen()
 }
 
 fn within(start: &AtomicUsize, end: &AtomicUsize, addr: usize) -> bool {
@@ -91,8 +96,6 @@ fn is_ours(addr: usize) -> bool {
     })
 }
 
-static REPEATED: Repeated = Repeated::new();
-
 /// In the child of a fork: the thread that froze may not have come along.
 pub(crate) fn forget() {
     TURN.forget();
@@ -100,47 +103,9 @@ pub(crate) fn forget() {
     END.store(0, Ordering::SeqCst);
 }
 
-/// Tells a fault that is cured by trying again from one that is not.
-#[derive(Debug)]
-pub struct Repeated {
-    addr: AtomicUsize,
-    times: AtomicU32,
-}
-
-impl Repeated {
-    /// No fault yet.
-    pub const fn new() -> Repeated {
-        Repeated {
-            addr: AtomicUsize::new(0),
-            times: AtomicU32::new(0),
-        }
-    }
-
-    /// Whether the same address has come up a thousand times in a row.
-    pub fn too_often(&self, addr: usize) -> bool {
-        if self.addr.swap(addr, Ordering::Relaxed) != addr {
-            self.times.store(0, Ordering::Relaxed);
-        }
-        self.times.fetch_add(1, Ordering::Relaxed) > 1000
-    }
-}
-
-impl Default for Repeated {
-    fn default() -> Repeated {
-        Repeated::new()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fault_that_stays_is_told_from_one_that_goes() {
-        let repeated = Repeated::new();
-        assert!(!(0..1000).any(|addr| repeated.too_often(addr % 2)));
-        assert!((0..2000).any(|_| repeated.too_often(7)));
-    }
 
     #[test]
     fn writers_wait_and_lose_nothing() {

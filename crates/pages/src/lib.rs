@@ -8,7 +8,7 @@
 //!   back; [`register`] knows all windows.
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
-//!   memory is replaced by [`private_copy`].
+//!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
@@ -32,6 +32,7 @@ pub mod move_down;
 pub mod policy;
 pub mod populate;
 pub mod private_copy;
+pub mod recent;
 pub mod register;
 pub mod say;
 pub mod signal;

@@ -62,6 +62,26 @@ pub fn move_down() {
     report(moved, total);
 }
 
+/// Moves what of a range is on hugetlb pages to ordinary memory, for a program
+/// that wants to treat base pages of it differently.
+pub fn step_down(addr: usize, len: usize) {
+    let _pass = register::GATE.pass();
+    for window in register::windows() {
+        let start = addr.max(window.base);
+        let end = addr.saturating_add(len).min(window.base + window.len);
+        let mut at = start;
+        while at < end {
+            let unit = window.unit_at(at);
+            let (state, _) = window.units()[unit].settled();
+            let page = window.page_of(unit, state);
+            if state.is_hugetlb() {
+                move_units(window, page.clone(), state);
+            }
+            at = window.address(page.end);
+        }
+    }
+}
+
 fn report(moved: usize, total: usize) {
     let (level, next) = match config::get().fallback {
         Fallback::Thp | Fallback::None if facts::private_thp().is_ok() => {

@@ -314,6 +314,20 @@ pub fn yield_now() {
     let _ = call(libc::SYS_sched_yield, [0; 6]);
 }
 
+/// Milliseconds of a clock that only goes forward.
+pub fn now() -> u64 {
+    let mut time = core::mem::MaybeUninit::<libc::timespec>::zeroed();
+    let clock = extended(libc::CLOCK_MONOTONIC);
+    let _ = call(
+        libc::SYS_clock_gettime,
+        [clock, time.as_mut_ptr() as usize, 0, 0, 0, 0],
+    );
+    // SAFETY: all bits zero are a valid time, and the kernel may have filled it.
+    let time = unsafe { time.assume_init() };
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
+}
+
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 pub fn thp_disabled() -> bool {
     let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_ulong, c_void};
 use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
 
-use crate::{change, map, next, segment};
+use crate::{change, map, next, own, segment};
 
 /// `mmap(2)`
 ///
@@ -71,6 +71,7 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
+    own::before_mprotect(addr as usize, len);
     match change::concerns(addr as usize, len) {
         true => sys::c_result(change::mprotect(addr as usize, len, prot)),
         // SAFETY: as the caller says.
@@ -84,6 +85,7 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+    own::before_madvise(addr as usize, len, advice);
     match change::concerns(addr as usize, len) {
         true => sys::c_result(change::madvise(addr as usize, len, advice)),
         // SAFETY: as the caller says.

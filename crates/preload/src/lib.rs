@@ -4,7 +4,8 @@
 //!   [`next`] are the functions that they stand before.
 //! * [`start`] and [`end`]: what happens when a program starts and ends.
 //! * [`region`]: the shared memory that was handed out; [`map`] hands it out,
-//!   [`change`] does what the program then asks of it; [`segment`] is System V
+//!   [`change`] does what the program then asks of it, [`own`] what it asks of
+//!   its heap; [`segment`] is System V
 //!   shared memory.
 //!
 //! `libhugetlbfs_heap.so` is built over this library and holds all of it.
@@ -18,6 +19,7 @@ mod map;
 mod marker;
 mod next;
 mod objects;
+mod own;
 mod range;
 mod region;
 mod scratch;
