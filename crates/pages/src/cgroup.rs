@@ -2,9 +2,7 @@
 //! hugetlb pages are limited. Both versions of control groups, at the places
 //! where every distribution mounts them.
 
-use core::ffi::CStr;
-use core::fmt::Write;
-
+use crate::file::Path;
 use crate::say::SizeName;
 use crate::{file, sys};
 
@@ -90,18 +88,16 @@ fn has_limit(roots: &[&str], path: &[u8], size: usize, version: Version) -> bool
 /// Whether a file such as `hugetlb.2MB.max` holds a limit. Version 1 writes
 /// the largest number that fits instead of `max`.
 fn limits(root: &str, path: &str, size: usize, file: &str) -> bool {
-    let mut full = FullPath::default();
-    if write!(full, "{root}{path}/hugetlb.{}.{file}", SizeName(size)).is_err() {
-        return true;
+    let name = SizeName(size);
+    match Path::of(format_args!("{root}{path}/hugetlb.{name}.{file}")) {
+        Some(path) => file::number(path.c_str()).is_some_and(|limit| limit < 1 << 62),
+        None => true,
     }
-    let limit = full.c_str().and_then(file::number);
-    limit.is_some_and(|limit| limit < 1 << 62)
 }
 
 fn exists(root: &str, path: &str, file: &str) -> bool {
-    let mut full = FullPath::default();
-    let written = write!(full, "{root}{path}/{file}").is_ok();
-    written && full.c_str().is_some_and(|path| sys::inode(path).is_some())
+    let path = Path::of(format_args!("{root}{path}/{file}"));
+    path.is_some_and(|path| sys::inode(path.c_str()).is_some())
 }
 
 /// The path in a line such as `4:memory:/a/b` or `0::/a/b`.
@@ -136,41 +132,8 @@ fn left(root: &str, path: &[u8], limit: &str, usage: &str) -> usize {
 }
 
 fn read_number(root: &str, path: &str, name: &str) -> Option<u64> {
-    let mut full = FullPath::default();
-    write!(full, "{root}{path}/{name}").ok()?;
-    file::number(full.c_str()?)
-}
-
-struct FullPath {
-    bytes: [u8; 1024],
-    len: usize,
-}
-
-impl Default for FullPath {
-    fn default() -> FullPath {
-        FullPath {
-            bytes: [0; 1024],
-            len: 0,
-        }
-    }
-}
-
-impl FullPath {
-    fn c_str(&self) -> Option<&CStr> {
-        CStr::from_bytes_until_nul(&self.bytes).ok()
-    }
-}
-
-impl Write for FullPath {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let end = self.len + text.len();
-        if end >= self.bytes.len() {
-            return Err(core::fmt::Error);
-        }
-        self.bytes[self.len..end].copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
-    }
+    let path = Path::of(format_args!("{root}{path}/{name}"))?;
+    file::number(path.c_str())
 }
 
 #[cfg(test)]

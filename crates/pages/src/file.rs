@@ -1,6 +1,7 @@
 //! Small kernel files, read on the stack.
 
 use core::ffi::CStr;
+use core::fmt::{self, Write};
 
 use crate::sys;
 
@@ -41,9 +42,56 @@ pub fn leading_number(text: &[u8]) -> Option<u64> {
     digits.parse().ok()
 }
 
+/// A path made of pieces, on the stack.
+#[derive(Debug)]
+pub struct Path {
+    bytes: [u8; Path::ROOM],
+    len: usize,
+}
+
+impl Path {
+    const ROOM: usize = 1024;
+
+    /// The path that the pieces make; `None` for one that is too long.
+    pub fn of(pieces: fmt::Arguments<'_>) -> Option<Path> {
+        let mut path = Path {
+            bytes: [0; Path::ROOM],
+            len: 0,
+        };
+        path.write_fmt(pieces).ok()?;
+        Some(path)
+    }
+
+    /// The path for a system call; empty where a piece holds a zero byte.
+    pub fn c_str(&self) -> &CStr {
+        CStr::from_bytes_with_nul(&self.bytes[..=self.len]).unwrap_or(c"")
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        // One byte stays zero, to end the string.
+        if end >= Path::ROOM {
+            return Err(fmt::Error);
+        }
+        self.bytes[self.len..end].copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_pieces() {
+        let path = Path::of(format_args!("/a/{}kB", 2048)).unwrap();
+        assert_eq!(path.c_str(), c"/a/2048kB");
+        assert!(Path::of(format_args!("{}", "x".repeat(1024))).is_none());
+        assert_eq!(Path::of(format_args!("a\0b")).unwrap().c_str(), c"");
+    }
 
     #[test]
     fn numbers_of_the_running_kernel() {

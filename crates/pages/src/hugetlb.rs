@@ -1,9 +1,9 @@
 //! Pages of a hugetlb pool.
 #![expect(unsafe_code, reason = "maps memory by address")]
 
-use core::ffi::{CStr, c_int};
-use core::fmt::Write;
+use core::ffi::c_int;
 
+use crate::file;
 use crate::sys::{self, Result};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
@@ -44,10 +44,9 @@ pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
 /// A counter of the pool of this size, as `free_hugepages`; `None` where the
 /// machine has no such size.
 pub fn counter(size: usize, name: &str) -> Option<u64> {
-    let mut path = Path::default();
     let dir = "/sys/kernel/mm/hugepages/hugepages-";
-    write!(path, "{dir}{}kB/{name}", size >> 10).ok()?;
-    crate::file::number(path.c_str()?)
+    let path = file::Path::of(format_args!("{dir}{}kB/{name}", size >> 10))?;
+    file::number(path.c_str())
 }
 
 /// Whether the machine offers pages of this size.
@@ -67,40 +66,6 @@ pub fn has_free(size: usize, pages: usize) -> bool {
     let count = |name| counter(size, name).unwrap_or(0);
     let surplus = count("nr_overcommit_hugepages").saturating_sub(count("surplus_hugepages"));
     free(size).saturating_add(surplus) >= pages as u64
-}
-
-/// A path on the stack.
-struct Path {
-    bytes: [u8; 96],
-    len: usize,
-}
-
-impl Default for Path {
-    fn default() -> Path {
-        Path {
-            bytes: [0; 96],
-            len: 0,
-        }
-    }
-}
-
-impl Path {
-    fn c_str(&self) -> Option<&CStr> {
-        CStr::from_bytes_until_nul(&self.bytes).ok()
-    }
-}
-
-impl Write for Path {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let end = self.len + text.len();
-        // One byte stays zero, to end the string.
-        if end >= self.bytes.len() {
-            return Err(core::fmt::Error);
-        }
-        self.bytes[self.len..end].copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
-    }
 }
 
 #[cfg(test)]
