@@ -9,7 +9,7 @@ use hugetools_pages::back::Wish;
 use hugetools_pages::policy::Layout;
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register};
+use hugetools_pages::{config, register, sys};
 
 use crate::mimalloc;
 
@@ -29,6 +29,9 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 
 const FIRST: usize = 1 << 30;
 const LARGEST: usize = 16 << 30;
+
+/// Where the address space is limited, a window takes at most this part of it.
+const PART: usize = 16;
 
 /// The smallest window that mimalloc takes.
 const SMALLEST: usize = 64 << 20;
@@ -50,6 +53,10 @@ pub(crate) fn is_ready() -> bool {
 
 #[cold]
 fn start() {
+    if !config::is_known() {
+        // Called by the loader, before there is an environment.
+        return;
+    }
     let first = STATE.compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed);
     if first.is_err() {
         // Another thread is at it, or this one further up the stack: mimalloc
@@ -61,6 +68,15 @@ fn start() {
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
     add(FIRST);
     STATE.store(READY, Ordering::Release);
+}
+
+/// Whether the heap is to have huge pages: not in a program that
+/// `HUGETLB_RESTRICT_EXE` leaves out, or that is set-user-id.
+fn wish() -> Wish {
+    match config::get().heap {
+        Some(_) => Wish::Best,
+        None => Wish::Plain,
+    }
 }
 
 /// Which huge pages the heap is to have.
@@ -86,7 +102,7 @@ fn add(len: usize) {
     if HANDING_OVER.swap(true, Ordering::Acquire) {
         return;
     }
-    let mut len = len;
+    let mut len = len.min(sys::address_space_limit() / PART);
     while len >= SMALLEST {
         if let Ok(window) = Window::create(len, SLICE, layout()) {
             if hand_over(window) {
@@ -165,7 +181,7 @@ fn grow(used: usize) {
 pub(crate) fn map_block(len: usize) -> Option<usize> {
     let layout = layout();
     let window = Window::create(len, layout.unit, layout).ok()?;
-    match window.commit(window.base, len, Wish::Best) {
+    match window.commit(window.base, len, wish()) {
         Ok(_) => Some(window.base),
         Err(_) => {
             window.destroy();

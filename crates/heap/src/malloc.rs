@@ -7,10 +7,10 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::sys::{Errno, set_errno};
 use hugetools_pages::{facts, weak};
 
-use crate::arena;
 use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
+use crate::{arena, foreign};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 const INVALID: Errno = Errno(libc::EINVAL);
@@ -28,16 +28,23 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
 /// # Safety
 /// `block` must be null or a block of ours that is not used any more.
 pub(crate) unsafe fn free(block: *mut c_void) {
-    if !block.is_null() {
-        // SAFETY: as the caller says.
-        unsafe { mi_free(block) };
+    if block.is_null() {
+        return;
     }
+    if foreign::is_foreign(block) {
+        return foreign::free(block);
+    }
+    // SAFETY: as the caller says, and one of ours.
+    unsafe { mi_free(block) };
 }
 
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     arena::ready();
+    if !block.is_null() && foreign::is_foreign(block) {
+        return foreign::realloc(block, size);
+    }
     if size == 0 && !block.is_null() && weak::is_glibc() {
         // glibc frees the block; musl and mimalloc give an empty one.
         // SAFETY: as the caller says.
@@ -116,7 +123,10 @@ pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
     if block.is_null() {
         return 0;
     }
-    // SAFETY: as the caller says.
+    if foreign::is_foreign(block) {
+        return foreign::usable_size(block);
+    }
+    // SAFETY: as the caller says, and one of ours.
     unsafe { mi_usable_size(block) }
 }
 

@@ -44,5 +44,8 @@ unsafe extern "C" {
     pub(crate) fn mi_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     pub(crate) fn mi_free(block: *mut c_void);
     pub(crate) fn mi_usable_size(block: *const c_void) -> usize;
+    /// Whether an address lies in a block or between blocks of mimalloc's. Any
+    /// address may be asked for.
+    pub(crate) safe fn mi_is_in_heap_region(address: *const c_void) -> bool;
     pub(crate) safe fn mi_malloc_aligned(size: usize, alignment: usize) -> *mut c_void;
 }

@@ -19,9 +19,11 @@ use crate::{config, fault, hugetlb, populate, space};
 pub enum Wish {
     /// The best that the ladder has.
     Best,
-    /// Base pages: for a small heap, and for the allocator's own tables, most
-    /// of which are never touched.
+    /// Base pages, as for a small heap.
     Plain,
+    /// Base pages for the allocator's own tables, most of which are never
+    /// touched.
+    Table,
 }
 
 /// How hugetlb pages for the heap went so far.
@@ -47,10 +49,8 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
         let whole = window.slices_of(unit..unit + 1);
         whole.start.max(slices.start)..whole.end.min(slices.end)
     };
-    let wish = match in_use() + slices.len() * SLICE {
-        small if small <= SMALL_HEAP => Wish::Plain,
-        _ => wish,
-    };
+    let is_small = in_use() + slices.len() * SLICE <= SMALL_HEAP;
+    let wish = if is_small { Wish::Plain } else { wish };
     let mut zero = true;
     let mut unit = slices.start / per_unit;
     while unit < last {
@@ -262,7 +262,7 @@ fn fill_plain(window: &Window, run: Range<usize>, wish: Wish) -> Result<State> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: claimed and not handed out.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
-    if wish == Wish::Plain {
+    if wish != Wish::Best {
         return Ok(State::Base);
     }
     // SAFETY: mapped just now.

@@ -135,6 +135,12 @@ pub fn get() -> &'static Config {
     read()
 }
 
+/// Whether the environment has been read: what [`get`] says is final.
+pub fn is_known() -> bool {
+    get();
+    CELL.state.load(Ordering::Acquire) == READY
+}
+
 #[cold]
 fn read() -> &'static Config {
     if !environment_is_there() {

@@ -157,7 +157,7 @@ impl Window {
     pub fn commit(&self, addr: usize, len: usize, wish: Wish) -> Result<bool> {
         let _pass = register::GATE.pass();
         let result = back::put(self, self.slice_range(addr, len), wish);
-        if wish == Wish::Plain && result.is_ok() {
+        if wish == Wish::Table && result.is_ok() {
             // The allocator's tables make no heap large.
             IN_USE.fetch_sub(len.next_multiple_of(SLICE), Ordering::Relaxed);
         }

@@ -36,6 +36,20 @@ pub fn now() -> u64 {
     part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
 }
 
+/// The most address space that the process may have (`ulimit -v`), in bytes;
+/// `usize::MAX` without a limit.
+pub fn address_space_limit() -> usize {
+    let mut limit = core::mem::MaybeUninit::<libc::rlimit64>::zeroed();
+    let which = usize::try_from(libc::RLIMIT_AS).unwrap_or(0);
+    let args = [0, which, 0, limit.as_mut_ptr() as usize, 0, 0];
+    if call(libc::SYS_prlimit64, args).is_err() {
+        return usize::MAX;
+    }
+    // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
+    let limit = unsafe { limit.assume_init() };
+    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
+}
+
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
 pub fn thp_disabled() -> bool {
     let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
