@@ -1,5 +1,9 @@
 //! The running machine: one test at a time, everything put back at the end,
 //! also when the test fails.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "control groups are files like others"
+)]
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -9,6 +13,7 @@ use std::path::{Path, PathBuf};
 use hugetools_model::mount::Mount;
 use hugetools_model::node::node_pool_path;
 use hugetools_model::pool::{Counter, counter_path};
+use hugetools_model::thp::{self, Thp};
 use hugetools_model::{KPath, Machine, PageSize, Root};
 use nix::fcntl::{Flock, FlockArg};
 
@@ -64,7 +69,6 @@ pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     None
 }
 
-#[expect(clippy::disallowed_methods, reason = "live tests are of this machine")]
 fn live_root() -> Root {
     Root::live()
 }
@@ -95,7 +99,54 @@ impl Live {
         self.found.default_pool().unwrap().size
     }
 
+    /// Sets the pool of the default size.
+    pub(crate) fn set_pool(&self, pages: u64) {
+        let ran = self.hugeadm(&["--pool-pages-min", &format!("DEFAULT:{pages}")]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+
+    /// Free pages of the default size.
+    pub(crate) fn free_pages(&self) -> u64 {
+        self.now().default_pool().unwrap().free.get()
+    }
+
+    /// Whether private memory can be on transparent huge pages.
+    pub(crate) fn thp_serves(&self) -> bool {
+        self.found.thp.as_ref().is_some_and(Thp::serves_madvise)
+    }
+
+    /// Sets `shmem_enabled` until the end of the test; whether this kernel has
+    /// it.
+    pub(crate) fn set_shmem_enabled(&self, word: &str) -> bool {
+        let path = thp::dir().join("shmem_enabled");
+        self.root.write(&path, word).is_ok()
+    }
+
+    /// A control group of the hugetlb controller, version 2.
+    pub(crate) fn hugetlb_group(&self, test: &str) -> Option<Group> {
+        let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+        let has = |root: &&str| {
+            let controllers = fs::read_to_string(Path::new(root).join("cgroup.controllers"));
+            controllers.is_ok_and(|names| names.split_whitespace().any(|name| name == "hugetlb"))
+        };
+        let Some(root) = roots.iter().find(has).map(PathBuf::from) else {
+            return skip(test, "there is no hugetlb controller of version 2");
+        };
+        let control = root.join("cgroup.subtree_control");
+        let was_on = fs::read_to_string(&control).unwrap().contains("hugetlb");
+        if fs::write(&control, "+hugetlb").is_err() {
+            return skip(test, "the hugetlb controller cannot be turned on");
+        }
+        let path = root.join(format!("hugetools-{}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Some(Group { path, control, was_on })
+    }
+
     fn restore(&self) {
+        let shmem = self.found.thp.as_ref().and_then(|thp| thp.shmem_enabled.as_ref());
+        if let Some(word) = shmem {
+            self.set_shmem_enabled(word);
+        }
         for mount in self.now().mounts.iter().rev() {
             if mount.point.starts_with(MOUNTS) && !self.found.mounts.contains(mount) {
                 unmount(mount);
@@ -137,6 +188,29 @@ impl Live {
             result.map_err(|error| io::Error::other(error.to_string())),
             Path::new(path.as_str()),
         );
+    }
+}
+
+/// A control group, removed at the end of the test.
+pub(crate) struct Group {
+    pub(crate) path: PathBuf,
+    control: PathBuf,
+    was_on: bool,
+}
+
+impl Group {
+    /// Sets a limit such as `hugetlb.2MB.max`.
+    pub(crate) fn limit(&self, size: PageSize, file: &str, limit: &str) {
+        fs::write(self.path.join(format!("hugetlb.{size}.{file}")), limit).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        note(fs::remove_dir(&self.path), &self.path);
+        if !self.was_on {
+            note(fs::write(&self.control, "-hugetlb"), &self.control);
+        }
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod bless;
 pub(crate) mod live;
+pub(crate) mod long;
+pub(crate) mod program;
 pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod tree;

@@ -1,0 +1,77 @@
+//! A forked child is never killed for want of a huge page, and no byte is lost.
+
+use std::time::{Duration, Instant};
+
+use super::judge::Judged;
+use crate::support::live::machine;
+use crate::support::long;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// Forks with a pool that holds the heap once but not twice.
+fn forks(mode: &str, threads: &str, libc: Libc) -> Option<Ran> {
+    let program = build("fork", libc, &[])?;
+    let mut command = tool("hugectl");
+    command.arg("--heap").arg(program).args([mode, "200", "1", threads]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 0, "{libc:?} {mode} {threads}: {ran:?}");
+    Some(ran)
+}
+
+#[test]
+fn parent_and_child_write_all_of_the_heap_in_either_order() {
+    let Some(live) = machine("forks") else { return };
+    live.set_pool(110);
+    let end = Instant::now() + long::length();
+    let mut times = 0;
+    while times == 0 || Instant::now() < end {
+        for mode in ["parent", "child"] {
+            for (threads, libc) in [("0", Libc::Glibc), ("2", Libc::Glibc), ("0", Libc::Musl)] {
+                let Some(ran) = forks(mode, threads, libc) else { return };
+                let before = Judged::find(&ran.out, "before");
+                assert!(before.share(before.hugetlb) >= 95, "{ran:?}");
+                assert_eq!(Judged::find(&ran.out, "after").hugetlb, 0, "{ran:?}");
+            }
+        }
+        times += 1;
+    }
+    assert_eq!(live.free_pages(), 110);
+}
+
+#[test]
+fn a_clone_past_libc_is_caught_by_the_net() {
+    let Some(live) = machine("clone") else { return };
+    live.set_pool(110);
+    for mode in ["clone-parent", "clone-child"] {
+        for threads in ["0", "2"] {
+            if forks(mode, threads, Libc::Glibc).is_none() {
+                return;
+            }
+        }
+    }
+    assert_eq!(live.free_pages(), 110);
+}
+
+#[test]
+fn a_fork_costs_what_its_heap_does() {
+    let Some(live) = machine("fork of a small heap") else { return };
+    live.set_pool(20);
+    // A shell that forks a thousand times with a small heap moves nothing.
+    let script = "i=0; while [ $i -lt 200 ]; do (:); i=$((i+1)); done";
+    let run = |hugectl: bool| {
+        let start = Instant::now();
+        let mut command = match hugectl {
+            true => {
+                let mut command = tool("hugectl");
+                command.args(["--heap", "sh"]);
+                command
+            }
+            false => std::process::Command::new("sh"),
+        };
+        assert!(command.args(["-c", script]).status().unwrap().success());
+        start.elapsed()
+    };
+    run(true);
+    let (plain, huge) = (run(false), run(true));
+    assert!(huge < plain * 2 + Duration::from_millis(50), "{plain:?} {huge:?}");
+}

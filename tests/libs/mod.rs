@@ -1,0 +1,10 @@
+//! The two libraries: as files, and at work in programs.
+
+mod apps;
+mod files;
+mod fork;
+mod heap;
+mod judge;
+mod postgres;
+mod shm;
+mod start;

@@ -1,0 +1,183 @@
+//! PostgreSQL, unchanged: its shared memory on huge pages, whichever way it
+//! asks for it.
+#![expect(clippy::disallowed_methods, reason = "tests write their own files")]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::unistd::User;
+
+use crate::support::live::{Live, machine, skip};
+use crate::support::tool::{Ran, tool};
+
+/// A server's directory, programs and user.
+struct Server {
+    dir: tempfile::TempDir,
+    bin: PathBuf,
+}
+
+impl Server {
+    fn new() -> Option<Server> {
+        let bins = ["17", "16", "15", "14", "13"].map(|version| {
+            PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"))
+        });
+        let bin = bins.into_iter().find(|bin| bin.join("pg_ctl").exists());
+        let user = User::from_name("postgres").ok().flatten();
+        let (Some(bin), Some(user)) = (bin, user) else {
+            return skip("PostgreSQL", "there is none");
+        };
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let server = Server { dir, bin };
+        let data = server.data();
+        fs::create_dir(&data).unwrap();
+        chown(&data, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_hugectl"), server.hugectl()).unwrap();
+        let ran = server.run("initdb", &["-A", "trust", "-D"], &[]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        Some(server)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Where user postgres can run it.
+    fn hugectl(&self) -> PathBuf {
+        self.dir.path().join("hugectl")
+    }
+
+    /// Runs one of its programs as user postgres, on its directory.
+    fn run(&self, program: &str, args: &[&str], before: &[&str]) -> Ran {
+        let data = self.data();
+        let mut words = vec!["-u", "postgres", "--"];
+        words.extend(before);
+        let path = self.bin.join(program);
+        words.push(path.to_str().unwrap());
+        words.extend(args);
+        let mut command = Command::new("runuser");
+        command.args(words).current_dir("/").env("PGDATA", &data);
+        if args.last() == Some(&"-D") {
+            command.arg(&data);
+        }
+        command.output().unwrap().into()
+    }
+
+    fn configure(&self, kind: &str, huge_pages: &str) {
+        let socket = self.data();
+        let text = format!(
+            "shared_buffers='512MB'\nhuge_pages={huge_pages}\nshared_memory_type={kind}\n\
+             listen_addresses=''\nunix_socket_directories='{}'\nport=5544\n",
+            socket.display()
+        );
+        fs::write(self.data().join("postgresql.auto.conf"), text).unwrap();
+    }
+
+    fn start(&self) -> Ran {
+        let log = self.data().join("log");
+        let _ = fs::remove_file(&log);
+        let hugectl = self.hugectl();
+        let before = [hugectl.to_str().unwrap(), "--shm"];
+        self.run("pg_ctl", &["-w", "-l", log.to_str().unwrap(), "start", "-D"], &before)
+    }
+
+    fn stop(&self) {
+        let ran = self.run("pg_ctl", &["-w", "-m", "fast", "stop", "-D"], &[]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+    }
+
+    fn log(&self) -> String {
+        fs::read_to_string(self.data().join("log")).unwrap()
+    }
+
+    fn pid(&self) -> String {
+        let text = fs::read_to_string(self.data().join("postmaster.pid")).unwrap();
+        text.lines().next().unwrap().to_owned()
+    }
+
+    /// Huge bytes of its shared memory as `hugectl --status` tells them.
+    fn huge_bytes(&self) -> u64 {
+        let pid = self.pid();
+        let mut command = tool("hugectl");
+        let ran: Ran = command.args(["--status", &pid, "--json"]).output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let status: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        let segments = status["segments"].as_array().unwrap();
+        let shm = segments.iter().filter(|segment| segment["segment"] == "shm");
+        shm.flat_map(|segment| segment["huge"].as_object().unwrap().values())
+            .map(|bytes| bytes.as_u64().unwrap())
+            .sum()
+    }
+
+    fn works(&self) {
+        let socket = self.data();
+        let at = ["-h", socket.to_str().unwrap(), "-p", "5544"];
+        let fill = self.run("pgbench", &[&at[..], &["-i", "-q", "-s", "2", "postgres"]].concat(), &[]);
+        assert_eq!(fill.status, 0, "{fill:?}");
+        let run = self.run("pgbench", &[&at[..], &["-c", "3", "-T", "2", "postgres"]].concat(), &[]);
+        assert_eq!(run.status, 0, "{run:?}");
+        assert!(run.out.contains("number of failed transactions: 0"), "{run:?}");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.data().join("postmaster.pid").exists() {
+            let _ = self.run("pg_ctl", &["-w", "-m", "immediate", "stop", "-D"], &[]);
+        }
+    }
+}
+
+fn segments() -> usize {
+    let text = fs::read_to_string(Path::new("/proc/sysvipc/shm")).unwrap();
+    text.lines().count() - 1
+}
+
+/// Starts, tries and stops a server; what it had on huge pages, and its log.
+fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, String) {
+    server.configure(kind, huge_pages);
+    let (free, before) = (live.free_pages(), segments());
+    let ran = server.start();
+    assert_eq!(ran.status, 0, "{kind} {huge_pages}: {ran:?} {}", server.log());
+    server.works();
+    let (huge, log) = (server.huge_bytes(), server.log());
+    server.stop();
+    assert_eq!(live.free_pages(), free, "{kind} {huge_pages}: a page is left");
+    assert_eq!(segments(), before, "{kind} {huge_pages}: a segment is left");
+    (huge, log)
+}
+
+#[test]
+fn its_shared_memory_is_on_huge_pages_in_every_way_it_asks_for_it() {
+    let Some(live) = machine("PostgreSQL") else { return };
+    let Some(server) = Server::new() else { return };
+    live.set_pool(320);
+    for huge_pages in ["off", "try", "on"] {
+        let (huge, log) = life(&live, &server, "mmap", huge_pages);
+        assert!(huge > 0, "mmap {huge_pages}: {log}");
+        assert!(!log.contains("libhugetlbfs: "), "{log}");
+    }
+    let (huge, log) = life(&live, &server, "sysv", "off");
+    assert_eq!(huge, 0, "not in the group: {log}");
+    assert!(log.contains("hugeadm --set-shm-group postgres"), "{log}");
+    let ran = live.hugeadm(&["--set-shm-group", "postgres"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for huge_pages in ["off", "try"] {
+        let (huge, log) = life(&live, &server, "sysv", huge_pages);
+        assert!(huge > 0, "sysv {huge_pages}: {log}");
+    }
+}
+
+#[test]
+fn without_a_pool_it_starts_and_the_log_says_why() {
+    let Some(live) = machine("PostgreSQL without a pool") else { return };
+    let Some(server) = Server::new() else { return };
+    live.set_pool(0);
+    for kind in ["mmap", "sysv"] {
+        let (huge, log) = life(&live, &server, kind, "off");
+        assert_eq!(huge, 0, "{kind}");
+        assert!(log.contains("hugeadm --"), "{kind}: {log}");
+    }
+}

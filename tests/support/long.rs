@@ -1,0 +1,11 @@
+//! How long the tests last that could go on for ever: `HUGETOOLS_SECONDS`,
+//! 20 without it.
+
+use std::time::Duration;
+
+/// The time that such a test takes.
+pub(crate) fn length() -> Duration {
+    let seconds = std::env::vars_os().find(|(name, _)| name == "HUGETOOLS_SECONDS");
+    let seconds = seconds.and_then(|(_, value)| value.to_str()?.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(20))
+}

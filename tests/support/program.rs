@@ -1,0 +1,49 @@
+//! Programs in C from `tests/programs`, built once for each libc.
+#![expect(clippy::disallowed_methods, reason = "tests write their own files")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use super::bless::project;
+use super::live::skip;
+
+/// The libc of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Libc {
+    /// The system's compiler.
+    Glibc,
+    /// `musl-gcc`.
+    Musl,
+}
+
+impl Libc {
+    /// Both.
+    pub(crate) const ALL: [Libc; 2] = [Libc::Glibc, Libc::Musl];
+
+    fn compiler(self) -> &'static str {
+        match self {
+            Libc::Glibc => "cc",
+            Libc::Musl => "musl-gcc",
+        }
+    }
+}
+
+/// Builds a program, or says why not.
+pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    std::fs::create_dir_all(&dir).unwrap();
+    let words: String = flags.concat().replace(['/', ' '], "");
+    let program = dir.join(format!("{name}-{libc:?}{words}"));
+    let source = project("tests/programs").join(format!("{name}.c"));
+    let mut command = Command::new(libc.compiler());
+    command.args(["-O2", "-Wall", "-Werror", "-pthread"]).args(flags);
+    command.arg(source).arg("-o").arg(&program);
+    match command.output() {
+        Ok(output) if output.status.success() => Some(program),
+        Ok(output) => panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => skip(name, &format!("{}: {error}", libc.compiler())),
+    }
+}
