@@ -6,7 +6,7 @@ use std::io;
 /// Why a file could not be understood. Messages are lower-case fragments on
 /// one line that follow the name of the file.
 #[derive(Debug)]
-pub enum Error {
+pub enum ElfError {
     /// It does not begin as an ELF file does.
     NotElf,
     /// It ends before the part that is named.
@@ -19,32 +19,32 @@ pub enum Error {
     Io(io::Error),
 }
 
-impl Error {
+impl ElfError {
     /// A failed read of the part `what`.
-    pub(crate) fn read(error: io::Error, what: &'static str) -> Error {
+    pub(crate) fn read(error: io::Error, what: &'static str) -> ElfError {
         match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::Truncated(what),
-            _ => Error::Io(error),
+            io::ErrorKind::UnexpectedEof => ElfError::Truncated(what),
+            _ => ElfError::Io(error),
         }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ElfError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::NotElf => f.write_str("not an ELF file"),
-            Error::Truncated(what) => write!(f, "cut off in its {what}"),
-            Error::Odd(what) => write!(f, "its {what} makes no sense"),
-            Error::TooLarge(what) => write!(f, "its {what} is too large"),
-            Error::Io(error) => write!(f, "cannot be read: {error}"),
+            ElfError::NotElf => f.write_str("not an ELF file"),
+            ElfError::Truncated(what) => write!(f, "cut off in its {what}"),
+            ElfError::Odd(what) => write!(f, "its {what} makes no sense"),
+            ElfError::TooLarge(what) => write!(f, "its {what} is too large"),
+            ElfError::Io(error) => write!(f, "cannot be read: {error}"),
         }
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ElfError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Error::Io(error) => Some(error),
+            ElfError::Io(error) => Some(error),
             _ => None,
         }
     }

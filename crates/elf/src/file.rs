@@ -4,7 +4,7 @@ use object::elf::{self, Dyn32, Dyn64};
 use object::read::elf::Dyn;
 use object::{Endianness, pod};
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::header::{self, Headers, Kind, Load, Place};
 use crate::ident::{Class, Endian, Ident};
 use crate::source::{Reader, Source};
@@ -53,7 +53,7 @@ impl<S: Source> Elf<S> {
     ///
     /// # Errors
     /// When it is no ELF file, or one that no loader would take.
-    pub fn read(source: S) -> Result<Elf<S>, Error> {
+    pub fn read(source: S) -> Result<Elf<S>, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;
         let interpreter = match headers.interpreter {
@@ -131,16 +131,16 @@ pub(crate) fn endianness(ident: Ident) -> Endianness {
     }
 }
 
-fn read_interpreter<S: Source>(reader: &Reader<S>, place: Place) -> Result<Vec<u8>, Error> {
+fn read_interpreter<S: Source>(reader: &Reader<S>, place: Place) -> Result<Vec<u8>, ElfError> {
     const WHAT: &str = "loader's name";
     // The kernel's own limit is PATH_MAX, the final zero included.
     if place.len > 4096 {
-        return Err(Error::TooLarge(WHAT));
+        return Err(ElfError::TooLarge(WHAT));
     }
     let bytes = reader.bytes(place.offset, place.len, WHAT)?;
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     match name.is_empty() {
-        true => Err(Error::Odd(WHAT)),
+        true => Err(ElfError::Odd(WHAT)),
         false => Ok(name.to_vec()),
     }
 }
@@ -149,7 +149,7 @@ fn read_dynamic<S: Source>(
     reader: &Reader<S>,
     headers: &Headers,
     place: Place,
-) -> Result<Dynamic, Error> {
+) -> Result<Dynamic, ElfError> {
     let bytes = reader.bytes(place.offset, place.len, DYNAMIC)?;
     let endian = endianness(headers.ident);
     let entries = match headers.ident.class {
@@ -170,7 +170,7 @@ fn read_dynamic<S: Source>(
             elf::DT_SYMTAB => tables.symbols = value,
             elf::DT_GNU_HASH => tables.gnu_hash = value,
             elf::DT_HASH if !wide_hash(headers.ident) => tables.hash = value,
-            elf::DT_FLAGS_1 => dynamic.pie = value & u64::from(elf::DF_1_PIE.0) != 0,
+            elf::DT_FLAGS_1 => dynamic.pie = value & elf::DF_1_PIE.0 != 0,
             _ => {}
         }
     }
@@ -215,12 +215,15 @@ fn read_string<S: Source>(
     headers: &Headers,
     tables: &Tables,
     at: u64,
-) -> Result<Vec<u8>, Error> {
-    let address = tables.strings.checked_add(at).ok_or(Error::Odd(STRINGS))?;
+) -> Result<Vec<u8>, ElfError> {
+    let address = tables
+        .strings
+        .checked_add(at)
+        .ok_or(ElfError::Odd(STRINGS))?;
     if at >= tables.strings_len {
-        return Err(Error::Odd(STRINGS));
+        return Err(ElfError::Odd(STRINGS));
     }
-    let place = headers.place_of(address).ok_or(Error::Odd(STRINGS))?;
+    let place = headers.place_of(address).ok_or(ElfError::Odd(STRINGS))?;
     let limit = place.len.min(tables.strings_len - at).min(LONGEST);
     let mut len = limit.min(256);
     loop {
@@ -229,7 +232,7 @@ fn read_string<S: Source>(
             return Ok(bytes[..end].to_vec());
         }
         if len == limit || (bytes.len() as u64) < len {
-            return Err(Error::Odd(STRINGS));
+            return Err(ElfError::Odd(STRINGS));
         }
         len = limit.min(len * 8);
     }

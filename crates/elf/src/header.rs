@@ -4,7 +4,7 @@ use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, pod};
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::ident::{Class, Endian, Ident, Machine};
 use crate::source::{Reader, Source};
 
@@ -80,29 +80,29 @@ const HEADER: &str = "header";
 const TABLE: &str = "program header table";
 
 /// Reads the headers.
-pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, Error> {
+pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, ElfError> {
     let magic = reader.up_to(0, 16, HEADER)?;
     if !magic.starts_with(&elf::ELFMAG) {
-        return Err(Error::NotElf);
+        return Err(ElfError::NotElf);
     }
     match magic.get(4) {
         Some(1) => read_class::<FileHeader32<Endianness>, S>(reader, Class::Elf32),
         Some(2) => read_class::<FileHeader64<Endianness>, S>(reader, Class::Elf64),
-        Some(_) => Err(Error::Odd(HEADER)),
-        None => Err(Error::Truncated(HEADER)),
+        Some(_) => Err(ElfError::Odd(HEADER)),
+        None => Err(ElfError::Truncated(HEADER)),
     }
 }
 
-fn read_class<H, S>(reader: &Reader<S>, class: Class) -> Result<Headers, Error>
+fn read_class<H, S>(reader: &Reader<S>, class: Class) -> Result<Headers, ElfError>
 where
     H: FileHeader<Endian = Endianness>,
     S: Source,
 {
     let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
-    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| Error::Odd(HEADER))?;
-    let endian = header.endian().map_err(|_error| Error::Odd(HEADER))?;
+    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Odd(HEADER))?;
+    let endian = header.endian().map_err(|_error| ElfError::Odd(HEADER))?;
     if !header.is_supported() {
-        return Err(Error::Odd(HEADER));
+        return Err(ElfError::Odd(HEADER));
     }
     let mut headers = Headers {
         ident: Ident {
@@ -130,7 +130,7 @@ fn programs<H, S>(
     reader: &Reader<S>,
     header: &H,
     endian: Endianness,
-) -> Result<Vec<H::ProgramHeader>, Error>
+) -> Result<Vec<H::ProgramHeader>, ElfError>
 where
     H: FileHeader<Endian = Endianness>,
     S: Source,
@@ -142,12 +142,12 @@ where
     }
     // 0xffff says that there are more; the kernel refuses far fewer.
     if usize::from(header.e_phentsize(endian)) != size || count == u16::MAX {
-        return Err(Error::Odd(TABLE));
+        return Err(ElfError::Odd(TABLE));
     }
     let len = u64::from(count) * size as u64;
     let bytes = reader.bytes(header.e_phoff(endian).into(), len, TABLE)?;
     let (programs, _) = pod::slice_from_bytes(&bytes, usize::from(count))
-        .map_err(|_error| Error::Truncated(TABLE))?;
+        .map_err(|_error| ElfError::Truncated(TABLE))?;
     Ok(programs.to_vec())
 }
 

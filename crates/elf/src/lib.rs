@@ -9,7 +9,7 @@
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //!
 //! Files are not trusted: whatever they say, the answer is a value or an
-//! [`Error`], and no more is read than the question needs. Section headers are
+//! [`ElfError`], and no more is read than the question needs. Section headers are
 //! not looked at, for a stripped file has none.
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ mod ident;
 mod source;
 mod symbols;
 
-pub use error::Error;
+pub use error::ElfError;
 pub use file::{Dynamic, Elf};
 pub use header::{Kind, Load};
 pub use ident::{Class, Endian, Ident, Machine};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use crate::error::Error;
+use crate::error::ElfError;
 
 /// Bytes that can be read at any place, at most as many as are there.
 pub trait Source {
@@ -60,11 +60,11 @@ pub(crate) struct Reader<S> {
 }
 
 impl<S: Source> Reader<S> {
-    pub(crate) fn new(source: S) -> Result<Reader<S>, Error> {
+    pub(crate) fn new(source: S) -> Result<Reader<S>, ElfError> {
         let mut front = vec![0; FRONT];
         let read = source
             .read_at(0, &mut front)
-            .map_err(|error| Error::read(error, "header"))?;
+            .map_err(|error| ElfError::read(error, "header"))?;
         front.truncate(read);
         Ok(Reader { source, front })
     }
@@ -75,14 +75,14 @@ impl<S: Source> Reader<S> {
         offset: u64,
         len: u64,
         what: &'static str,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Vec<u8>, ElfError> {
         if len > LARGEST {
-            return Err(Error::TooLarge(what));
+            return Err(ElfError::TooLarge(what));
         }
         let bytes = self.up_to(offset, len, what)?;
         match bytes.len() as u64 == len {
             true => Ok(bytes),
-            false => Err(Error::Truncated(what)),
+            false => Err(ElfError::Truncated(what)),
         }
     }
 
@@ -93,10 +93,10 @@ impl<S: Source> Reader<S> {
         offset: u64,
         len: u64,
         what: &'static str,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Vec<u8>, ElfError> {
         let (start, len) = match (usize::try_from(offset), usize::try_from(len.min(LARGEST))) {
             (Ok(start), Ok(len)) => (start, len),
-            _ => return Err(Error::TooLarge(what)),
+            _ => return Err(ElfError::TooLarge(what)),
         };
         if let Some(bytes) = start
             .checked_add(len)
@@ -112,7 +112,7 @@ impl<S: Source> Reader<S> {
             let read = self
                 .source
                 .read_at(offset.saturating_add(filled as u64), &mut bytes[filled..])
-                .map_err(|error| Error::read(error, what))?;
+                .map_err(|error| ElfError::read(error, what))?;
             if read < bytes.len() - filled {
                 bytes.truncate(filled + read);
                 break;

@@ -4,7 +4,7 @@ use object::elf::{self, Sym32, Sym64};
 use object::read::elf::Sym;
 use object::{Endianness, pod};
 
-use crate::error::Error;
+use crate::error::ElfError;
 use crate::file::{Elf, Tables};
 use crate::header::Place;
 use crate::ident::Class;
@@ -33,7 +33,7 @@ impl<S: Source> Elf<S> {
     ///
     /// # Errors
     /// When the tables make no sense.
-    pub fn defines(&self, name: &str) -> Result<bool, Error> {
+    pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
         let Some(tables) = self.tables() else {
             return Ok(false);
         };
@@ -53,7 +53,7 @@ impl<S: Source> Elf<S> {
     ///
     /// # Errors
     /// When the tables make no sense.
-    pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, Error> {
+    pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, ElfError> {
         let Some(tables) = self.tables() else {
             return Ok(None);
         };
@@ -87,8 +87,8 @@ impl<S: Source> Elf<S> {
         (tables.symbols != 0 && tables.strings != 0).then_some(tables)
     }
 
-    fn place(&self, address: u64, what: &'static str) -> Result<Place, Error> {
-        self.headers.place_of(address).ok_or(Error::Odd(what))
+    fn place(&self, address: u64, what: &'static str) -> Result<Place, ElfError> {
+        self.headers.place_of(address).ok_or(ElfError::Odd(what))
     }
 
     fn symbol_size(&self) -> u64 {
@@ -98,10 +98,12 @@ impl<S: Source> Elf<S> {
         }
     }
 
-    fn word(&self, address: u64) -> Result<u32, Error> {
+    fn word(&self, address: u64) -> Result<u32, ElfError> {
         let place = self.place(address, HASH)?;
         let bytes = self.reader.bytes(place.offset, 4, HASH)?;
-        let bytes = bytes.try_into().map_err(|_bytes| Error::Truncated(HASH))?;
+        let bytes = bytes
+            .try_into()
+            .map_err(|_bytes| ElfError::Truncated(HASH))?;
         Ok(match self.endian() {
             Endianness::Little => u32::from_le_bytes(bytes),
             Endianness::Big => u32::from_be_bytes(bytes),
@@ -109,21 +111,21 @@ impl<S: Source> Elf<S> {
     }
 
     /// The word `index` of an array of words.
-    fn item(&self, array: u64, index: u64) -> Result<u32, Error> {
-        let into = index.checked_mul(4).ok_or(Error::Odd(HASH))?;
-        self.word(array.checked_add(into).ok_or(Error::Odd(HASH))?)
+    fn item(&self, array: u64, index: u64) -> Result<u32, ElfError> {
+        let into = index.checked_mul(4).ok_or(ElfError::Odd(HASH))?;
+        self.word(array.checked_add(into).ok_or(ElfError::Odd(HASH))?)
     }
 
     /// `count` symbols; with a count of 0, as many as lie before the strings,
     /// which is where every linker puts them.
-    fn all(&self, tables: &Tables, count: u64) -> Result<Vec<Symbol>, Error> {
+    fn all(&self, tables: &Tables, count: u64) -> Result<Vec<Symbol>, ElfError> {
         let size = self.symbol_size();
         let count = match count {
             0 => tables.strings.saturating_sub(tables.symbols) / size,
             count => count,
         };
         if count > MOST_SYMBOLS {
-            return Err(Error::TooLarge(SYMBOLS));
+            return Err(ElfError::TooLarge(SYMBOLS));
         }
         let place = self.place(tables.symbols, SYMBOLS)?;
         let len = (count * size).min(place.len);
@@ -134,23 +136,26 @@ impl<S: Source> Elf<S> {
         })
     }
 
-    fn symbol(&self, tables: &Tables, index: u32) -> Result<Symbol, Error> {
+    fn symbol(&self, tables: &Tables, index: u32) -> Result<Symbol, ElfError> {
         let into = u64::from(index) * self.symbol_size();
         let address = tables
             .symbols
             .checked_add(into)
-            .ok_or(Error::Odd(SYMBOLS))?;
+            .ok_or(ElfError::Odd(SYMBOLS))?;
         let at = Tables {
             symbols: address,
             ..*tables
         };
         let one = self.all(&at, 1)?;
-        one.first().copied().ok_or(Error::Truncated(SYMBOLS))
+        one.first().copied().ok_or(ElfError::Truncated(SYMBOLS))
     }
 
-    fn is_named(&self, tables: &Tables, symbol: Symbol, name: &[u8]) -> Result<bool, Error> {
+    fn is_named(&self, tables: &Tables, symbol: Symbol, name: &[u8]) -> Result<bool, ElfError> {
         let at = u64::from(symbol.name);
-        let address = tables.strings.checked_add(at).ok_or(Error::Odd(STRINGS))?;
+        let address = tables
+            .strings
+            .checked_add(at)
+            .ok_or(ElfError::Odd(STRINGS))?;
         let place = self.place(address, STRINGS)?;
         let found = self
             .reader
@@ -164,7 +169,7 @@ impl<S: Source> Elf<S> {
         tables: &Tables,
         at: u64,
         name: &[u8],
-    ) -> Result<Option<Symbol>, Error> {
+    ) -> Result<Option<Symbol>, ElfError> {
         let gnu = self.gnu_hash(at)?;
         let hash = elf::gnu_hash(name);
         if gnu.buckets_len == 0 {
@@ -185,19 +190,19 @@ impl<S: Source> Elf<S> {
             if chain & 1 == 1 {
                 return Ok(None);
             }
-            index = index.checked_add(1).ok_or(Error::Odd(HASH))?;
+            index = index.checked_add(1).ok_or(ElfError::Odd(HASH))?;
         }
-        Err(Error::Odd(HASH))
+        Err(ElfError::Odd(HASH))
     }
 
-    fn gnu_hash(&self, at: u64) -> Result<GnuHash, Error> {
+    fn gnu_hash(&self, at: u64) -> Result<GnuHash, ElfError> {
         let (buckets_len, first, bloom_len) =
             (self.item(at, 0)?, self.item(at, 1)?, self.item(at, 2)?);
         let bloom_word = match self.ident().class {
             Class::Elf32 => 4,
             Class::Elf64 => 8,
         };
-        let odd = Error::Odd(HASH);
+        let odd = ElfError::Odd(HASH);
         let buckets = at.checked_add(16 + u64::from(bloom_len) * bloom_word);
         let chains = buckets.and_then(|buckets| buckets.checked_add(u64::from(buckets_len) * 4));
         match (buckets, chains) {
@@ -212,7 +217,12 @@ impl<S: Source> Elf<S> {
     }
 
     /// The table of `DT_HASH`: two lengths, buckets, chains.
-    fn find_by_hash(&self, tables: &Tables, at: u64, name: &[u8]) -> Result<Option<Symbol>, Error> {
+    fn find_by_hash(
+        &self,
+        tables: &Tables,
+        at: u64,
+        name: &[u8],
+    ) -> Result<Option<Symbol>, ElfError> {
         let (buckets, chains) = (self.item(at, 0)?, self.item(at, 1)?);
         if buckets == 0 {
             return Ok(None);
@@ -232,7 +242,7 @@ impl<S: Source> Elf<S> {
     }
 
     /// How many symbols there are; 0 where no table says so.
-    fn count(&self, tables: &Tables) -> Result<u64, Error> {
+    fn count(&self, tables: &Tables) -> Result<u64, ElfError> {
         if tables.hash != 0 {
             return Ok(u64::from(self.item(tables.hash, 1)?));
         }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 
-use crate::{Class, Elf, Error, Ident, Kind};
+use crate::{Class, Elf, ElfError, Ident, Kind};
 
 /// Builds a C source with `cc` and the arguments.
 fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
@@ -212,7 +212,7 @@ fn what_is_no_elf_file_is_said() {
 #[test]
 fn a_directory_is_an_error_of_the_system() {
     let file = OpenOptions::new().read(true).open("/").unwrap();
-    assert!(matches!(Elf::read(file), Err(Error::Io(_))));
+    assert!(matches!(Elf::read(file), Err(ElfError::Io(_))));
 }
 
 /// Small real files to damage: with a loader and without, with either hash
