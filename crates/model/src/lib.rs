@@ -8,11 +8,13 @@
 //! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
-//! | `/proc/<pid>/smaps`, `auxv`, `stat` | [`process`] |
+//! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
+//! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
 
+pub mod cgroup;
 pub mod error;
 pub mod list;
 pub mod machine;

@@ -22,7 +22,7 @@ pub struct KPath(String);
 impl KPath {
     /// One level further down.
     pub fn join(&self, piece: impl fmt::Display) -> KPath {
-        KPath(format!("{}/{piece}", self.0))
+        KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
     }
 
     /// The path as text.

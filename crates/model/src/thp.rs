@@ -43,6 +43,18 @@ pub fn dir() -> KPath {
 impl Thp {
     /// Reads the settings.
     pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
+        match Thp::read_top(root)? {
+            None => Ok(None),
+            Some(top) => Ok(Some(Thp {
+                sizes: read_sizes(root)?,
+                ..top
+            })),
+        }
+    }
+
+    /// Reads the settings without those of single sizes, of which there are
+    /// some twenty files.
+    pub fn read_top(root: &Root) -> Result<Option<Thp>, FileError> {
         if !root.exists(&dir().join("enabled")) {
             return Ok(None);
         }
@@ -52,7 +64,7 @@ impl Thp {
             defrag: choice(root, &dir().join("defrag"))?,
             shmem_enabled: choice(root, &dir().join("shmem_enabled"))?,
             pmd_size: pmd_size.and_then(PageSize::new),
-            sizes: read_sizes(root)?,
+            sizes: Vec::new(),
         }))
     }
 
