@@ -1,1 +1,16 @@
-//! hugectl, from arguments to the program it starts.
+//! hugectl, from its arguments to the program that it starts.
+//!
+//! ```text
+//! argv --args--> Args --request--> Request
+//!   Run:    target (look), locate and bundle (library), kernel (preflight's facts)
+//!           --plan--> Plan --> print as shell | exec
+//!   Status: status --> Proof --> table | JSON
+//! ```
+//!
+//! `plan` is a pure function of what was found. Nothing here prints: what
+//! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
+
+pub mod args;
+pub mod failure;
+pub mod note;
+pub mod request;
