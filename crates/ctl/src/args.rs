@@ -78,7 +78,12 @@ pub struct Args {
     pub report: Option<PathBuf>,
 
     /// Say what the running process PID has on huge pages
-    #[arg(long, value_name = "PID", help_heading = "Proof")]
+    #[arg(
+        long,
+        value_name = "PID",
+        help_heading = "Proof",
+        allow_negative_numbers = true
+    )]
     pub status: Option<String>,
 
     /// What goes to the terminal as JSON

@@ -1,7 +1,7 @@
 //! What is asked, validated as far as the command line alone allows.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{DEFAULT_VERBOSITY, Fallback, Pages};
 use hugetools_model::PageSize;
@@ -140,7 +140,7 @@ fn status(pid: &str, args: Args) -> Result<Status, Failure> {
         ));
     }
     if let Some(program) = args.command.first() {
-        let program = program.display();
+        let program = Path::new(program).display();
         return usage(format!(
             "--status starts no program, so {program} has no meaning with it"
         ));
