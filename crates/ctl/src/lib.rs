@@ -10,7 +10,19 @@
 //! `plan` is a pure function of what was found. Nothing here prints: what
 //! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
 
+pub mod allocator;
 pub mod args;
+pub mod bundle;
+pub mod caller;
 pub mod failure;
+mod files;
+mod ldcache;
+mod loader;
+pub mod locate;
 pub mod note;
+mod preload;
 pub mod request;
+mod script;
+mod sys;
+pub mod target;
+mod tunables;
