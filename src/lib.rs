@@ -1,3 +1,5 @@
 //! The wiring: run a tool, print its report, choose the exit status.
 
 pub mod console;
+pub mod entry;
+pub mod hugectl;

@@ -41,6 +41,8 @@ pub const DEFAULT_VERBOSITY: u8 = 2;
 
 /// The library for segments and shared memory.
 pub const LIBRARY: &str = "libhugetlbfs.so";
+/// The name by which programs that are linked with it find it at run time.
+pub const VERSIONED: &str = "libhugetlbfs.so.0";
 /// The library with a heap of its own besides.
 pub const HEAP_LIBRARY: &str = "libhugetlbfs_heap.so";
 

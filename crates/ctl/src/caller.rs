@@ -1,7 +1,10 @@
 //! Who calls, and with what: read once, passed down.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+
+use hugetools_contract::env::Settings;
 
 /// The process that hugectl is, before it becomes another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,12 @@ impl Caller {
             egid: nix::unistd::getegid().as_raw(),
             exe: std::env::current_exe().ok(),
         }
+    }
+
+    /// How much is to be said, by the environment alone.
+    pub fn verbosity(&self) -> u8 {
+        let get = |name: &str| self.var(name).map(OsStr::as_bytes);
+        Settings::read(get, b"").verbosity
     }
 
     /// The value of a variable: the first, should there be several.

@@ -10,16 +10,22 @@
 //! `plan` is a pure function of what was found. Nothing here prints: what
 //! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
 
-pub mod allocator;
+mod allocator;
 pub mod args;
 pub mod bundle;
 pub mod caller;
+pub mod engine;
+pub mod exec;
+pub mod explore;
 pub mod failure;
 mod files;
+pub mod kernel;
 mod ldcache;
 mod loader;
 pub mod locate;
 pub mod note;
+pub mod plan;
+pub mod preflight;
 mod preload;
 pub mod request;
 mod script;

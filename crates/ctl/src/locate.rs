@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::MARKER;
+use hugetools_contract::env::{LIBRARY, MARKER, VERSIONED};
 use hugetools_elf::{Elf, Ident};
 
 use crate::bundle::{self, Bundle};
@@ -68,6 +68,35 @@ pub fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
         "--library-path {}: neither this directory nor a library directory below it holds our {name}{found}",
         dir.display()
     )))
+}
+
+/// The directory to put into `LD_LIBRARY_PATH` for a place that was given on
+/// the command line: for programs that are linked with a library of that name,
+/// whoever's it is.
+///
+/// # Errors
+/// When it is no directory, or one that the variable cannot carry.
+pub fn search_dir(dir: &Path) -> Result<PathBuf, Failure> {
+    let fail = |why: &str| {
+        Err(Failure::Own(format!(
+            "--library-path {}: {why}",
+            dir.display()
+        )))
+    };
+    if !dir.is_dir() {
+        return fail("not a directory");
+    }
+    let holds = |dir: &PathBuf| {
+        [LIBRARY, VERSIONED]
+            .iter()
+            .any(|name| dir.join(name).exists())
+    };
+    let found = library_dirs(dir).find(holds);
+    let found = absolute(found.as_deref().unwrap_or(dir));
+    match bundle::carries(&found) {
+        true => Ok(found),
+        false => fail("LD_LIBRARY_PATH cannot carry a blank, a colon or a dollar sign"),
+    }
 }
 
 /// Looks for the library `name` beside hugectl and in its prefix.

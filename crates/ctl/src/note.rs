@@ -42,6 +42,14 @@ pub struct Note {
 }
 
 impl Note {
+    /// What was asked cannot be done.
+    pub fn error(text: impl Into<String>) -> Note {
+        Note {
+            level: Level::Error,
+            text: text.into(),
+        }
+    }
+
     /// Less than asked is done.
     pub fn warning(text: impl Into<String>) -> Note {
         Note {

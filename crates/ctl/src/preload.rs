@@ -4,13 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
+use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY, VERSIONED};
 
 use crate::loader::Loader;
 use crate::locate::is_ours;
-
-/// The name by which a library of the classic kind is installed.
-const VERSIONED: &str = "libhugetlbfs.so.0";
 
 fn is_separator(byte: u8) -> bool {
     byte == b' ' || byte == b':'
@@ -28,10 +25,7 @@ pub(crate) fn ours(list: &OsStr, loader: &Loader<'_>) -> Vec<Vec<u8>> {
     let ours = |entry: &&[u8]| {
         let path = Path::new(OsStr::from_bytes(entry));
         let named = |name: &&str| path.file_name() == Some(OsStr::new(name));
-        if ![LIBRARY, HEAP_LIBRARY, VERSIONED]
-            .iter()
-            .any(|name| named(&name))
-        {
+        if ![LIBRARY, HEAP_LIBRARY, VERSIONED].iter().any(named) {
             return false;
         }
         match entry.contains(&b'/') {

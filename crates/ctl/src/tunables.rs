@@ -14,9 +14,13 @@ pub(crate) const VARIABLE: &str = "GLIBC_TUNABLES";
 /// those of the default pool, else the size of another pool's.
 pub(crate) const HUGETLB: &str = "glibc.malloc.hugetlb";
 
-/// From which size on a block is a mapping of its own. Up to a huge page such
-/// a mapping gets none.
+/// From which size on a block is a mapping of its own.
 pub(crate) const MMAP_THRESHOLD: &str = "glibc.malloc.mmap_threshold";
+
+/// The largest threshold that glibc takes, and the one that it comes to by
+/// itself with time. From the start, because a mapping that is smaller than a
+/// huge page gets none: of 200 kB blocks not one.
+pub(crate) const LARGEST_THRESHOLD: u64 = 4 * size_of::<usize>() as u64 * (1 << 20);
 
 /// The value that the list gives to a tunable.
 pub(crate) fn value<'l>(list: Option<&'l OsStr>, name: &str) -> Option<&'l [u8]> {

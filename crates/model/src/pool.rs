@@ -134,6 +134,12 @@ pub fn read_size(
     }
 }
 
+/// Reads how many surplus pages the kernel may make of a pool's size.
+pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, FileError> {
+    let path = counter_path(pool, Counter::NrOvercommitHugepages);
+    Ok(root.number_opt(&path)?.map(PageCount::new))
+}
+
 /// Reads all pools, smallest pages first.
 pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     let mut pools = Vec::new();

@@ -1,0 +1,301 @@
+//! What preflight needs to know of the kernel: read once, and no file more
+//! than the request calls for, because every program waits for it.
+
+use std::path::Path;
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::cgroup::{self, Limit};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::process::{self, Pid};
+use hugetools_model::sysctl;
+use hugetools_model::thp::Thp;
+use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
+use nix::sys::resource::{Resource, getrlimit};
+
+use crate::caller::Caller;
+use crate::failure::Failure;
+
+/// Less than this is not worth a pool's administration: a few regions of the
+/// heap.
+pub const USEFUL: Bytes = Bytes::new(16 << 20);
+
+/// What is asked of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// The heap's pages.
+    pub heap: Option<Pages>,
+    /// Shared memory's pages.
+    pub shm: Option<Pages>,
+    /// What follows when huge pages run out.
+    pub fallback: Fallback,
+    /// Whether hints that are no shortfall are wanted, too.
+    pub hints: bool,
+}
+
+/// The pool of a size that is asked for, and what limits it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The pool.
+    pub pool: Pool,
+    /// The tightest control group limit.
+    pub limit: Option<Limit>,
+}
+
+impl Source {
+    /// Bytes that a new mapping can get: free pages that are not promised, and
+    /// those that the kernel may make on demand.
+    pub fn available(&self) -> Bytes {
+        let room = match self.pool.overcommit {
+            Some(overcommit) => overcommit.saturating_sub(self.pool.surplus),
+            None => hugetools_model::PageCount::ZERO,
+        };
+        let pages = self.pool.available().checked_add(room);
+        let bytes = pages.and_then(|pages| self.pool.size.of(pages));
+        bytes.unwrap_or(Bytes::new(u64::MAX))
+    }
+
+    /// The same, within the limit.
+    pub fn obtainable(&self) -> Bytes {
+        match &self.limit {
+            Some(limit) => self.available().min(limit.rest()),
+            None => self.available(),
+        }
+    }
+}
+
+/// The state of the kernel, as far as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kernel {
+    /// The default huge page size.
+    pub default: Option<PageSize>,
+    /// The pools of the sizes that are asked for.
+    pub sources: Vec<Source>,
+    /// Transparent huge pages.
+    pub thp: Option<Thp>,
+    /// Whether this process may have no transparent huge pages at all.
+    pub thp_disabled: bool,
+    /// `vm.overcommit_memory`.
+    pub overcommit: Option<u64>,
+    /// The limit of the address space (`ulimit -v`).
+    pub address_space: Option<Bytes>,
+    /// The group to set so that the caller may have System V segments of pool
+    /// pages, where the caller may not have any.
+    pub shm_group: Option<String>,
+}
+
+impl Kernel {
+    /// Reads the state.
+    ///
+    /// # Errors
+    /// When a size is asked for that the machine has not, or a file that
+    /// exists cannot be read or makes no sense.
+    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, Failure> {
+        let mut kernel = Kernel::default();
+        if wants.heap.is_none() && wants.shm.is_none() {
+            return Ok(kernel);
+        }
+        kernel.read_pools(root, wants)?;
+        kernel.read_others(root, wants, caller).map_err(file)?;
+        Ok(kernel)
+    }
+
+    /// The pool that pages of this kind come from.
+    pub fn source(&self, pages: Pages) -> Option<&Source> {
+        let size = self.size(pages)?;
+        self.sources.iter().find(|source| source.pool.size == size)
+    }
+
+    /// The page size that is meant.
+    pub fn size(&self, pages: Pages) -> Option<PageSize> {
+        match pages {
+            Pages::Default => self.default,
+            Pages::Size(bytes) => PageSize::new(bytes),
+            Pages::Thp => None,
+        }
+    }
+
+    /// Whether transparent huge pages are what the request comes to.
+    pub fn comes_to_thp(&self, pages: Pages, fallback: Fallback) -> bool {
+        match (pages, fallback) {
+            (Pages::Thp, _) => true,
+            (_, Fallback::Thp) => {
+                let source = self.source(pages);
+                source.is_none_or(|source| source.obtainable() < USEFUL)
+            }
+            _ => false,
+        }
+    }
+
+    fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), Failure> {
+        let asked = [("--heap", wants.heap), ("--shm", wants.shm)];
+        let asked = asked
+            .iter()
+            .filter_map(|(option, pages)| Some((option, (*pages)?)));
+        let asked: Vec<_> = asked.filter(|(_, pages)| *pages != Pages::Thp).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let meminfo = Meminfo::read(root).map_err(file)?;
+        self.default = meminfo.huge_page_size;
+        for (option, pages) in asked {
+            let Some(size) = self.size(pages) else {
+                continue;
+            };
+            if self.source(pages).is_some() {
+                continue;
+            }
+            match read_source(root, size, &meminfo).map_err(file)? {
+                Some(source) => self.sources.push(source),
+                None if matches!(pages, Pages::Size(_)) => {
+                    return Err(self.unknown_size(root, option, size));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown_size(&self, root: &Root, option: &str, size: PageSize) -> Failure {
+        let sizes = match pool::sizes(root, self.default) {
+            Ok(sizes) => sizes,
+            Err(error) => return file(error),
+        };
+        let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+        let size = Bytes::new(size.get());
+        Failure::Own(match names.is_empty() {
+            true => format!("{option}={size}: this machine has no huge page pools"),
+            false => format!(
+                "{option}={size}: this machine has no huge pages of that size; it has {}",
+                names.join(", ")
+            ),
+        })
+    }
+
+    fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
+        let asked = [wants.heap, wants.shm].into_iter().flatten();
+        let mut asked = asked.filter(|pages| self.comes_to_thp(*pages, wants.fallback));
+        if asked.next().is_some() {
+            self.thp = Thp::read_modes(root)?;
+        }
+        if wants.heap.is_some() {
+            self.overcommit = root.number_opt(&KPath::from("/proc/sys/vm/overcommit_memory"))?;
+        }
+        if root.is_live() {
+            let (soft, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((libc::RLIM_INFINITY, 0));
+            self.address_space = (soft != libc::RLIM_INFINITY).then_some(Bytes::new(soft));
+            self.thp_disabled = thp_disabled(root, caller)?;
+        }
+        let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
+        if wants.hints && from_pool && root.is_live() && !may_lock(root, caller)? {
+            self.shm_group = Some(group_name(caller.egid));
+        }
+        Ok(())
+    }
+}
+
+/// Reads the pool of a size, and what limits it where it has something to
+/// give.
+fn read_source(
+    root: &Root,
+    size: PageSize,
+    meminfo: &Meminfo,
+) -> Result<Option<Source>, FileError> {
+    let pool = match pool_in_meminfo(size, meminfo).filter(|_| root.is_live()) {
+        Some(pool) => Some(pool),
+        None => pool::read_size(root, size, meminfo)?,
+    };
+    let Some(pool) = pool else {
+        return Ok(None);
+    };
+    let mut source = Source { pool, limit: None };
+    if source.pool.overcommit.is_none() && source.available() < USEFUL {
+        source.pool.overcommit = pool::read_overcommit(root, &source.pool)?;
+    }
+    if source.available() > Bytes::default() {
+        let membership = KPath::from("/proc/self/cgroup");
+        source.limit = cgroup::tightest(root, &membership, size)?;
+    }
+    Ok(Some(source))
+}
+
+/// The counters of the default size, which `/proc/meminfo` holds as well: one
+/// file instead of five. On a recorded tree only the pool's own files count.
+fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
+    if meminfo.huge_page_size != Some(size) {
+        return None;
+    }
+    Some(Pool {
+        size,
+        default: true,
+        total: meminfo.huge_total?,
+        free: meminfo.huge_free?,
+        reserved: meminfo.huge_reserved?,
+        surplus: meminfo.huge_surplus?,
+        overcommit: None,
+        demote_size: None,
+    })
+}
+
+fn file(error: FileError) -> Failure {
+    Failure::Own(error.to_string())
+}
+
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
+fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
+    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+        return Ok(false);
+    }
+    let Some(pid) = Pid::new(caller.pid) else {
+        return Ok(false);
+    };
+    Ok(process::thp_enabled(root, pid)? != Some(true))
+}
+
+/// Whether the caller may have `SHM_HUGETLB`: by `CAP_IPC_LOCK` or by group.
+fn may_lock(root: &Root, caller: &Caller) -> Result<bool, FileError> {
+    const CAP_IPC_LOCK: u64 = 1 << 14;
+    let status = root.read(&KPath::from("/proc/self/status"))?;
+    let line = |name: &[u8]| {
+        let mut lines = status.split(|byte| *byte == b'\n');
+        lines.find_map(|line| Some(std::str::from_utf8(line.strip_prefix(name)?).ok()?.trim()))
+    };
+    let capabilities = line(b"CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
+    if capabilities.is_some_and(|set| set & CAP_IPC_LOCK != 0) {
+        return Ok(true);
+    }
+    let group = root.number_opt(&sysctl::shm_group_path())?;
+    let in_group = |gid: u64| {
+        let mut others = line(b"Groups:")
+            .unwrap_or_default()
+            .split_ascii_whitespace();
+        gid == u64::from(caller.egid) || others.any(|other| other.parse() == Ok(gid))
+    };
+    // Group 0 is what the sysctl says when no group is set; it counts all the
+    // same.
+    Ok(group.is_some_and(in_group))
+}
+
+/// The name of a group, from the file alone: a name service would cost more
+/// than the whole start.
+fn group_name(gid: u32) -> String {
+    let number = gid.to_string();
+    let text = read_groups(Path::new("/etc/group"));
+    let name = text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, gid) = (fields.next()?, fields.nth(1)?);
+        (gid == number && !name.is_empty()).then(|| name.to_owned())
+    });
+    name.unwrap_or(number)
+}
+
+fn read_groups(path: &Path) -> String {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let read = crate::files::open_regular(path)
+        .and_then(|(file, _)| file.take(16 << 20).read_to_end(&mut bytes));
+    match read {
+        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(_) => String::new(),
+    }
+}
