@@ -33,14 +33,14 @@ macro_rules! entry {
 /// `arguments` must point to `count` strings that end in zero.
 pub unsafe fn arguments(count: c_int, arguments: *const *const c_char) -> Vec<OsString> {
     let count = usize::try_from(count).unwrap_or(0);
-    let owned = |index| {
-        // SAFETY: there are `count` pointers, by the caller's word.
-        let argument = unsafe { *arguments.add(index) };
+    // SAFETY: there are `count` pointers, by the caller's word.
+    let arguments = unsafe { std::slice::from_raw_parts(arguments, count) };
+    let owned = |argument: &*const c_char| {
         // SAFETY: each points to a string, by the caller's word.
-        let argument = unsafe { CStr::from_ptr(argument) };
+        let argument = unsafe { CStr::from_ptr(*argument) };
         OsStr::from_bytes(argument.to_bytes()).to_owned()
     };
-    (0..count).map(owned).collect()
+    arguments.iter().map(owned).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan::{self, Plan};
-use hugetools_ctl::request::{Request, Run, verbosity};
+use hugetools_ctl::request::{Request, Run, Status, verbosity};
+use hugetools_ctl::status::Snapshot;
 use hugetools_model::Root;
 
 use crate::console;
@@ -31,7 +32,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let level = verbosity(caller.verbosity(), &args.steps);
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
-        Request::Status(_) => Err(Failure::Own(String::new())),
+        Request::Status(status) => show(&status),
     });
     match result {
         Ok(()) => 0,
@@ -96,6 +97,13 @@ fn show_plan(run: &Run, plan: &Plan) -> Result<(), Failure> {
         true => print(&plan.to_json()),
         false => console::out_bytes(&plan.to_shell()).map_err(unwritable),
     }
+}
+
+/// Prints what a running process has.
+fn show(status: &Status) -> Result<(), Failure> {
+    let root = root(status.sysroot.as_deref())?;
+    let snapshot = Snapshot::take(&root, status.pid)?;
+    print(&snapshot.to_text(status.json))
 }
 
 fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {

@@ -29,6 +29,7 @@ pub mod preflight;
 mod preload;
 pub mod request;
 mod script;
+pub mod status;
 mod sys;
 pub mod target;
 mod tunables;

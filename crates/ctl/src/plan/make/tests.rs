@@ -215,7 +215,7 @@ fn a_static_glibc_is_told_by_its_tunables() {
     };
     let own = format!(
         "glibc.malloc.mmap_threshold={}",
-        4 * size_of::<usize>() << 20
+        (4 * size_of::<usize>()) << 20
     );
     let value = |text: &str| Some(format!("{text}:{own}"));
     assert_eq!(
