@@ -4,20 +4,20 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::Settings;
+use hugetools_contract::env::{Fallback, Pages, Settings};
 use hugetools_elf::Ident;
 use hugetools_model::Root;
 
 use crate::allocator;
 use crate::bundle::Bundle;
 use crate::caller::Caller;
-use crate::engine::{self, Decision, Look};
+use crate::engine::{self, Decision, Engine, Look};
 use crate::failure::Failure;
-use crate::kernel::{Kernel, Wants};
+use crate::kernel::{Kernel, Wants, check_size};
 use crate::loader::Loader;
 use crate::locate::{self, Found};
 use crate::preload;
-use crate::request::{Library, ReportTo, Run, verbosity};
+use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::target::{self, Image, Libc};
 use crate::tunables;
 
@@ -27,7 +27,9 @@ pub struct Findings {
     /// How much is said, by the environment and the options.
     pub verbosity: u8,
     /// What is asked for, by option or by inherited variable.
-    pub wants: Wants,
+    pub asked: Wants,
+    /// What of it can be served for this target.
+    pub served: Wants,
     /// The target.
     pub look: Look,
     /// How the request can be met for it.
@@ -64,19 +66,20 @@ pub fn explore(
     let base = Path::new(name).file_name().unwrap_or_default();
     let inherited = Settings::read(get, base.as_bytes());
     let verbosity = verbosity(inherited.verbosity, &run.steps);
-    let wants = Wants {
+    let asked = Wants {
         heap: run.heap.or(inherited.heap),
         shm: run.shm.or(inherited.shm),
         fallback: run.fallback.unwrap_or(inherited.fallback),
         hints: verbosity >= 3,
     };
+    check_size(root, "--heap", run.heap)?;
+    check_size(root, "--shm", run.shm)?;
     let report = match &run.report {
         Some(ReportTo::File(file)) => Some(report_file(file)?),
         _ => None,
     };
-    let kernel = Kernel::read(root, wants, caller)?;
-    let look = look(run, wants, caller)?;
-    let decision = engine::decide(wants.heap, wants.shm, run.preload, &look);
+    let look = look(run, asked, caller)?;
+    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
     let library = match decision.library {
         None => None,
         Some(name) => Some(find_library(run, name, caller, bundle)?),
@@ -90,17 +93,53 @@ pub fn explore(
         (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
         _ => Vec::new(),
     };
+    let preloaded = matches!(library, Some(Found::At(_)));
+    let served = served(asked, &decision, preloaded, run.preload, &look);
+    let kernel = Kernel::read(root, served, caller);
     Ok(Findings {
         verbosity,
-        wants,
+        asked,
+        served,
+        kernel: kernel.map_err(|error| Failure::Own(error.to_string()))?,
         look,
         decision,
         library,
         library_dir,
         ours,
-        kernel,
         report,
     })
+}
+
+/// What of the request can be served: where nothing is, nothing falls short.
+pub(crate) fn served(
+    asked: Wants,
+    decision: &Decision,
+    preloaded: bool,
+    preload: Preload,
+    look: &Look,
+) -> Wants {
+    let target = look.target.as_ref();
+    let is_static = target.is_some_and(|target| target.image == Image::Static);
+    let linked = preload == Preload::Never;
+    Wants {
+        heap: match decision.engine {
+            Engine::Arena => asked.heap.filter(|_| preloaded),
+            // By itself glibc takes transparent huge pages: with those of a
+            // pool, a child that writes to its copy may be killed.
+            Engine::Libc => asked.heap.map(|pages| match pages {
+                Pages::Size(size) => Pages::Size(size),
+                Pages::Default | Pages::Thp => Pages::Thp,
+            }),
+            Engine::Linked | Engine::None => None,
+        },
+        shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        // And nothing but base pages after those of a pool.
+        fallback: match decision.engine {
+            Engine::Libc => Fallback::Base,
+            _ => asked.fallback,
+        },
+        hints: asked.hints,
+    }
 }
 
 fn loader(caller: &Caller) -> Loader<'_> {

@@ -20,6 +20,37 @@ use crate::failure::Failure;
 /// heap.
 pub const USEFUL: Bytes = Bytes::new(16 << 20);
 
+/// Checks that the machine has pages of a size that an option asks for.
+///
+/// # Errors
+/// When it has not, with the sizes that it has.
+pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
+    let Some(size) = pages.and_then(|pages| match pages {
+        Pages::Size(bytes) => PageSize::new(bytes),
+        Pages::Default | Pages::Thp => None,
+    }) else {
+        return Ok(());
+    };
+    if root.exists(&pool::pool_dir(size)) {
+        return Ok(());
+    }
+    let file = |error: FileError| Failure::Own(error.to_string());
+    let meminfo = Meminfo::read(root).map_err(file)?;
+    let sizes = pool::sizes(root, meminfo.huge_page_size).map_err(file)?;
+    if sizes.contains(&size) {
+        return Ok(());
+    }
+    let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    let size = Bytes::new(size.get());
+    Err(Failure::Own(match names.is_empty() {
+        true => format!("{option}={size}: this machine has no huge page pools"),
+        false => format!(
+            "{option}={size}: this machine has no huge pages of that size; it has {}",
+            names.join(", ")
+        ),
+    }))
+}
+
 /// What is asked of the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wants {
@@ -71,7 +102,7 @@ pub struct Kernel {
     pub default: Option<PageSize>,
     /// The pools of the sizes that are asked for.
     pub sources: Vec<Source>,
-    /// Transparent huge pages.
+    /// Transparent huge pages, where they are what the request may come to.
     pub thp: Option<Thp>,
     /// Whether this process may have no transparent huge pages at all.
     pub thp_disabled: bool,
@@ -88,15 +119,13 @@ impl Kernel {
     /// Reads the state.
     ///
     /// # Errors
-    /// When a size is asked for that the machine has not, or a file that
-    /// exists cannot be read or makes no sense.
-    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, Failure> {
+    /// When a file that exists cannot be read or makes no sense.
+    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
         let mut kernel = Kernel::default();
-        if wants.heap.is_none() && wants.shm.is_none() {
-            return Ok(kernel);
+        if wants.heap.is_some() || wants.shm.is_some() {
+            kernel.read_pools(root, wants)?;
+            kernel.read_others(root, wants, caller)?;
         }
-        kernel.read_pools(root, wants)?;
-        kernel.read_others(root, wants, caller).map_err(file)?;
         Ok(kernel)
     }
 
@@ -115,6 +144,16 @@ impl Kernel {
         }
     }
 
+    /// Whether private memory can have transparent huge pages.
+    pub fn serves_private(&self) -> bool {
+        self.thp.as_ref().is_some_and(Thp::serves_madvise) && !self.thp_disabled
+    }
+
+    /// Whether shared memory can have transparent huge pages.
+    pub fn serves_shared(&self) -> bool {
+        self.thp.as_ref().is_some_and(Thp::serves_shared_madvise) && !self.thp_disabled
+    }
+
     /// Whether transparent huge pages are what the request comes to.
     pub fn comes_to_thp(&self, pages: Pages, fallback: Fallback) -> bool {
         match (pages, fallback) {
@@ -127,55 +166,27 @@ impl Kernel {
         }
     }
 
-    fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), Failure> {
-        let asked = [("--heap", wants.heap), ("--shm", wants.shm)];
-        let asked = asked
-            .iter()
-            .filter_map(|(option, pages)| Some((option, (*pages)?)));
-        let asked: Vec<_> = asked.filter(|(_, pages)| *pages != Pages::Thp).collect();
+    fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
+        let asked = [wants.heap, wants.shm].into_iter().flatten();
+        let asked: Vec<_> = asked.filter(|pages| *pages != Pages::Thp).collect();
         if asked.is_empty() {
             return Ok(());
         }
-        let meminfo = Meminfo::read(root).map_err(file)?;
+        let meminfo = Meminfo::read(root)?;
         self.default = meminfo.huge_page_size;
-        for (option, pages) in asked {
-            let Some(size) = self.size(pages) else {
-                continue;
-            };
-            if self.source(pages).is_some() {
-                continue;
-            }
-            match read_source(root, size, &meminfo).map_err(file)? {
-                Some(source) => self.sources.push(source),
-                None if matches!(pages, Pages::Size(_)) => {
-                    return Err(self.unknown_size(root, option, size));
-                }
-                None => {}
+        for pages in asked {
+            if let (Some(size), None) = (self.size(pages), self.source(pages)) {
+                self.sources.extend(read_source(root, size, &meminfo)?);
             }
         }
         Ok(())
     }
 
-    fn unknown_size(&self, root: &Root, option: &str, size: PageSize) -> Failure {
-        let sizes = match pool::sizes(root, self.default) {
-            Ok(sizes) => sizes,
-            Err(error) => return file(error),
-        };
-        let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        let size = Bytes::new(size.get());
-        Failure::Own(match names.is_empty() {
-            true => format!("{option}={size}: this machine has no huge page pools"),
-            false => format!(
-                "{option}={size}: this machine has no huge pages of that size; it has {}",
-                names.join(", ")
-            ),
-        })
-    }
-
     fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
         let asked = [wants.heap, wants.shm].into_iter().flatten();
         let mut asked = asked.filter(|pages| self.comes_to_thp(*pages, wants.fallback));
-        if asked.next().is_some() {
+        let limited = self.sources.iter().any(|source| source.limit.is_some());
+        if asked.next().is_some() || limited {
             self.thp = Thp::read_modes(root)?;
         }
         if wants.heap.is_some() {
@@ -235,10 +246,6 @@ fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
         overcommit: None,
         demote_size: None,
     })
-}
-
-fn file(error: FileError) -> Failure {
-    Failure::Own(error.to_string())
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.

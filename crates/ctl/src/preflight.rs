@@ -73,9 +73,15 @@ impl Check<'_> {
 
     /// What happens to what a pool cannot give.
     fn then(&self, subject: Subject) -> String {
+        let kernel = self.kernel;
+        let served = match subject {
+            Subject::Heap => kernel.serves_private(),
+            Subject::Shm => kernel.serves_shared(),
+            Subject::Both => kernel.serves_private() || kernel.serves_shared(),
+        };
         match self.fallback {
-            Fallback::Thp => format!("{} to transparent huge pages", subject.goes()),
-            Fallback::Base => format!("{} to base pages", subject.goes()),
+            Fallback::Thp if served => format!("{} to transparent huge pages", subject.goes()),
+            Fallback::Thp | Fallback::Base => format!("{} to base pages", subject.goes()),
             Fallback::None => "requests beyond it fail (--fallback=none)".to_owned(),
         }
     }

@@ -103,7 +103,7 @@ fn unreadable(pid: Pid, error: &FileError) -> Failure {
     Failure::Own(match error.errno() {
         Some(libc::ENOENT | libc::ESRCH) => format!("there is no process {pid}"),
         Some(libc::EACCES | libc::EPERM) => {
-            format!("{error}; ask as the owner of process {pid}, or as root")
+            format!("{error}; ask as the owner of process {pid}, or with CAP_SYS_PTRACE")
         }
         _ => error.to_string(),
     })

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_elf::Ident;
+use hugetools_model::PageSize;
 
 use super::{Plan, Program, Variable};
 use crate::caller::Caller;
 use crate::engine::{self, Engine};
 use crate::explore::Findings;
-use crate::kernel::Wants;
 use crate::locate::Found;
 use crate::note::Note;
 use crate::preflight;
@@ -121,20 +121,25 @@ impl Maker<'_> {
                 self.set(env::FALLBACK, fallback.word());
             }
         }
-        let wants = self.findings.wants;
-        if wants.heap.is_none() && wants.shm.is_none() && self.run.report.is_none() {
+        let asked = self.findings.asked;
+        if asked.heap.is_none() && asked.shm.is_none() && self.run.report.is_none() {
             self.warn("nothing was asked for: there is neither --heap nor --shm nor --report");
         }
-        let next = match self.findings.wants.fallback {
+        self.describe_pages();
+    }
+
+    fn describe_pages(&mut self) {
+        let served = self.findings.served;
+        let next = match served.fallback {
             Fallback::Thp => "then transparent huge pages, then base pages",
             Fallback::Base => "then base pages",
             Fallback::None => "and nothing else",
         };
-        let served = [
-            ("heap", wants.heap.filter(|_| heap_served)),
-            ("shared memory", wants.shm),
-        ];
-        for (name, pages) in served {
+        let heap = match self.findings.decision.engine {
+            Engine::Libc => "heap, by the program's own glibc",
+            _ => "heap, by our malloc",
+        };
+        for (name, pages) in [(heap, served.heap), ("shared memory", served.shm)] {
             let text = pages.map(|pages| match pages {
                 Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
                 pages => match self.findings.kernel.size(pages) {
@@ -185,15 +190,11 @@ impl Maker<'_> {
             let text = format!("{} is {value} already, and stays so", tunables::HUGETLB);
             return self.info(text);
         }
-        let size = match self.findings.wants.heap {
+        let size = match self.findings.served.heap {
             Some(Pages::Size(size)) => Some(size),
             _ => None,
         };
-        let default = self
-            .findings
-            .kernel
-            .default
-            .map(hugetools_model::PageSize::get);
+        let default = self.findings.kernel.default.map(PageSize::get);
         let value = match size {
             None => 1,
             Some(size) if Some(size) == default => 2,
@@ -248,22 +249,7 @@ impl Maker<'_> {
     }
 
     fn shortfalls(&mut self) {
-        // Where nothing is served, nothing can fall short.
-        let findings = self.findings;
-        let preloaded = matches!(findings.library, Some(Found::At(_)));
-        let linked = self.run.preload == Preload::Never;
-        let heap = match findings.decision.engine {
-            Engine::Arena => preloaded,
-            Engine::Libc => true,
-            Engine::Linked | Engine::None => false,
-        };
-        let shm = (preloaded || linked) && !self.is_static();
-        let served = Wants {
-            heap: findings.wants.heap.filter(|_| heap),
-            shm: findings.wants.shm.filter(|_| shm),
-            ..findings.wants
-        };
-        let notes = preflight::check(served, &self.findings.kernel);
+        let notes = preflight::check(self.findings.served, &self.findings.kernel);
         self.notes.extend(notes);
     }
 }

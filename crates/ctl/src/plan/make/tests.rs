@@ -2,7 +2,8 @@ use super::*;
 use crate::allocator::Own;
 use crate::args;
 use crate::engine::Look;
-use crate::kernel::Kernel;
+use crate::explore;
+use crate::kernel::{Kernel, Wants};
 use crate::request::{Library, Request, verbosity};
 use crate::target::{Libc, Target};
 use hugetools_model::PageSize;
@@ -44,6 +45,7 @@ fn kernel() -> Kernel {
     use crate::kernel::Source;
     use hugetools_model::PageCount;
     use hugetools_model::pool::Pool;
+    use hugetools_model::thp::Thp;
     let size = PageSize::new(2 << 20).unwrap();
     let pages = PageCount::new(512);
     let pool = Pool {
@@ -59,25 +61,39 @@ fn kernel() -> Kernel {
     Kernel {
         default: Some(size),
         sources: vec![Source { pool, limit: None }],
+        thp: Some(Thp {
+            enabled: Some("madvise".to_owned()),
+            defrag: None,
+            shmem_enabled: Some("advise".to_owned()),
+            pmd_size: None,
+            sizes: Vec::new(),
+        }),
         ..Kernel::default()
     }
 }
 
 /// Everything that `explore` would find, without looking.
 fn findings(run: &Run, look: Look) -> Findings {
-    let wants = Wants {
+    let asked = Wants {
         heap: run.heap,
         shm: run.shm,
         fallback: run.fallback.unwrap_or_default(),
         hints: true,
     };
-    let decision = engine::decide(wants.heap, wants.shm, run.preload, &look);
+    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
     let library = decision
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
     Findings {
         verbosity: verbosity(2, &run.steps),
-        wants,
+        asked,
+        served: explore::served(
+            asked,
+            &decision,
+            decision.library.is_some(),
+            run.preload,
+            &look,
+        ),
         look,
         decision,
         library,
@@ -252,6 +268,13 @@ fn without_a_library_the_shortfall_is_the_library() {
     let run = run("--heap x");
     let mut findings = findings(&run, dynamic());
     findings.library = Some(Found::Nowhere("there is none".to_owned()));
+    findings.served = explore::served(
+        findings.asked,
+        &findings.decision,
+        false,
+        Preload::Auto,
+        &findings.look,
+    );
     findings.kernel = Kernel::default();
     let plan = make(&run, &caller(&[]), &findings);
     let said = ["there is none: the program runs without it, on the pages it has"];
