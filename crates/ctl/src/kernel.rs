@@ -1,20 +1,23 @@
 //! What preflight needs to know of the kernel: read once, and no file more
 //! than the request calls for, because every program waits for it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
+use hugetools_model::node::{self, NodeId};
 use hugetools_model::pool::{self, Pool};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::sysctl;
 use hugetools_model::thp::Thp;
-use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
+use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::caller::Caller;
 use crate::failure::Failure;
+use crate::sys;
 
 /// Less than this is not worth a pool's administration: a few regions of the
 /// heap.
@@ -71,6 +74,18 @@ pub struct Source {
     pub pool: Pool,
     /// The tightest control group limit.
     pub limit: Option<Limit>,
+    /// What it has on the nodes that the process may use, where these are not
+    /// all.
+    pub share: Option<Share>,
+}
+
+/// A pool's pages on some nodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// The nodes.
+    pub nodes: BTreeSet<u32>,
+    /// The pages that nobody uses.
+    pub free: PageCount,
 }
 
 impl Source {
@@ -79,9 +94,13 @@ impl Source {
     pub fn available(&self) -> Bytes {
         let room = match self.pool.overcommit {
             Some(overcommit) => overcommit.saturating_sub(self.pool.surplus),
-            None => hugetools_model::PageCount::ZERO,
+            None => PageCount::ZERO,
         };
-        let pages = self.pool.available().checked_add(room);
+        let free = match &self.share {
+            Some(share) => share.free.min(self.pool.available()),
+            None => self.pool.available(),
+        };
+        let pages = free.checked_add(room);
         let bytes = pages.and_then(|pages| self.pool.size.of(pages));
         bytes.unwrap_or(Bytes::new(u64::MAX))
     }
@@ -219,7 +238,14 @@ fn read_source(
     let Some(pool) = pool else {
         return Ok(None);
     };
-    let mut source = Source { pool, limit: None };
+    let mut source = Source {
+        pool,
+        limit: None,
+        share: None,
+    };
+    if source.pool.free > PageCount::ZERO && root.is_live() {
+        source.share = read_share(root, size, sys::allowed_nodes())?;
+    }
     if source.pool.overcommit.is_none() && source.available() < USEFUL {
         source.pool.overcommit = pool::read_overcommit(root, &source.pool)?;
     }
@@ -228,6 +254,28 @@ fn read_source(
         source.limit = cgroup::tightest(root, &membership, size)?;
     }
     Ok(Some(source))
+}
+
+/// What the pool has on the nodes that the process may use. Most processes may
+/// use all, and then one file says so.
+fn read_share(
+    root: &Root,
+    size: PageSize,
+    allowed: Option<BTreeSet<u32>>,
+) -> Result<Option<Share>, FileError> {
+    let (Some(nodes), Some(online)) = (allowed, node::online(root)?) else {
+        return Ok(None);
+    };
+    if online.is_subset(&nodes) {
+        return Ok(None);
+    }
+    let mut free = PageCount::ZERO;
+    for number in &nodes {
+        let pages = node::free_pages(root, NodeId::new(*number), size)?;
+        let sum = free.checked_add(pages.unwrap_or(PageCount::ZERO));
+        free = sum.unwrap_or(free);
+    }
+    Ok(Some(Share { nodes, free }))
 }
 
 /// The counters of the default size, which `/proc/meminfo` holds as well: one
@@ -306,3 +354,6 @@ fn read_groups(path: &Path) -> String {
         Err(_) => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,8 @@
 //! its figure, the consequence and the command that mends it.
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::{Bytes, PageSize};
+use hugetools_model::Bytes;
+use hugetools_model::list::format_list;
 
 use crate::kernel::{Kernel, Source, USEFUL, Wants};
 use crate::note::Note;
@@ -97,13 +98,11 @@ impl Check<'_> {
         let (available, size) = (source.available(), source.pool.size);
         if available < USEFUL.min(Bytes::new(size.get())) {
             let why = shortage(source);
-            self.warn(format!(
-                "the pool of {size} pages {why}: {then}; {}",
-                remedy(size)
-            ));
+            let remedy = remedy(source);
+            self.warn(format!("the pool of {size} pages {why}: {then}; {remedy}"));
         } else if available < USEFUL {
             let (pages, _) = available.pages(size);
-            let remedy = remedy(size);
+            let remedy = remedy(source);
             self.warn(format!(
                 "the pool of {size} pages has {pages} pages ({available}) left: beyond them, {then}; {remedy}"
             ));
@@ -202,18 +201,33 @@ impl Check<'_> {
 
 fn shortage(source: &Source) -> String {
     let pool = &source.pool;
-    match pool.total.get() {
-        0 => "is empty".to_owned(),
-        total => format!(
+    match (pool.total.get(), &source.share) {
+        (0, _) => "is empty".to_owned(),
+        (total, Some(share)) if pool.available() > share.free => format!(
+            "has no page left on {} {}, which this process is bound to ({total} in all)",
+            if share.nodes.len() == 1 {
+                "node"
+            } else {
+                "nodes"
+            },
+            format_list(&share.nodes)
+        ),
+        (total, _) => format!(
             "has no page left ({total} in all, {} free, {} of them reserved)",
             pool.free, pool.reserved
         ),
     }
 }
 
-fn remedy(size: PageSize) -> String {
+fn remedy(source: &Source) -> String {
+    let size = source.pool.size;
     let pages = (SUGGESTED.get() / size.get()).max(1);
-    format!("to fill it: hugeadm --pool-pages-min {size}:+{pages}")
+    let nodes = source
+        .share
+        .as_ref()
+        .map(|share| format!("@{}", format_list(&share.nodes)));
+    let nodes = nodes.unwrap_or_default();
+    format!("to fill it: hugeadm --pool-pages-min {size}{nodes}:+{pages}")
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The system calls that no safe function stands for.
 #![expect(
     unsafe_code,
-    reason = "neither std nor nix has a safe mmap or getxattr"
+    reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
 )]
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
@@ -40,6 +41,51 @@ pub(crate) fn has_file_capabilities(path: &Path) -> bool {
     len > 0
 }
 
+/// The memory nodes that this process may take pages from: those of its
+/// cpuset, and of these those that its policy binds it to. `None` where the
+/// kernel knows no nodes.
+pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
+    // MPOL_F_MEMS_ALLOWED, which libc does not name.
+    const MEMS_ALLOWED: libc::c_ulong = 1 << 2;
+    let (_, allowed) = memory_policy(MEMS_ALLOWED)?;
+    let (mode, policy) = memory_policy(0)?;
+    match mode {
+        libc::MPOL_BIND => Some(allowed.intersection(&policy).copied().collect()),
+        _ => Some(allowed),
+    }
+}
+
+/// The mode and the nodes that `get_mempolicy(2)` answers with.
+fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
+    // More nodes than any kernel is built for.
+    const NODES: usize = 4096;
+    const BITS: u32 = libc::c_ulong::BITS;
+    const MODE_FLAGS: libc::c_int = 0xe000;
+    let mut mode: libc::c_int = 0;
+    let mut mask = [0 as libc::c_ulong; NODES / BITS as usize];
+    let address = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: the kernel writes one number and at most as many bits as told.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            mask.as_mut_ptr(),
+            NODES,
+            address,
+            flags,
+        )
+    };
+    if result != 0 {
+        return None;
+    }
+    let words = (0..).zip(mask).filter(|(_, word)| *word != 0);
+    let nodes = words.flat_map(|(index, word): (u32, libc::c_ulong)| {
+        let set = (0..BITS).filter(move |bit| word >> bit & 1 == 1);
+        set.map(move |bit| index * BITS + bit)
+    });
+    Some((mode & !MODE_FLAGS, nodes.collect()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -52,5 +98,19 @@ mod tests {
         assert!(map_executable(&open(Path::new("/"))).is_err());
         assert!(!has_file_capabilities(&program));
         assert!(!has_file_capabilities(Path::new("/no/such/file")));
+    }
+
+    #[test]
+    fn the_nodes_are_those_that_the_kernel_lists() {
+        let Some(nodes) = allowed_nodes() else {
+            return;
+        };
+        let status = std::process::Command::new("grep")
+            .args(["Mems_allowed_list", "/proc/self/status"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(status.stdout).unwrap();
+        let list = text.split_once(':').unwrap().1;
+        assert_eq!(hugetools_model::list::parse_list(list), Some(nodes));
     }
 }

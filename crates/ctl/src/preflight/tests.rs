@@ -1,8 +1,9 @@
 use super::*;
+use crate::kernel::Share;
 use hugetools_model::cgroup::Limit;
 use hugetools_model::pool::Pool;
 use hugetools_model::thp::Thp;
-use hugetools_model::{KPath, PageCount};
+use hugetools_model::{KPath, PageCount, PageSize};
 
 fn two() -> PageSize {
     PageSize::new(2 << 20).unwrap()
@@ -22,7 +23,11 @@ fn kernel(free: u64, reserved: u64) -> Kernel {
     let word = |word: &str| Some(word.to_owned());
     Kernel {
         default: Some(two()),
-        sources: vec![Source { pool, limit: None }],
+        sources: vec![Source {
+            pool,
+            limit: None,
+            share: None,
+        }],
         thp: Some(Thp {
             enabled: word("madvise"),
             defrag: None,
@@ -158,5 +163,22 @@ fn other_limits() {
     assert!(
         text[0].ends_with("hugeadm --set-shm-group postgres"),
         "{text:?}"
+    );
+}
+
+#[test]
+fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
+    let mut kernel = kernel(512, 0);
+    kernel.sources[0].share = Some(Share {
+        nodes: [1].into(),
+        free: PageCount::ZERO,
+    });
+    assert_eq!(
+        said(HEAP, &kernel),
+        [
+            "hugectl: WARNING: the pool of 2MB pages has no page left on node 1, which this process \
+          is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
+          --pool-pages-min 2MB@1:+512"
+        ]
     );
 }

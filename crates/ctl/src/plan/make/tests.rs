@@ -60,7 +60,11 @@ fn kernel() -> Kernel {
     };
     Kernel {
         default: Some(size),
-        sources: vec![Source { pool, limit: None }],
+        sources: vec![Source {
+            pool,
+            limit: None,
+            share: None,
+        }],
         thp: Some(Thp {
             enabled: Some("madvise".to_owned()),
             defrag: None,
