@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use hugetools_contract::env::HEAP_LIBRARY;
+use nix::sys::statvfs::{FsFlags, statvfs};
 
 use crate::caller::Caller;
 use crate::sys;
@@ -59,7 +60,8 @@ pub(crate) fn carries(path: &Path) -> bool {
     !bytes.iter().any(odd)
 }
 
-/// The file `name` on disk, put there if need be and if it is allowed.
+/// The file `name` on disk, put there if need be and if it is allowed; else
+/// where it would be.
 ///
 /// # Errors
 /// Why none of the places will do.
@@ -136,7 +138,12 @@ fn put(
     let dir = ours.join(digest);
     let path = dir.join(name);
     if !may_write {
-        return Ok(path);
+        check_base(&place.base, user)?;
+        let flags = statvfs(&place.base)?.flags();
+        return match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
+            false => Ok(path),
+            true => Err(io::Error::other("it is on a noexec or read-only mount")),
+        };
     }
     if place.make && !place.base.exists() {
         DirBuilder::new().mode(0o700).create(&place.base)?;

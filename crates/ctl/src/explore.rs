@@ -36,6 +36,9 @@ pub struct Findings {
     pub decision: Decision,
     /// The library, where one is to be preloaded.
     pub library: Option<Found>,
+    /// Whether that file is on disk: a dry run leaves the copy inside hugectl
+    /// where it is.
+    pub library_is_there: bool,
     /// What goes in front of `LD_LIBRARY_PATH`.
     pub library_dir: Option<PathBuf>,
     /// Entries of ours in the caller's `LD_PRELOAD`.
@@ -94,6 +97,10 @@ pub fn explore(
         _ => Vec::new(),
     };
     let preloaded = matches!(library, Some(Found::At(_)));
+    let library_is_there = match &library {
+        Some(Found::At(path)) => !run.dry_run || path.exists(),
+        _ => false,
+    };
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let kernel = Kernel::read(root, served, caller);
     Ok(Findings {
@@ -104,6 +111,7 @@ pub fn explore(
         look,
         decision,
         library,
+        library_is_there,
         library_dir,
         ours,
         report,

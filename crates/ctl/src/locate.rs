@@ -185,3 +185,33 @@ fn is_trusted(file: &Metadata, owner: u32, caller: &Caller) -> bool {
 fn absolute(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_error| path.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUNDLE: Bundle<'static> = Bundle {
+        digest: "0123abcd",
+        preload: b"the library",
+        heap: b"the other",
+    };
+
+    #[test]
+    fn the_copy_inside_is_the_last_resort() {
+        let mut caller = Caller::this([]);
+        caller.exe = Some(PathBuf::from("/no/such/bin/hugectl"));
+        let found = find(&caller, LIBRARY, Some(&BUNDLE), false);
+        let Found::At(path) = found else {
+            panic!("{found:?}");
+        };
+        assert!(
+            path.ends_with("0123abcd/libhugetlbfs.so"),
+            "{}",
+            path.display()
+        );
+        assert!(!path.exists());
+        let nowhere = find(&caller, LIBRARY, None, true);
+        let text = "there is no libhugetlbfs.so beside hugectl or in its prefix";
+        assert_eq!(nowhere, Found::Nowhere(text.to_owned()));
+    }
+}

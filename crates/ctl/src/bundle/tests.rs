@@ -149,6 +149,8 @@ fn nothing_is_written_where_it_is_not_allowed() {
     let path = place_in(&[at(dir.path(), "ours")], &BUNDLE, LIBRARY, me(), false).unwrap();
     assert_eq!(path, dir.path().join("ours/0123abcd").join(LIBRARY));
     assert!(fs::read_dir(dir.path()).unwrap().next().is_none());
+    let absent = [at(&dir.path().join("absent"), "ours")];
+    assert!(place_in(&absent, &BUNDLE, LIBRARY, me(), false).is_err());
 }
 
 #[test]

@@ -173,6 +173,13 @@ impl Maker<'_> {
                     self.info(text);
                 }
                 self.info(format!("library: {}", path.display()));
+                // Only a dry run leaves it inside.
+                if path.is_absolute() && !self.findings.library_is_there {
+                    self.warn(format!(
+                        "{} is not there yet: it is inside hugectl, whose first start puts it there",
+                        path.display()
+                    ));
+                }
                 self.set("LD_PRELOAD", merged);
             }
         }

@@ -101,6 +101,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         look,
         decision,
         library,
+        library_is_there: true,
         library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
         ours: Vec::new(),
         kernel: kernel(),
@@ -265,6 +266,15 @@ fn reports() {
     assert!(warnings(&plan)[0].contains("no report will come: the program is static"));
     let plan = planned("--no-preload --report x", dynamic(), &[]);
     assert!(warnings(&plan)[0].contains("--no-preload"));
+}
+
+#[test]
+fn a_dry_run_says_what_is_still_inside_hugectl() {
+    let run = run("--dry-run --shm x");
+    let mut findings = findings(&run, dynamic());
+    findings.library_is_there = false;
+    let plan = make(&run, &caller(&[]), &findings);
+    assert!(warnings(&plan)[0].starts_with("/l/libhugetlbfs.so is not there yet"));
 }
 
 #[test]
