@@ -51,16 +51,6 @@ enum Subject {
     Both,
 }
 
-impl Subject {
-    fn goes(self) -> &'static str {
-        match self {
-            Subject::Heap => "the heap goes",
-            Subject::Shm => "shared memory goes",
-            Subject::Both => "heap and shared memory go",
-        }
-    }
-}
-
 struct Check<'a> {
     fallback: Fallback,
     kernel: &'a Kernel,
@@ -74,16 +64,20 @@ impl Check<'_> {
 
     /// What happens to what a pool cannot give.
     fn then(&self, subject: Subject) -> String {
-        let kernel = self.kernel;
-        let served = match subject {
-            Subject::Heap => kernel.serves_private(),
-            Subject::Shm => kernel.serves_shared(),
-            Subject::Both => kernel.serves_private() || kernel.serves_shared(),
+        let to = |served: bool| match served && self.fallback == Fallback::Thp {
+            true => "transparent huge pages",
+            false => "base pages",
         };
-        match self.fallback {
-            Fallback::Thp if served => format!("{} to transparent huge pages", subject.goes()),
-            Fallback::Thp | Fallback::Base => format!("{} to base pages", subject.goes()),
-            Fallback::None => "requests beyond it fail (--fallback=none)".to_owned(),
+        if self.fallback == Fallback::None {
+            return "requests beyond it fail (--fallback=none)".to_owned();
+        }
+        let heap = to(self.kernel.serves_private());
+        let shm = to(self.kernel.serves_shared());
+        match subject {
+            Subject::Heap => format!("the heap goes to {heap}"),
+            Subject::Shm => format!("shared memory goes to {shm}"),
+            Subject::Both if heap == shm => format!("heap and shared memory go to {heap}"),
+            Subject::Both => format!("the heap goes to {heap}, shared memory to {shm}"),
         }
     }
 
