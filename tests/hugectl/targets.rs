@@ -130,12 +130,45 @@ fn a_set_user_id_program_is_started_and_nothing_promised() {
         "{}",
         other.err
     );
+    // Where the kernel ignores the bit, the loader does not mind either.
+    let quoted = place.path("prefix/bin/hugectl").display().to_string();
+    let line = format!(
+        "setpriv --no-new-privs --reuid=65534 --clear-groups env SAY_LOADED=1 {quoted} --heap=thp ./program"
+    );
+    let harmless = place.shell(&line);
+    assert!(
+        harmless.err.contains("libhugetlbfs_heap is loaded"),
+        "{}",
+        harmless.err
+    );
     // Root gains nothing by it, so the loader does not mind.
     let root = place.shell("SAY_LOADED=1 hugectl --heap=thp ./program");
     assert!(
         root.err.contains("libhugetlbfs_heap is loaded"),
         "{}",
         root.err
+    );
+}
+
+#[test]
+fn a_program_with_capabilities_of_its_own_is_like_one() {
+    if !is_root() {
+        return;
+    }
+    let place = Place::new();
+    place.build("program", PROGRAM, &[]);
+    let set = place.shell("/usr/sbin/setcap cap_net_raw+ep program");
+    if set.status != 0 {
+        eprintln!("SKIP: needs setcap: {}", set.err);
+        return;
+    }
+    let command = place.command(&["--heap=thp", "./program"]);
+    let other = done(&as_nobody(&command).output().unwrap());
+    ran(&other, "program\n");
+    assert!(
+        other.err.contains("is given capabilities by its file"),
+        "{}",
+        other.err
     );
 }
 

@@ -1,23 +1,21 @@
 //! What preflight needs to know of the kernel: read once, and no file more
 //! than the request calls for, because every program waits for it.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+mod group;
+mod source;
+
+pub use source::{Share, Source};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
-use hugetools_model::node::{self, NodeId};
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::pool;
 use hugetools_model::process::{self, Pid};
-use hugetools_model::sysctl;
 use hugetools_model::thp::Thp;
-use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
+use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::caller::Caller;
 use crate::failure::Failure;
-use crate::sys;
 
 /// Less than this is not worth a pool's administration: a few regions of the
 /// heap.
@@ -65,53 +63,6 @@ pub struct Wants {
     pub fallback: Fallback,
     /// Whether hints that are no shortfall are wanted, too.
     pub hints: bool,
-}
-
-/// The pool of a size that is asked for, and what limits it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// The pool.
-    pub pool: Pool,
-    /// The tightest control group limit.
-    pub limit: Option<Limit>,
-    /// What it has on the nodes that the process may use, where these are not
-    /// all.
-    pub share: Option<Share>,
-}
-
-/// A pool's pages on some nodes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Share {
-    /// The nodes.
-    pub nodes: BTreeSet<u32>,
-    /// The pages that nobody uses.
-    pub free: PageCount,
-}
-
-impl Source {
-    /// Bytes that a new mapping can get: free pages that are not promised, and
-    /// those that the kernel may make on demand.
-    pub fn available(&self) -> Bytes {
-        let room = match self.pool.overcommit {
-            Some(overcommit) => overcommit.saturating_sub(self.pool.surplus),
-            None => PageCount::ZERO,
-        };
-        let free = match &self.share {
-            Some(share) => share.free.min(self.pool.available()),
-            None => self.pool.available(),
-        };
-        let pages = free.checked_add(room);
-        let bytes = pages.and_then(|pages| self.pool.size.of(pages));
-        bytes.unwrap_or(Bytes::new(u64::MAX))
-    }
-
-    /// The same, within the limit.
-    pub fn obtainable(&self) -> Bytes {
-        match &self.limit {
-            Some(limit) => self.available().min(limit.rest()),
-            None => self.available(),
-        }
-    }
 }
 
 /// The state of the kernel, as far as it was asked for.
@@ -195,7 +146,7 @@ impl Kernel {
         self.default = meminfo.huge_page_size;
         for pages in asked {
             if let (Some(size), None) = (self.size(pages), self.source(pages)) {
-                self.sources.extend(read_source(root, size, &meminfo)?);
+                self.sources.extend(source::read(root, size, &meminfo)?);
             }
         }
         Ok(())
@@ -217,83 +168,11 @@ impl Kernel {
             self.thp_disabled = thp_disabled(root, caller)?;
         }
         let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
-        if wants.hints && from_pool && root.is_live() && !may_lock(root, caller)? {
-            self.shm_group = Some(group_name(caller.egid));
+        if wants.hints && from_pool && root.is_live() && !group::may_lock(root, caller)? {
+            self.shm_group = Some(group::name(caller.egid));
         }
         Ok(())
     }
-}
-
-/// Reads the pool of a size, and what limits it where it has something to
-/// give.
-fn read_source(
-    root: &Root,
-    size: PageSize,
-    meminfo: &Meminfo,
-) -> Result<Option<Source>, FileError> {
-    let pool = match pool_in_meminfo(size, meminfo).filter(|_| root.is_live()) {
-        Some(pool) => Some(pool),
-        None => pool::read_size(root, size, meminfo)?,
-    };
-    let Some(pool) = pool else {
-        return Ok(None);
-    };
-    let mut source = Source {
-        pool,
-        limit: None,
-        share: None,
-    };
-    if source.pool.free > PageCount::ZERO && root.is_live() {
-        source.share = read_share(root, size, sys::allowed_nodes())?;
-    }
-    if source.pool.overcommit.is_none() && source.available() < USEFUL {
-        source.pool.overcommit = pool::read_overcommit(root, &source.pool)?;
-    }
-    if source.available() > Bytes::default() {
-        let membership = KPath::from("/proc/self/cgroup");
-        source.limit = cgroup::tightest(root, &membership, size)?;
-    }
-    Ok(Some(source))
-}
-
-/// What the pool has on the nodes that the process may use. Most processes may
-/// use all, and then one file says so.
-fn read_share(
-    root: &Root,
-    size: PageSize,
-    allowed: Option<BTreeSet<u32>>,
-) -> Result<Option<Share>, FileError> {
-    let (Some(nodes), Some(online)) = (allowed, node::online(root)?) else {
-        return Ok(None);
-    };
-    if online.is_subset(&nodes) {
-        return Ok(None);
-    }
-    let mut free = PageCount::ZERO;
-    for number in &nodes {
-        let pages = node::free_pages(root, NodeId::new(*number), size)?;
-        let sum = free.checked_add(pages.unwrap_or(PageCount::ZERO));
-        free = sum.unwrap_or(free);
-    }
-    Ok(Some(Share { nodes, free }))
-}
-
-/// The counters of the default size, which `/proc/meminfo` holds as well: one
-/// file instead of five. On a recorded tree only the pool's own files count.
-fn pool_in_meminfo(size: PageSize, meminfo: &Meminfo) -> Option<Pool> {
-    if meminfo.huge_page_size != Some(size) {
-        return None;
-    }
-    Some(Pool {
-        size,
-        default: true,
-        total: meminfo.huge_total?,
-        free: meminfo.huge_free?,
-        reserved: meminfo.huge_reserved?,
-        surplus: meminfo.huge_surplus?,
-        overcommit: None,
-        demote_size: None,
-    })
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
@@ -305,54 +184,6 @@ fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
         return Ok(false);
     };
     Ok(process::thp_enabled(root, pid)? != Some(true))
-}
-
-/// Whether the caller may have `SHM_HUGETLB`: by `CAP_IPC_LOCK` or by group.
-fn may_lock(root: &Root, caller: &Caller) -> Result<bool, FileError> {
-    const CAP_IPC_LOCK: u64 = 1 << 14;
-    let status = root.read(&KPath::from("/proc/self/status"))?;
-    let line = |name: &[u8]| {
-        let mut lines = status.split(|byte| *byte == b'\n');
-        lines.find_map(|line| Some(std::str::from_utf8(line.strip_prefix(name)?).ok()?.trim()))
-    };
-    let capabilities = line(b"CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
-    if capabilities.is_some_and(|set| set & CAP_IPC_LOCK != 0) {
-        return Ok(true);
-    }
-    let group = root.number_opt(&sysctl::shm_group_path())?;
-    let in_group = |gid: u64| {
-        let mut others = line(b"Groups:")
-            .unwrap_or_default()
-            .split_ascii_whitespace();
-        gid == u64::from(caller.egid) || others.any(|other| other.parse() == Ok(gid))
-    };
-    // Group 0 is what the sysctl says when no group is set; it counts all the
-    // same.
-    Ok(group.is_some_and(in_group))
-}
-
-/// The name of a group, from the file alone: a name service would cost more
-/// than the whole start.
-fn group_name(gid: u32) -> String {
-    let number = gid.to_string();
-    let text = read_groups(Path::new("/etc/group"));
-    let name = text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let (name, gid) = (fields.next()?, fields.nth(1)?);
-        (gid == number && !name.is_empty()).then(|| name.to_owned())
-    });
-    name.unwrap_or(number)
-}
-
-fn read_groups(path: &Path) -> String {
-    use std::io::Read;
-    let mut bytes = Vec::new();
-    let read = crate::files::open_regular(path)
-        .and_then(|(file, _)| file.take(16 << 20).read_to_end(&mut bytes));
-    match read {
-        Ok(_) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(_) => String::new(),
-    }
 }
 
 #[cfg(test)]

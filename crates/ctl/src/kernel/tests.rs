@@ -1,4 +1,7 @@
 use super::*;
+use hugetools_model::PageCount;
+use hugetools_model::cgroup::Limit;
+use hugetools_model::pool::Pool;
 use std::fs;
 use std::io::Write;
 
@@ -45,7 +48,7 @@ fn a_share_is_what_the_allowed_nodes_have() {
     let tree = Tree::new(&NODES);
     let share = |nodes: &[u32]| {
         let nodes = nodes.iter().copied().collect();
-        read_share(&tree.root(), two(), Some(nodes))
+        source::read_share(&tree.root(), two(), Some(nodes))
             .unwrap()
             .map(|share| share.free.get())
     };
@@ -53,7 +56,7 @@ fn a_share_is_what_the_allowed_nodes_have() {
     assert_eq!(share(&[1]), Some(12));
     assert_eq!(share(&[7]), Some(0));
     assert_eq!(
-        read_share(&Tree::new(&[]).root(), two(), Some([0].into())).unwrap(),
+        source::read_share(&Tree::new(&[]).root(), two(), Some([0].into())).unwrap(),
         None
     );
 }
@@ -135,6 +138,6 @@ fn pages_that_are_promised_are_not_available() {
 
 #[test]
 fn a_group_is_named_by_the_file_or_by_its_number() {
-    assert_eq!(group_name(0), "root");
-    assert_eq!(group_name(4_000_000_000), "4000000000");
+    assert_eq!(group::name(0), "root");
+    assert_eq!(group::name(4_000_000_000), "4000000000");
 }
