@@ -1,4 +1,9 @@
-//! The build script: how hugectl is linked.
+//! Builds the two run-time libraries for hugectl to carry, so that a hugectl
+//! that was copied somewhere alone still has them; and links hugectl so that
+//! it starts quickly.
+//!
+//! They are built in a target directory of their own, for release whatever the
+//! profile, and never with the flags of a static hugectl.
 #![expect(
     clippy::disallowed_methods,
     reason = "a build script reads cargo's environment"
@@ -6,7 +11,75 @@
 
 mod link;
 
-fn main() {
+use std::error::Error;
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What of the outer build must not reach the inner one.
+const REMOVED: [&str; 7] = [
+    "CARGO_BUILD_BUILD_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_TARGET_DIR",
+    "CLIPPY_ARGS",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+];
+
+/// What the libraries are made of.
+const SOURCES: [&str; 6] = [
+    "Cargo.toml",
+    "Cargo.lock",
+    "crates/contract",
+    "crates/pages",
+    "crates/preload",
+    "crates/heap",
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={}", root.join(source).display());
+    }
+    println!("cargo::rerun-if-changed=src/build.rs");
     println!("cargo::rerun-if-changed=src/link.rs");
     link::static_unwinder();
+    let libs = PathBuf::from(std::env::var("OUT_DIR")?).join("libs");
+    let target = std::env::var("TARGET")?;
+    build(&root, &libs, &target)?;
+    let built = libs.join(&target).join("release");
+    let mut digest = [DefaultHasher::new(), DefaultHasher::new()];
+    digest[1].write_u8(1);
+    for (variable, file) in [
+        ("HUGETOOLS_PRELOAD", "libhugetlbfs.so"),
+        ("HUGETOOLS_HEAP", "libhugetlbfs_heap.so"),
+    ] {
+        let path = built.join(file);
+        let bytes = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        digest.iter_mut().for_each(|digest| digest.write(&bytes));
+        println!("cargo::rustc-env={variable}={}", path.display());
+    }
+    let [high, low] = digest.map(|digest| digest.finish());
+    println!("cargo::rustc-env=HUGETOOLS_DIGEST={high:016x}{low:016x}");
+    Ok(())
+}
+
+fn build(root: &Path, libs: &Path, target: &str) -> Result<(), Box<dyn Error>> {
+    let mut cargo = Command::new(std::env::var("CARGO")?);
+    cargo
+        .current_dir(root)
+        .args(["build", "--release", "--locked"])
+        .args(["-p", "hugetools-preload", "-p", "hugetools-heap"])
+        .args(["--target", target, "--target-dir"])
+        .arg(libs)
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=-crt-static");
+    for name in REMOVED {
+        cargo.env_remove(name);
+    }
+    match cargo.status()? {
+        status if status.success() => Ok(()),
+        status => Err(format!("the run-time libraries were not built: {status}").into()),
+    }
 }

@@ -16,9 +16,14 @@ use hugetools_ctl::status::Snapshot;
 use hugetools_model::Root;
 
 use crate::console;
+use crate::log::Log;
 
-/// The libraries inside hugectl; `None` in a build without them.
-const BUNDLE: Option<Bundle<'static>> = None;
+/// The libraries inside hugectl, which the build script built.
+const BUNDLE: Bundle<'static> = Bundle {
+    digest: env!("HUGETOOLS_DIGEST"),
+    preload: include_bytes!(env!("HUGETOOLS_PRELOAD")),
+    heap: include_bytes!(env!("HUGETOOLS_HEAP")),
+};
 
 /// Runs hugectl with the arguments, the name of the tool first, and the
 /// environment of this process. It returns only where no program was started:
@@ -63,19 +68,21 @@ fn unwritable(error: std::io::Error) -> Failure {
     Failure::Own(format!("cannot write the output: {error}"))
 }
 
-/// Says what the verbosity shows, with one write.
-fn say(notes: &[Note], level: u8) {
-    let shown = notes.iter().filter(|note| note.level.is_shown(level));
-    let text: String = shown.map(|note| format!("{note}\n")).collect();
-    if !text.is_empty() {
-        console::err(&text);
+/// Says what the verbosity shows.
+fn say(notes: &[Note], verbosity: u8) {
+    let log = Log {
+        prefix: "hugectl: ",
+        verbosity,
+    };
+    for note in notes {
+        log.say(note.level as u8, &note.text);
     }
 }
 
 /// Starts the program, or prints how it would be started.
 fn start(run: &Run, caller: &Caller) -> Result<(), Failure> {
     let root = root(run.sysroot.as_deref())?;
-    let findings = explore(run, caller, &root, BUNDLE.as_ref())?;
+    let findings = explore(run, caller, &root, Some(&BUNDLE))?;
     let plan = plan::make(run, caller, &findings);
     say(&plan.notes, findings.verbosity);
     if run.dry_run {

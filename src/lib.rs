@@ -2,4 +2,6 @@
 
 pub mod console;
 pub mod entry;
+pub mod hugeadm;
 pub mod hugectl;
+pub mod log;

@@ -1,4 +1,7 @@
 //! The integration tests: one binary, one module per subject.
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod generated;
+mod hugeadm;
 mod hugectl;
 mod support;

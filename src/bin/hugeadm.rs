@@ -1,3 +1,5 @@
 //! See hugeadm(8).
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    hugetools::hugeadm::main()
+}

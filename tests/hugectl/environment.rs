@@ -1,6 +1,7 @@
 //! The environment that the program really gets.
 
 use super::place::{Place, done};
+use crate::support::live::skip;
 
 /// The variables, as `env` prints them under hugectl.
 fn variables(place: &Place, line: &str) -> Vec<String> {
@@ -141,8 +142,11 @@ fn the_classic_tool_agrees() {
     let place = Place::new();
     let classic = std::path::Path::new("/usr/bin/hugectl");
     if !classic.exists() {
-        eprintln!("SKIP: needs Debian's libhugetlbfs-bin");
-        return;
+        return skip(
+            "the classic tool",
+            "Debian's libhugetlbfs-bin is not installed",
+        )
+        .unwrap_or(());
     }
     for options in [
         "--heap",

@@ -101,7 +101,7 @@ fn a_reader_that_goes_away_ends_the_program() {
 
 #[test]
 fn a_program_that_cannot_be_read_runs_all_the_same() {
-    if !is_root() {
+    if !is_root("a_program_that_cannot_be_read_runs_all_the_same") {
         return;
     }
     let place = Place::new();
@@ -136,6 +136,31 @@ fn words_for_the_terminal() {
     );
     let quiet = place.run(&["--verbose", "0", "--shm", "/no/such"]);
     assert_eq!((quiet.status, quiet.err.as_str()), (127, ""));
+}
+
+/// The examples of the help, with programs of those names, as dry runs.
+#[test]
+fn the_examples_of_the_help_work() {
+    let place = Place::new();
+    for name in ["solver", "bin/python3", "bin/pg_ctl"] {
+        place.build(name, PROGRAM, &[]);
+    }
+    let help = place.run(&["--help"]).out;
+    let (_, examples) = help.split_once("Examples:\n").unwrap();
+    let lines = examples.lines().map_while(|line| line.strip_prefix("  "));
+    let mut ran = 0;
+    for line in lines {
+        let (command, _) = line.split_once("   ").unwrap();
+        let command = match command.contains("--status") {
+            true => command.replace("4711", "$$"),
+            false => command.replace("hugectl", "hugectl --dry-run --sysroot pool"),
+        };
+        let done = place.shell(&format!("PATH=$PWD/bin:$PATH; {command}"));
+        assert_eq!(done.status, 0, "{command}\n{}", done.err);
+        assert!(done.out.lines().count() >= 4, "{command}\n{}", done.out);
+        ran += 1;
+    }
+    assert!(ran >= 6, "{ran} examples");
 }
 
 /// The environment of an earlier hugectl is what `HUGETLB_VERBOSE` is for.

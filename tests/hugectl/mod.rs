@@ -1,10 +1,5 @@
 //! hugectl as a user meets it: command lines, outputs, statuses.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    clippy::unwrap_used,
-    reason = "tests use files of their own, skip aloud, and fail by panicking"
-)]
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod environment;
 mod exec;

@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::live::skip;
+
 /// Exports what marks our libraries, and tells on standard error that it was
 /// loaded when `SAY_LOADED` is set.
 const OURS: &str = "
@@ -199,17 +201,8 @@ pub(super) fn done(output: &Output) -> Done {
 }
 
 /// Whether the test may act as another user; says so where it may not.
-pub(super) fn is_root() -> bool {
-    let root = nix_uid() == 0;
-    if !root {
-        eprintln!("SKIP: needs root");
-    }
-    root
-}
-
-fn nix_uid() -> u32 {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").unwrap().uid()
+pub(super) fn is_root(test: &str) -> bool {
+    nix::unistd::geteuid().is_root() || skip::<()>(test, "it needs root").is_some()
 }
 
 /// Makes the command run as a user without privileges.

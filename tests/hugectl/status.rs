@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 
 use super::place::{Done, Place, as_nobody, done, is_root};
+use crate::support::bless;
 
 const PROGRAM: &str = "
 #define _GNU_SOURCE
@@ -118,6 +119,19 @@ fn the_schema_is_the_documented_one() {
         value.as_object().unwrap().keys().cloned().collect()
     };
     assert_eq!(keys(&value), ["exe", "pid", "segments"]);
+    let page = bless::text("man/hugectl.8");
+    let bold = |key: &String| {
+        page.lines().any(|line| {
+            let mut words = line.split([' ', ',']);
+            matches!(words.next(), Some(".B" | ".BR"))
+                && words.any(|word| word.trim_start_matches("\\~") == key)
+        })
+    };
+    let row = keys(&value["segments"][0]);
+    assert!(
+        keys(&value).iter().chain(&row).all(bold),
+        "{row:?} in the man page"
+    );
     let segments = [
         "text", "data", "bss", "heap", "stack", "shm", "anon", "file",
     ];
@@ -184,7 +198,7 @@ fn what_cannot_be_looked_at() {
         dead.err,
         format!("hugectl: ERROR: there is no process {}\n", child.id())
     );
-    if is_root() {
+    if is_root("what_cannot_be_looked_at") {
         let running = Running::start(&place);
         let command = place.command(&["--status", &running.pid()]);
         let denied = done(&as_nobody(&command).output().unwrap());
@@ -202,7 +216,7 @@ fn what_cannot_be_looked_at() {
 
 #[test]
 fn the_owner_may_look_without_privileges() {
-    if !is_root() {
+    if !is_root("the_owner_may_look_without_privileges") {
         return;
     }
     let place = Place::new();

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
+use crate::support::live::skip;
 
 fn ran(done: &Done, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
@@ -114,7 +115,7 @@ fn a_program_with_its_own_malloc_keeps_it() {
 
 #[test]
 fn a_set_user_id_program_is_started_and_nothing_promised() {
-    if !is_root() {
+    if !is_root("a_set_user_id_program_is_started_and_nothing_promised") {
         return;
     }
     let place = Place::new();
@@ -152,15 +153,14 @@ fn a_set_user_id_program_is_started_and_nothing_promised() {
 
 #[test]
 fn a_program_with_capabilities_of_its_own_is_like_one() {
-    if !is_root() {
+    if !is_root("a_program_with_capabilities_of_its_own_is_like_one") {
         return;
     }
     let place = Place::new();
     place.build("program", PROGRAM, &[]);
     let set = place.shell("/usr/sbin/setcap cap_net_raw+ep program");
     if set.status != 0 {
-        eprintln!("SKIP: needs setcap: {}", set.err);
-        return;
+        return skip("capabilities", &set.err).unwrap_or(());
     }
     let command = place.command(&["--heap=thp", "./program"]);
     let other = done(&as_nobody(&command).output().unwrap());

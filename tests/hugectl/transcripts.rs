@@ -1,12 +1,11 @@
 //! Whole sessions: `tests/expected/hugectl/*.txt` hold command lines, what
 //! they print (both outputs, in their order) and the exit status.
 //!
-//! `HUGETOOLS_RECORD=1 cargo test transcripts` writes the files anew.
-
-use std::fs;
-use std::path::{Path, PathBuf};
+//! The commands stand in the transcript itself, and `HUGETOOLS_BLESS=1 cargo
+//! test` writes the rest.
 
 use super::place::Place;
+use crate::support::bless;
 
 /// Runs the commands of a transcript again.
 fn replay(place: &Place, expected: &str) -> String {
@@ -38,16 +37,8 @@ fn compare(name: &str) {
     let place = Place::new();
     place.others_library("others");
     place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/expected/hugectl")
-        .join(name);
-    let expected = fs::read_to_string(&path).unwrap();
-    let found = replay(&place, &expected);
-    if std::env::var_os("HUGETOOLS_RECORD").is_some() {
-        fs::write(Path::new(&path), &found).unwrap();
-        return;
-    }
-    assert_eq!(found, expected, "{name}");
+    let path = format!("tests/expected/hugectl/{name}");
+    bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
 }
 
 #[test]

@@ -1,1 +1,16 @@
 //! What the tests share.
+
+pub(crate) mod bless;
+pub(crate) mod live;
+pub(crate) mod session;
+pub(crate) mod tool;
+pub(crate) mod tree;
+
+/// A property test of so many cases. A failing case is printed; nothing is
+/// written into the project.
+pub(crate) fn cases(cases: u32) -> proptest::test_runner::Config {
+    proptest::test_runner::Config {
+        failure_persistence: None,
+        ..proptest::test_runner::Config::with_cases(cases)
+    }
+}

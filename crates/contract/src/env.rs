@@ -9,6 +9,7 @@
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
 //! | `HUGETLB_SHM` | `yes`; new: a size, `thp` | shared memory on huge pages |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
+//! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
@@ -29,6 +30,8 @@ pub const MORECORE: &str = "HUGETLB_MORECORE";
 pub const SHM: &str = "HUGETLB_SHM";
 /// `HUGETLB_FALLBACK`
 pub const FALLBACK: &str = "HUGETLB_FALLBACK";
+/// `HUGETLB_PID`
+pub const PID: &str = "HUGETLB_PID";
 /// `HUGETLB_REPORT`
 pub const REPORT: &str = "HUGETLB_REPORT";
 /// `HUGETLB_REPORT_PID`
@@ -130,6 +133,10 @@ pub struct Settings<'a> {
     pub shm: Option<Pages>,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// The process that says when its heap runs out of huge pages, so that a
+    /// hundred helpers do not: the one that hugectl started, or 0 where hugectl
+    /// has said it already. `None` without hugectl: each says it.
+    pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Option<Report<'a>>,
     /// The first variable whose value could not be used.
@@ -143,6 +150,7 @@ impl Default for Settings<'_> {
             heap: None,
             shm: None,
             fallback: Fallback::Thp,
+            speaker: None,
             report: None,
             odd: None,
         }
@@ -168,6 +176,7 @@ impl<'a> Settings<'a> {
         settings.heap = settings.pages(MORECORE, get(MORECORE));
         settings.shm = settings.pages(SHM, get(SHM));
         settings.fallback = settings.read_fallback(get(FALLBACK));
+        settings.speaker = get(PID).and_then(number);
         settings.report = settings.read_report(&get);
         settings
     }
@@ -217,7 +226,7 @@ impl<'a> Settings<'a> {
             }
             return (!value.is_empty()).then_some(Report::File(value));
         }
-        let pid = get(REPORT_PID).and_then(|pid| core::str::from_utf8(pid).ok()?.parse().ok());
+        let pid = get(REPORT_PID).and_then(number);
         if pid.is_none() {
             self.note(REPORT_PID);
         }
@@ -230,6 +239,10 @@ impl<'a> Settings<'a> {
     fn note(&mut self, name: &'static str) {
         self.odd.get_or_insert(Odd { name });
     }
+}
+
+fn number(value: &[u8]) -> Option<u32> {
+    core::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// As `atoi` reads it: leading digits, anything else is 0; at most 99.
@@ -308,6 +321,13 @@ mod tests {
             read(&[(REPORT, "/tmp/r")], "x").report,
             Some(Report::File(b"/tmp/r"))
         );
+    }
+
+    #[test]
+    fn one_process_speaks_for_all() {
+        assert_eq!(read(&[], "x").speaker, None);
+        assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
+        assert_eq!(read(&[(PID, "0")], "x").speaker, Some(0));
     }
 
     #[test]

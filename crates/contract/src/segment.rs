@@ -160,6 +160,10 @@ pub fn sort<'a>(
 ) -> usize {
     let mut filled = 0;
     for record in records(smaps) {
+        if !record.accessible && record.resident() == 0 {
+            // Reserved address space is no memory.
+            continue;
+        }
         let mut at = record.start;
         while at < record.end {
             let (end, extent) = covering(extents, at, record.end);
@@ -311,6 +315,7 @@ mod tests {
             mapping(0x4000, 0x5000, "r--p", "/usr/lib/locale/x", &[]),
             mapping(0x5000, 0x6000, "r-xp", "[vdso]", &[]),
             mapping(0x6000, 0x7000, "rw-p", "", &[]),
+            mapping(0x7000, 0x8000, "---p", "", &[]),
             mapping(HEAP_AREA.start, HEAP_AREA.start + 0x1000, "rw-p", "", &[]),
         ]
         .concat();

@@ -7,6 +7,8 @@ pub struct Record<'a> {
     pub start: u64,
     /// First address behind it.
     pub end: u64,
+    /// Whether it may be read, written or executed at all.
+    pub accessible: bool,
     /// Whether it may be written.
     pub writable: bool,
     /// Whether it may be executed.
@@ -114,6 +116,7 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
     Some(Record {
         start,
         end,
+        accessible: perms[..3] != *b"---",
         writable: perms[1] == b'w',
         executable: perms[2] == b'x',
         shared: matches!(perms[3], b's' | b'S'),

@@ -180,7 +180,8 @@ mod tests {
     ) -> (Engine, Option<&'static str>, String) {
         let pages = |asked: bool| asked.then_some(Pages::Default);
         let decision = decide(pages(heap), pages(shm), preload, look);
-        let notes: Vec<String> = decision.notes.iter().map(ToString::to_string).collect();
+        let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
+        let notes: Vec<String> = decision.notes.iter().map(line).collect();
         (decision.engine, decision.library, notes.join("\n"))
     }
 
@@ -205,7 +206,7 @@ mod tests {
         let (engine, library, said) = decided(true, false, Preload::Auto, &look);
         assert_eq!((engine, library), (Engine::None, Some(LIBRARY)));
         assert!(
-            said.contains("WARNING: the heap stays as it is") && said.contains("defines malloc")
+            said.contains("Warning: the heap stays as it is") && said.contains("defines malloc")
         );
         let forced = decided(true, false, Preload::Always, &look);
         assert_eq!(forced, (Engine::Arena, Some(HEAP_LIBRARY), String::new()));
@@ -216,11 +217,11 @@ mod tests {
         let mut look = look(Image::Static);
         let (engine, library, said) = decided(true, true, Preload::Auto, &look);
         assert_eq!((engine, library), (Engine::None, Some(HEAP_LIBRARY)));
-        assert_eq!(said.matches("WARNING").count(), 2, "{said}");
+        assert_eq!(said.matches("Warning").count(), 2, "{said}");
         look.tunable = true;
         let (engine, _, said) = decided(true, false, Preload::Never, &look);
         assert_eq!(engine, Engine::Libc);
-        assert!(!said.contains("WARNING"), "{said}");
+        assert!(!said.contains("Warning"), "{said}");
     }
 
     #[test]

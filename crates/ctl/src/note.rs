@@ -1,7 +1,5 @@
 //! What there is to say, with its level.
 
-use std::fmt;
-
 /// How much a message matters; the numbers are those of `--verbose`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -17,15 +15,6 @@ pub enum Level {
 }
 
 impl Level {
-    fn word(self) -> &'static str {
-        match self {
-            Level::Error => "ERROR",
-            Level::Warning => "WARNING",
-            Level::Info => "INFO",
-            Level::Debug => "DEBUG",
-        }
-    }
-
     /// Whether a verbosity of 0 to 99 shows it.
     pub fn is_shown(self, verbosity: u8) -> bool {
         self as u8 <= verbosity
@@ -67,21 +56,13 @@ impl Note {
     }
 }
 
-impl fmt::Display for Note {
-    /// As it goes to standard error, without the line end.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "hugectl: {}: {}", self.level.word(), self.text)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_the_classic_form() {
+    fn levels_are_the_numbers_of_the_verbosity() {
         let note = Note::warning("the pool is empty");
-        assert_eq!(note.to_string(), "hugectl: WARNING: the pool is empty");
         assert!(note.level.is_shown(2) && !note.level.is_shown(1));
         assert!(!Level::Error.is_shown(0));
     }

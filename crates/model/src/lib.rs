@@ -8,14 +8,20 @@
 //! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
+//! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
+//!
+//! With the feature `fixture`, for tests: `fixture` reads recorded machines,
+//! `sim` is a kernel that answers what is written.
 
 pub mod cgroup;
 pub mod error;
+#[cfg(any(test, feature = "fixture"))]
+pub mod fixture;
 pub mod list;
 pub mod machine;
 pub mod meminfo;
@@ -24,9 +30,12 @@ pub mod node;
 pub mod pool;
 pub mod process;
 pub mod root;
+#[cfg(any(test, feature = "fixture"))]
+pub mod sim;
 pub mod size;
 pub mod sysctl;
 pub mod thp;
+pub mod zone;
 
 pub use error::FileError;
 pub use machine::Machine;

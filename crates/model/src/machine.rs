@@ -36,7 +36,8 @@ impl Machine {
     /// When a file that exists cannot be read or makes no sense.
     pub fn read(root: &Root) -> Result<Machine, FileError> {
         let meminfo = Meminfo::read(root)?;
-        let pools = pool::read(root, &meminfo)?;
+        let mut pools = pool::read(root, &meminfo)?;
+        pool::forget_gigantic_overcommit(root, meminfo.total, &mut pools)?;
         let mut mounts = mount::read(root)?;
         mounts.retain(Mount::is_hugetlbfs);
         Ok(Machine {
@@ -62,5 +63,64 @@ impl Machine {
     /// A node.
     pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.iter().find(|node| node.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(archive: &str) -> Machine {
+        let dir = tempfile::tempdir().unwrap();
+        crate::fixture::unpack(archive, dir.path()).unwrap();
+        Machine::read(&Root::at(dir.path()).unwrap()).unwrap()
+    }
+
+    /// The sizes of a machine, those without overcommit in brackets.
+    fn sizes(archive: &str) -> String {
+        let pools = read(archive).pools;
+        let sizes = pools.iter().map(|pool| match pool.overcommit {
+            Some(_) => pool.size.to_string(),
+            None => format!("[{}]", pool.size),
+        });
+        sizes.collect::<Vec<_>>().join(" ")
+    }
+
+    macro_rules! machine {
+        ($name:literal) => {
+            include_str!(concat!("../../../tests/fixtures/", $name, ".tree"))
+        };
+    }
+
+    #[test]
+    fn gigantic_sizes_have_no_overcommit() {
+        assert_eq!(sizes(machine!("x86_64-8node")), "2MB [1GB]");
+        assert_eq!(sizes(machine!("x86_64-6.18-mthp")), "2MB [1GB]");
+        assert_eq!(sizes(machine!("x86_64-no-1g")), "2MB");
+        assert_eq!(sizes(machine!("aarch64-4k")), "64KB 2MB [32MB] [1GB]");
+        assert_eq!(sizes(machine!("ppc64le-power8-hash")), "16MB");
+        assert_eq!(sizes(machine!("ppc64le-power9-radix")), "2MB [1GB]");
+        assert_eq!(sizes(machine!("ppc64le-power9-hash")), "");
+        assert_eq!(sizes(machine!("s390x")), "");
+    }
+
+    #[test]
+    fn a_later_kernel_has_it_for_all() {
+        let archive = machine!("x86_64-8node").replace("osrelease = 6.1.0", "osrelease = 6.19.0");
+        assert_eq!(sizes(&archive), "2MB 1GB");
+    }
+
+    #[test]
+    fn nodes_have_their_own_shares() {
+        let machine = read(machine!("x86_64-8node"));
+        let size = machine.default_pool().unwrap().size;
+        let shares: Vec<u64> = machine
+            .nodes
+            .iter()
+            .map(|node| node.pool(size).unwrap().minimum().get())
+            .collect();
+        assert_eq!(shares, [64, 0, 0, 10, 0, 0, 0, 0]);
+        assert_eq!(machine.node(NodeId::new(4)).unwrap().total.get(), 0);
+        assert!(!machine.nodes[7].has_cpu);
     }
 }

@@ -60,10 +60,29 @@ pub struct NodePool {
     pub surplus: PageCount,
 }
 
+impl Node {
+    /// Its share of the pool of a size.
+    pub fn pool(&self, size: PageSize) -> Option<&NodePool> {
+        self.pools.iter().find(|pool| pool.size == size)
+    }
+}
+
+impl NodePool {
+    /// The persistent pages: those that stay in the pool when free.
+    pub fn minimum(&self) -> PageCount {
+        self.total.saturating_sub(self.surplus)
+    }
+}
+
 /// The file that sets a node's share of a pool. There is no overcommit per
 /// node.
 pub fn node_pool_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join(Counter::NrHugepages.file())
+}
+
+/// The file that counts a node's surplus pages of a size.
+pub fn node_surplus_path(node: NodeId, size: PageSize) -> KPath {
+    node_pool_dir(node, size).join("surplus_hugepages")
 }
 
 fn node_dir() -> KPath {

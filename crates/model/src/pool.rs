@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::error::FileError;
 use crate::meminfo::Meminfo;
 use crate::root::{KPath, Root};
-use crate::size::{PageCount, PageSize};
+use crate::size::{Bytes, PageCount, PageSize};
+use crate::zone;
 
 /// The pool of one page size, over all nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -30,7 +31,8 @@ pub struct Pool {
     /// Pages above the persistent pool; they go when they are freed.
     pub surplus: PageCount,
     /// How many surplus pages the kernel may make on demand. `None` where the
-    /// size has no such limit to set (gigantic sizes accept none).
+    /// size has no such limit to set: gigantic sizes have none before Linux
+    /// 6.19, which [`read`] alone cannot tell and [`crate::Machine`] does.
     pub overcommit: Option<PageCount>,
     /// The smaller size that pages can be split into (`demote_size`, since
     /// Linux 5.16).
@@ -89,6 +91,11 @@ pub fn pool_dir(size: PageSize) -> KPath {
 /// The sysctl that sets a counter of the default size.
 pub fn sysctl_path(counter: Counter) -> KPath {
     KPath::from("/proc/sys/vm").join(counter.file())
+}
+
+/// The file that counts the surplus pages of a size, on all nodes.
+pub fn surplus_path(size: PageSize) -> KPath {
+    pool_dir(size).join("surplus_hugepages")
 }
 
 /// The file that sets a counter: the sysctl for the default size, as it is
@@ -161,6 +168,41 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     Ok(pools)
 }
 
+/// Takes the overcommit away from the sizes that have none although they have
+/// its file: the gigantic ones, before Linux 6.19. A limit that is in force is
+/// proof of the contrary.
+pub(crate) fn forget_gigantic_overcommit(
+    root: &Root,
+    memory: Bytes,
+    pools: &mut [Pool],
+) -> Result<(), FileError> {
+    let block = zone::largest_block(root, memory)?;
+    if kernel_version(root)?.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
+        return Ok(());
+    }
+    for pool in pools {
+        let gigantic = block.is_some_and(|block| pool.size.get() > block.get());
+        if gigantic && pool.overcommit == Some(PageCount::ZERO) {
+            pool.overcommit = None;
+        }
+    }
+    Ok(())
+}
+
+/// The first kernel with overcommit for gigantic pages.
+const GIGANTIC_OVERCOMMIT: (u32, u32) = (6, 19);
+
+fn kernel_version(root: &Root) -> Result<Option<(u32, u32)>, FileError> {
+    let bytes = root.read_opt(&KPath::from("/proc/sys/kernel/osrelease"))?;
+    Ok(bytes.as_deref().and_then(parse_version))
+}
+
+fn parse_version(bytes: &[u8]) -> Option<(u32, u32)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
 fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
     let dir = pool_dir(size);
     let count = |name: &str| Ok(root.number_opt(&dir.join(name))?.map(PageCount::new));
@@ -229,6 +271,13 @@ fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_are_read_from_their_first_two_numbers() {
+        assert_eq!(parse_version(b"6.18.44-fc-v657\n"), Some((6, 18)));
+        assert_eq!(parse_version(b"7.0-rc1\n"), Some((7, 0)));
+        assert_eq!(parse_version(b"next\n"), None);
+    }
 
     #[test]
     fn directory_names() {

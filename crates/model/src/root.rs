@@ -45,15 +45,25 @@ impl fmt::Display for KPath {
 }
 
 /// Where `/proc` and `/sys` are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Root {
     prefix: Option<PathBuf>,
+    #[cfg(any(test, feature = "fixture"))]
+    kernel: Option<crate::sim::Shared>,
 }
 
 impl Root {
     /// The running system.
     pub fn live() -> Root {
-        Root { prefix: None }
+        Root::new(None)
+    }
+
+    fn new(prefix: Option<PathBuf>) -> Root {
+        Root {
+            prefix,
+            #[cfg(any(test, feature = "fixture"))]
+            kernel: None,
+        }
     }
 
     /// A directory with a recorded `/proc` or `/sys` below it.
@@ -68,12 +78,31 @@ impl Root {
         if !dir.join("proc").is_dir() && !dir.join("sys").is_dir() {
             return Err(format!("{} holds neither proc nor sys", dir.display()));
         }
-        Ok(Root { prefix: Some(dir) })
+        Ok(Root::new(Some(dir)))
+    }
+
+    /// A recorded tree with a simulated kernel behind its files, for tests.
+    #[cfg(any(test, feature = "fixture"))]
+    pub fn simulated(dir: impl Into<PathBuf>, kernel: crate::sim::Sim) -> Root {
+        Root {
+            kernel: Some(crate::sim::Shared::new(kernel)),
+            ..Root::new(Some(dir.into()))
+        }
     }
 
     /// Whether this is the running system.
     pub fn is_live(&self) -> bool {
         self.prefix.is_none()
+    }
+
+    /// Whether a kernel stands behind the files and answers what is written:
+    /// not in a recorded tree, whose files keep exactly what they are given.
+    pub fn has_kernel(&self) -> bool {
+        #[cfg(any(test, feature = "fixture"))]
+        if self.kernel.is_some() {
+            return true;
+        }
+        self.is_live()
     }
 
     /// The prefix, for a recorded tree.
@@ -87,6 +116,22 @@ impl Root {
         match &self.prefix {
             None => path.to_owned(),
             Some(prefix) => prefix.join(path.strip_prefix("/").unwrap_or(path)),
+        }
+    }
+
+    /// Where a path lies on the host, after making sure that no link on the
+    /// way leads out of a recorded tree. What does not exist yet is judged by
+    /// the nearest directory above it that does.
+    pub fn checked_path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let path = self.host_path(path);
+        let Some(prefix) = &self.prefix else {
+            return Ok(path);
+        };
+        let there = path.ancestors().find(|dir| dir.symlink_metadata().is_ok());
+        let real = there.unwrap_or(prefix).canonicalize()?;
+        match real.starts_with(prefix.canonicalize()?) {
+            true => Ok(path),
+            false => Err(io::Error::other("a link leads out of the recorded tree")),
         }
     }
 
@@ -153,7 +198,7 @@ impl Root {
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
         let mut file = fs::OpenOptions::new()
             .read(true)
-            .open(self.host_path(path.as_str()))?;
+            .open(self.checked_path(path.as_str())?)?;
         // Kernel files have no length beforehand; most of them fit at once.
         let mut bytes = vec![0; 4096];
         let mut filled = 0;
@@ -173,10 +218,14 @@ impl Root {
     }
 
     fn write_io(&self, path: &KPath, value: &str) -> io::Result<()> {
+        #[cfg(any(test, feature = "fixture"))]
+        if let Some(kernel) = &self.kernel {
+            return kernel.write(path, value);
+        }
         let mut file = fs::OpenOptions::new()
             .write(true)
             .truncate(!self.is_live())
-            .open(self.host_path(path.as_str()))?;
+            .open(self.checked_path(path.as_str())?)?;
         let text = if self.is_live() {
             value.to_owned()
         } else {
@@ -253,6 +302,27 @@ mod tests {
             root.number_opt(&path).unwrap_err().to_string(),
             "cannot read /proc/sys/vm/nr_hugepages: not a number: \"many\""
         );
+    }
+
+    #[test]
+    fn a_link_out_of_the_tree_is_neither_read_nor_written() {
+        let (_dir, root) = tree();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        let path = KPath::from("/proc/sys/vm/nr_hugepages");
+        std::os::unix::fs::symlink(outside.path(), root.host_path(path.as_str())).unwrap();
+        let told = "a link leads out of the recorded tree";
+        assert_eq!(
+            root.write(&path, "7").unwrap_err().to_string(),
+            format!("cannot write 7 to {path}: {told}")
+        );
+        assert_eq!(
+            root.read(&path).unwrap_err().to_string(),
+            format!("cannot read {path}: {told}")
+        );
+        assert_eq!(outside.path().metadata().unwrap().len(), 0);
+        std::os::unix::fs::symlink("/", root.host_path("/elsewhere")).unwrap();
+        assert!(root.checked_path("/elsewhere/tmp/not/there").is_err());
+        assert!(root.checked_path("/proc/not/there").is_ok());
     }
 
     #[test]

@@ -50,7 +50,8 @@ const HEAP: Wants = Wants { shm: None, ..BOTH };
 
 fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
     let notes = check(wants, kernel);
-    notes.iter().map(ToString::to_string).collect()
+    let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
+    notes.iter().map(line).collect()
 }
 
 #[test]
@@ -64,7 +65,7 @@ fn an_empty_pool_names_the_next_rung_and_the_remedy() {
     assert_eq!(
         said(HEAP, &kernel(0, 0)),
         [
-            "hugectl: WARNING: the pool of 2MB pages is empty: the heap goes to transparent huge \
+            "Warning: the pool of 2MB pages is empty: the heap goes to transparent huge \
           pages; to fill it: hugeadm --pool-pages-min 2MB:+512"
         ]
     );
@@ -92,7 +93,7 @@ fn pages_made_on_demand_count() {
 #[test]
 fn what_follows_is_what_was_asked_for() {
     let empty = kernel(0, 0);
-    let said = |fallback| check(Wants { fallback, ..HEAP }, &empty)[0].to_string();
+    let said = |fallback| check(Wants { fallback, ..HEAP }, &empty)[0].text.clone();
     assert!(said(Fallback::Base).contains("the heap goes to base pages"));
     assert!(said(Fallback::None).contains("requests beyond it fail (--fallback=none)"));
 }
@@ -141,13 +142,13 @@ fn a_control_group_counts_where_it_is_tighter() {
     assert_eq!(
         said(HEAP, &kernel),
         [
-            "hugectl: WARNING: the control group allows 40MB more of 2MB pages: beyond them, the \
+            "Warning: the control group allows 40MB more of 2MB pages: beyond them, the \
           heap goes to transparent huge pages; to lift it: echo max > \
           /sys/fs/cgroup/a/hugetlb.2MB.max"
         ]
     );
     kernel.sources[0].limit = Some(limit(8 << 30));
-    assert!(said(HEAP, &kernel)[0].starts_with("hugectl: INFO"));
+    assert!(said(HEAP, &kernel)[0].starts_with("Info"));
 }
 
 #[test]
@@ -176,7 +177,7 @@ fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
     assert_eq!(
         said(HEAP, &kernel),
         [
-            "hugectl: WARNING: the pool of 2MB pages has no page left on node 1, which this process \
+            "Warning: the pool of 2MB pages has no page left on node 1, which this process \
           is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
           --pool-pages-min 2MB@1:+512"
         ]

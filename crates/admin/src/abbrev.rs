@@ -1,0 +1,162 @@
+//! Abbreviated long options, as GNU `getopt_long` takes them.
+//!
+//! An abbreviation that is unambiguous among the options that libhugetlbfs
+//! has keeps its meaning whatever options are new: `--ver` is `--verbose`,
+//! although there is a `--version` now. One that is ambiguous among them is an
+//! error, even where fewer of them exist here.
+
+use std::ffi::{OsStr, OsString};
+
+/// The long options of libhugetlbfs' hugeadm.
+pub const CLASSIC: [&str; 32] = [
+    "add-ramdisk-swap",
+    "add-temp-swap",
+    "create-global-mounts",
+    "create-group-mounts",
+    "create-mounts",
+    "create-user-mounts",
+    "disable-zone-movable",
+    "dry-run",
+    "enable-zone-movable",
+    "explain",
+    "hard",
+    "help",
+    "list-all-mounts",
+    "max-inodes",
+    "max-size",
+    "obey-mempolicy",
+    "page-sizes",
+    "page-sizes-all",
+    "persist",
+    "pool-list",
+    "pool-pages-max",
+    "pool-pages-min",
+    "set-recommended-min_free_kbytes",
+    "set-recommended-shmmax",
+    "set-shm-group",
+    "thp-always",
+    "thp-khugepaged-alloc-sleep",
+    "thp-khugepaged-pages",
+    "thp-khugepaged-scan-sleep",
+    "thp-madvise",
+    "thp-never",
+    "verbose",
+];
+
+/// Writes abbreviations of classic options out in full. `known` are the
+/// options there are now; an exact name of one of them stays as it is, and so
+/// does what abbreviates no classic option.
+///
+/// # Errors
+/// An abbreviation of several classic options, with their names.
+pub fn expand(argv: Vec<OsString>, known: &[&str]) -> Result<Vec<OsString>, String> {
+    let mut operands = false;
+    argv.into_iter()
+        .map(|arg| {
+            operands |= arg == "--";
+            match operands {
+                true => Ok(arg),
+                false => expand_one(&arg, known).map(|full| full.unwrap_or(arg)),
+            }
+        })
+        .collect()
+}
+
+fn expand_one(arg: &OsStr, known: &[&str]) -> Result<Option<OsString>, String> {
+    let Some(text) = arg.to_str().and_then(|arg| arg.strip_prefix("--")) else {
+        return Ok(None);
+    };
+    let (name, value) = match text.split_once('=') {
+        None => (text, None),
+        Some((name, value)) => (name, Some(value)),
+    };
+    if known.contains(&name) || CLASSIC.contains(&name) {
+        return Ok(None);
+    }
+    let mut meant = CLASSIC.iter().filter(|classic| classic.starts_with(name));
+    match (meant.next(), meant.clone().next()) {
+        (None, _) => Ok(None),
+        (Some(only), None) => Ok(Some(match value {
+            None => format!("--{only}").into(),
+            Some(value) => format!("--{only}={value}").into(),
+        })),
+        (Some(first), Some(_)) => {
+            let all: Vec<String> = std::iter::once(first)
+                .chain(meant)
+                .map(|classic| format!("--{classic}"))
+                .collect();
+            Err(format!("--{name} may mean {}", all.join(", ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Args;
+    use clap::CommandFactory;
+    use proptest::prelude::*;
+
+    fn known() -> Vec<String> {
+        let command = Args::command();
+        let longs = command.get_arguments().filter_map(clap::Arg::get_long);
+        longs.map(str::to_owned).collect()
+    }
+
+    fn one(arg: &str) -> Result<String, String> {
+        let known = known();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        expand(vec![arg.into()], &known).map(|args| args[0].to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn a_new_option_takes_no_abbreviation_away() {
+        assert_eq!(one("--ver").unwrap(), "--verbose");
+        assert_eq!(one("--v=3").unwrap(), "--verbose=3");
+        assert_eq!(one("--pool-l").unwrap(), "--pool-list");
+        assert_eq!(
+            one("--pool-pages-mi=DEFAULT:1").unwrap(),
+            "--pool-pages-min=DEFAULT:1"
+        );
+        assert_eq!(one("--set-s").unwrap(), "--set-shm-group");
+        assert_eq!(one("--version").unwrap(), "--version");
+        assert_eq!(one("--vers").unwrap(), "--vers");
+    }
+
+    #[test]
+    fn what_was_ambiguous_stays_so() {
+        assert_eq!(one("--h").unwrap_err(), "--h may mean --hard, --help");
+        assert_eq!(
+            one("--pool").unwrap_err(),
+            "--pool may mean --pool-list, --pool-pages-max, --pool-pages-min"
+        );
+    }
+
+    #[test]
+    fn operands_and_short_options_are_left_alone() {
+        let argv = ["-v", "x", "--", "--pool-l"].map(OsString::from).to_vec();
+        assert_eq!(expand(argv.clone(), &[]).unwrap(), argv);
+    }
+
+    /// Every classic name, cut anywhere, whatever else there is.
+    #[test]
+    fn every_abbreviation_that_was_unambiguous_keeps_its_meaning() {
+        for name in CLASSIC {
+            for cut in 1..=name.len() {
+                let short = &name[..cut];
+                let fits = CLASSIC.iter().filter(|other| other.starts_with(short));
+                if CLASSIC.contains(&short) || fits.count() > 1 {
+                    continue;
+                }
+                assert_eq!(one(&format!("--{short}")).unwrap(), format!("--{name}"));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn expanding_never_panics(arg in "\\PC{0,20}") {
+            let _ = expand(vec![arg.into()], &["version"]);
+        }
+    }
+}

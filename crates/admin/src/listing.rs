@@ -1,0 +1,194 @@
+//! The tables. Their layout is libhugetlbfs': other programs parse it.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use hugetools_model::mount::Mount;
+use hugetools_model::pool::Pool;
+use hugetools_model::{PageCount, PageSize};
+use serde::Serialize;
+
+/// A pool, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PoolRow {
+    /// Bytes of a page.
+    pub size: PageSize,
+    /// Whether it is the default size.
+    pub default: bool,
+    /// The persistent pages.
+    pub minimum: PageCount,
+    /// All pages now, surplus ones included.
+    pub current: PageCount,
+    /// The persistent pages and the surplus pages that are allowed.
+    pub maximum: PageCount,
+    /// Pages that nobody uses.
+    pub free: PageCount,
+    /// Free pages that are promised already.
+    pub reserved: PageCount,
+    /// Pages above the minimum.
+    pub surplus: PageCount,
+}
+
+impl From<&Pool> for PoolRow {
+    fn from(pool: &Pool) -> PoolRow {
+        PoolRow {
+            size: pool.size,
+            default: pool.default,
+            minimum: pool.minimum(),
+            current: pool.total,
+            maximum: pool.maximum(),
+            free: pool.free,
+            reserved: pool.reserved,
+            surplus: pool.surplus,
+        }
+    }
+}
+
+/// A hugetlbfs mount, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MountRow {
+    /// Where.
+    pub point: String,
+    /// Bytes of a page, where the kernel says it.
+    pub page_size: Option<PageSize>,
+    /// All options.
+    pub options: String,
+}
+
+impl From<&Mount> for MountRow {
+    fn from(mount: &Mount) -> MountRow {
+        MountRow {
+            point: mount.point.to_string_lossy().into_owned(),
+            page_size: mount.page_size(),
+            options: mount.options.clone(),
+        }
+    }
+}
+
+/// `--pool-list`
+pub fn pool_list(pools: &[PoolRow]) -> String {
+    let mut table = format!(
+        "{:>10} {:>8} {:>8} {:>8} {:>8}\n",
+        "Size", "Minimum", "Current", "Maximum", "Default"
+    );
+    for pool in pools {
+        let (size, default) = (pool.size.get(), if pool.default { "*" } else { "" });
+        let (minimum, current, maximum) = (pool.minimum, pool.current, pool.maximum);
+        let _ = writeln!(
+            table,
+            "{size:>10} {minimum:>8} {current:>8} {maximum:>8} {default:>8}"
+        );
+    }
+    table
+}
+
+/// `--list-all-mounts`; nothing where there are none.
+pub fn mount_list(mounts: &[MountRow]) -> String {
+    let Some(longest) = mounts.iter().map(|mount| mount.point.len()).max() else {
+        return String::new();
+    };
+    // In bytes, as in the classic table: a character may have several.
+    let width = longest.max(20);
+    let mut table = format!("{:<width$} Options\n", "Mount Point");
+    for MountRow { point, options, .. } in mounts {
+        let blanks = " ".repeat(width - point.len());
+        let _ = writeln!(table, "{point}{blanks} {options}");
+    }
+    table
+}
+
+/// `--page-sizes`: the sizes that a program can use: the pool may have pages,
+/// and a mount of it is accessible.
+pub fn usable_sizes(
+    pools: &[Pool],
+    mounts: &[Mount],
+    accessible: impl Fn(&Path) -> bool,
+) -> Vec<PageSize> {
+    let mounted = |pool: &Pool| {
+        mounts.iter().any(|mount| {
+            // Old kernels do not print the size.
+            let same = mount
+                .page_size()
+                .map_or(pool.default, |size| size == pool.size);
+            same && accessible(&mount.point)
+        })
+    };
+    pools
+        .iter()
+        .filter(|pool| pool.maximum().get() > 0 && mounted(pool))
+        .map(|pool| pool.size)
+        .collect()
+}
+
+/// Sizes in bytes, one on a line.
+pub fn size_lines(sizes: &[PageSize]) -> String {
+    let mut lines = String::new();
+    for size in sizes {
+        let _ = writeln!(lines, "{}", size.get());
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_model::mount::parse_mounts;
+
+    fn pool(size: u64, default: bool, total: u64) -> Pool {
+        Pool {
+            size: PageSize::new(size).unwrap(),
+            default,
+            total: PageCount::new(total),
+            free: PageCount::ZERO,
+            reserved: PageCount::ZERO,
+            surplus: PageCount::new(1),
+            overcommit: Some(PageCount::new(7)),
+            demote_size: None,
+        }
+    }
+
+    #[test]
+    fn the_table_that_other_programs_parse() {
+        let rows = [pool(2 << 20, true, 75), pool(16 << 30, false, 1)];
+        let rows: Vec<PoolRow> = rows.iter().map(Into::into).collect();
+        assert_eq!(
+            pool_list(&rows),
+            "      Size  Minimum  Current  Maximum  Default\n   \
+             2097152       74       75       81        *\n\
+             17179869184        0        1        7         \n"
+        );
+    }
+
+    #[test]
+    fn mount_points_set_the_width_in_bytes() {
+        let mounts = parse_mounts(b"none /a hugetlbfs rw 0 0\nnone /gro\xc3\x9fe\\040Seiten/pagesize hugetlbfs rw,pagesize=2M 0 0\n");
+        let rows: Vec<MountRow> = mounts.iter().map(Into::into).collect();
+        assert_eq!(
+            mount_list(&rows),
+            "Mount Point             Options\n\
+             /a                      rw\n\
+             /gro\u{df}e Seiten/pagesize rw,pagesize=2M\n"
+        );
+        assert_eq!(mount_list(&[]), "");
+    }
+
+    #[test]
+    fn a_size_is_usable_with_a_pool_and_an_accessible_mount() {
+        let pools = [pool(2 << 20, true, 1), pool(1 << 30, false, 1)];
+        // A mount without a size is of the default one.
+        let mounts =
+            parse_mounts(b"x /two hugetlbfs rw 0 0\nx /one hugetlbfs rw,pagesize=1024M 0 0\n");
+        let sizes = |closed: &str| {
+            let sizes = usable_sizes(&pools, &mounts, |point| point != Path::new(closed));
+            sizes
+                .iter()
+                .map(|size| size.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(""), ["2MB", "1GB"]);
+        assert_eq!(sizes("/two"), ["1GB"]);
+        let mut empty = pools.clone();
+        empty[0].overcommit = None;
+        assert_eq!(usable_sizes(&empty[..1], &mounts, |_| true), []);
+    }
+}

@@ -1,0 +1,203 @@
+//! mimalloc's memory: windows that it manages and whose pages come from us.
+#![expect(unsafe_code, reason = "hands address space to mimalloc")]
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+use hugetools_contract::env::Pages;
+use hugetools_pages::back::Wish;
+use hugetools_pages::policy::Layout;
+use hugetools_pages::slices::SLICE;
+use hugetools_pages::window::Window;
+use hugetools_pages::{config, register, sys};
+
+use crate::mimalloc;
+
+const UNREADY: u8 = 0;
+const STARTING: u8 = 1;
+const READY: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNREADY);
+
+/// Whether a window is being handed over: what mimalloc takes into use then
+/// are its own tables.
+static HANDING_OVER: AtomicBool = AtomicBool::new(false);
+
+/// Bytes of address space that mimalloc manages, and how many are in use.
+static MANAGED: AtomicUsize = AtomicUsize::new(0);
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+const FIRST: usize = 1 << 30;
+const LARGEST: usize = 16 << 30;
+
+/// Where the address space is limited, a window takes at most this part of it.
+const PART: usize = 16;
+
+/// The smallest window that mimalloc takes.
+const SMALLEST: usize = 64 << 20;
+
+/// Makes sure that mimalloc has a window. Called before each allocation; costs
+/// a comparison.
+#[inline(always)]
+pub(crate) fn ready() {
+    if STATE.load(Ordering::Acquire) != READY {
+        start();
+    }
+}
+
+/// Whether mimalloc has its first window, so that what it maps from now on are
+/// blocks of the program.
+pub(crate) fn is_ready() -> bool {
+    STATE.load(Ordering::Acquire) == READY
+}
+
+#[cold]
+fn start() {
+    if !config::is_known() {
+        // Called by the loader, before there is an environment.
+        return;
+    }
+    let first = STATE.compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed);
+    if first.is_err() {
+        // Another thread is at it, or this one further up the stack: mimalloc
+        // can do without for a moment.
+        return;
+    }
+    mimalloc::_mi_auto_process_init();
+    mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
+    mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
+    add(FIRST);
+    STATE.store(READY, Ordering::Release);
+}
+
+/// Whether the heap is to have huge pages: not in a program that
+/// `HUGETLB_RESTRICT_EXE` leaves out, or that is set-user-id.
+fn wish() -> Wish {
+    match config::get().heap {
+        Some(_) => Wish::Best,
+        None => Wish::Plain,
+    }
+}
+
+/// Which huge pages the heap is to have.
+pub(crate) fn layout() -> Layout {
+    static KNOWN: [AtomicUsize; 3] = [const { AtomicUsize::new(usize::MAX) }; 3];
+    let [unit, huge, big] = &KNOWN;
+    if big.load(Ordering::Acquire) == usize::MAX {
+        let layout = Layout::of(config::get().heap.unwrap_or(Pages::Thp));
+        unit.store(layout.unit, Ordering::Relaxed);
+        huge.store(usize::from(layout.huge), Ordering::Relaxed);
+        big.store(layout.big, Ordering::Release);
+    }
+    Layout {
+        unit: unit.load(Ordering::Relaxed),
+        huge: huge.load(Ordering::Relaxed) == 1,
+        big: big.load(Ordering::Relaxed),
+    }
+}
+
+/// Hands a window of about `len` bytes to mimalloc; a smaller one where the
+/// address space is limited.
+fn add(len: usize) {
+    if HANDING_OVER.swap(true, Ordering::Acquire) {
+        return;
+    }
+    let mut len = len.min(sys::address_space_limit() / PART);
+    while len >= SMALLEST {
+        if let Ok(window) = Window::create(len, SLICE, layout()) {
+            if hand_over(window) {
+                MANAGED.fetch_add(window.len, Ordering::Relaxed);
+            } else {
+                window.destroy();
+            }
+            break;
+        }
+        len /= 2;
+    }
+    HANDING_OVER.store(false, Ordering::Release);
+}
+
+fn hand_over(window: &'static Window) -> bool {
+    // SAFETY: reserved address space that nobody else uses, which stays; the
+    // function takes into use what mimalloc asks for.
+    unsafe {
+        mimalloc::mi_manage_memory(
+            window.base as *mut c_void,
+            window.len,
+            false,
+            false,
+            true,
+            -1,
+            false,
+            commit,
+            core::ptr::from_ref(window).cast_mut().cast(),
+            core::ptr::null_mut(),
+        )
+    }
+}
+
+/// mimalloc's way to take a part of a window into use, or to return it.
+unsafe extern "C" fn commit(
+    take: bool,
+    start: *mut c_void,
+    size: usize,
+    is_zero: *mut bool,
+    window: *mut c_void,
+) -> bool {
+    // SAFETY: what `hand_over` gave.
+    let window = unsafe { &*window.cast::<Window>() };
+    if !take {
+        window.decommit(start as usize, size);
+        USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
+        return true;
+    }
+    let handing_over = HANDING_OVER.load(Ordering::Acquire) && window.used_slices() == 0;
+    let wish = if handing_over {
+        Wish::Plain
+    } else {
+        Wish::Best
+    };
+    let Ok(zero) = window.commit(start as usize, size, wish) else {
+        return false;
+    };
+    if !is_zero.is_null() {
+        // SAFETY: mimalloc's own variable.
+        unsafe { is_zero.write(zero) };
+    }
+    grow(USED.fetch_add(size, Ordering::Relaxed) + size);
+    true
+}
+
+/// Adds a window before those that there are run out.
+fn grow(used: usize) {
+    let managed = MANAGED.load(Ordering::Relaxed);
+    if used > managed / 2 && is_ready() {
+        add(managed.clamp(FIRST, LARGEST));
+    }
+}
+
+/// A block of the program that mimalloc maps by itself, since it is too large
+/// or too far aligned for an arena: a window of its own, all in use.
+pub(crate) fn map_block(len: usize) -> Option<usize> {
+    let layout = layout();
+    let window = Window::create(len, layout.unit, layout).ok()?;
+    match window.commit(window.base, len, wish()) {
+        Ok(_) => Some(window.base),
+        Err(_) => {
+            window.destroy();
+            None
+        }
+    }
+}
+
+/// Unmaps a part of a block, or all of it; `false` where it is none of ours.
+pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
+    let Some(window) = register::window_at(addr) else {
+        return false;
+    };
+    window.decommit(addr, len);
+    if window.used_slices() == 0 {
+        window.destroy();
+    }
+    true
+}

@@ -1,0 +1,100 @@
+//! The malloc family as libc has it. Each is one line; see [`crate::malloc`].
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::ffi::{c_int, c_void};
+
+use crate::malloc as ours;
+
+/// `malloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn malloc(size: usize) -> *mut c_void {
+    ours::malloc(size)
+}
+
+/// `calloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
+    ours::calloc(count, size)
+}
+
+/// `free(3)`
+///
+/// # Safety
+/// `block` must be null or come from one of these functions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free(block: *mut c_void) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `realloc(3)`
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: C's own promise.
+    unsafe { ours::realloc(block, size) }
+}
+
+/// `reallocarray(3)`
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn reallocarray(
+    block: *mut c_void,
+    count: usize,
+    size: usize,
+) -> *mut c_void {
+    // SAFETY: C's own promise.
+    unsafe { ours::reallocarray(block, count, size) }
+}
+
+/// `aligned_alloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+    ours::aligned_alloc(alignment, size)
+}
+
+/// `memalign(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
+    ours::memalign(alignment, size)
+}
+
+/// `posix_memalign(3)`
+///
+/// # Safety
+/// `place` must be writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_memalign(
+    place: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+) -> c_int {
+    // SAFETY: C's own promise.
+    unsafe { ours::posix_memalign(place, alignment, size) }
+}
+
+/// `valloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn valloc(size: usize) -> *mut c_void {
+    ours::valloc(size)
+}
+
+/// `pvalloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn pvalloc(size: usize) -> *mut c_void {
+    ours::pvalloc(size)
+}
+
+/// `malloc_usable_size(3)`
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
+    // SAFETY: C's own promise.
+    unsafe { ours::malloc_usable_size(block) }
+}

@@ -1,0 +1,74 @@
+//! Blocks that are not ours: a library that was loaded with `RTLD_DEEPBIND` has
+//! its blocks from libc and may hand them to the program, which frees them
+//! here. They go to the functions that ours stand before.
+#![expect(unsafe_code, reason = "looks functions up and calls them")]
+
+use core::ffi::{CStr, c_char, c_void};
+
+use hugetools_contract::segment::HEAP_AREA;
+use hugetools_pages::{weak_function, weak_word};
+
+use crate::mimalloc;
+
+weak_word!(hugetools_dlsym_heap = "dlsym");
+
+/// Whether a block is none of ours. Nearly all of ours lie in the area of the
+/// heap, which two comparisons tell.
+#[inline(always)]
+pub(crate) fn is_foreign(block: *const c_void) -> bool {
+    !HEAP_AREA.contains(&(block as u64)) && is_unknown(block)
+}
+
+#[cold]
+fn is_unknown(block: *const c_void) -> bool {
+    !mimalloc::mi_is_in_heap_region(block)
+}
+
+/// The next function of a name, as a number; 0 where there is none. Looked up
+/// each time: it happens seldom.
+fn next(name: &CStr) -> usize {
+    type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+    weak_function!(hugetools_dlsym_heap as Dlsym)
+        .map_or(0, |dlsym| dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
+}
+
+/// Frees a block. Without a way to its owner it stays: better lost than
+/// wrongly freed.
+#[cold]
+pub(crate) fn free(block: *mut c_void) {
+    type Free = extern "C" fn(*mut c_void);
+    let free = next(c"free");
+    if free != 0 {
+        // SAFETY: the address of the function of that name.
+        let free = unsafe { core::mem::transmute::<usize, Free>(free) };
+        free(block);
+    }
+}
+
+/// Changes the size of a block, where it is.
+#[cold]
+pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
+    match next(c"realloc") {
+        0 => core::ptr::null_mut(),
+        realloc => {
+            // SAFETY: the address of the function of that name.
+            let realloc = unsafe { core::mem::transmute::<usize, Realloc>(realloc) };
+            realloc(block, size)
+        }
+    }
+}
+
+/// The usable size of a block.
+#[cold]
+pub(crate) fn usable_size(block: *const c_void) -> usize {
+    type UsableSize = extern "C" fn(*const c_void) -> usize;
+    match next(c"malloc_usable_size") {
+        0 => 0,
+        usable_size => {
+            // SAFETY: the address of the function of that name.
+            let usable_size = unsafe { core::mem::transmute::<usize, UsableSize>(usable_size) };
+            usable_size(block)
+        }
+    }
+}

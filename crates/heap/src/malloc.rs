@@ -1,0 +1,143 @@
+//! The malloc family: mimalloc, with libc's manners. A call that succeeds
+//! leaves `errno` as it was; one that fails sets it.
+#![expect(unsafe_code, reason = "takes blocks by address, as malloc does")]
+
+use core::ffi::{c_int, c_void};
+
+use hugetools_pages::sys::{Errno, set_errno};
+use hugetools_pages::{facts, weak};
+
+use crate::mimalloc::{
+    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
+};
+use crate::{arena, foreign};
+
+const NO_MEMORY: Errno = Errno(libc::ENOMEM);
+const INVALID: Errno = Errno(libc::EINVAL);
+
+pub(crate) fn malloc(size: usize) -> *mut c_void {
+    arena::ready();
+    checked(mi_malloc(size))
+}
+
+pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
+    arena::ready();
+    checked(mi_calloc(count, size))
+}
+
+/// # Safety
+/// `block` must be null or a block of ours that is not used any more.
+pub(crate) unsafe fn free(block: *mut c_void) {
+    if block.is_null() {
+        return;
+    }
+    if foreign::is_foreign(block) {
+        return foreign::free(block);
+    }
+    // SAFETY: as the caller says, and one of ours.
+    unsafe { mi_free(block) };
+}
+
+/// # Safety
+/// As for [`free`].
+pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    arena::ready();
+    if !block.is_null() && foreign::is_foreign(block) {
+        return foreign::realloc(block, size);
+    }
+    if size == 0 && !block.is_null() && weak::is_glibc() {
+        // glibc frees the block; musl and mimalloc give an empty one.
+        // SAFETY: as the caller says.
+        unsafe { mi_free(block) };
+        return core::ptr::null_mut();
+    }
+    // SAFETY: as the caller says.
+    checked(unsafe { mi_realloc(block, size) })
+}
+
+/// # Safety
+/// As for [`free`].
+pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        // SAFETY: as the caller says.
+        Some(total) => unsafe { realloc(block, total) },
+        None => checked(core::ptr::null_mut()),
+    }
+}
+
+/// `aligned_alloc`: the alignment must be a power of two.
+pub(crate) fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
+    if !alignment.is_power_of_two() {
+        set_errno(INVALID);
+        return core::ptr::null_mut();
+    }
+    aligned(alignment, size)
+}
+
+/// `memalign`: other alignments are rounded up, as glibc does.
+pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
+    match alignment.checked_next_power_of_two() {
+        Some(alignment) => aligned(alignment, size),
+        None => {
+            set_errno(INVALID);
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// `place` must be writable.
+pub(crate) unsafe fn posix_memalign(
+    place: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+) -> c_int {
+    if !alignment.is_power_of_two() || alignment < size_of::<usize>() {
+        return libc::EINVAL;
+    }
+    arena::ready();
+    let block = mi_malloc_aligned(size, alignment);
+    if block.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: as the caller says.
+    unsafe { place.write(block) };
+    0
+}
+
+pub(crate) fn valloc(size: usize) -> *mut c_void {
+    aligned(facts::page_size(), size)
+}
+
+pub(crate) fn pvalloc(size: usize) -> *mut c_void {
+    let page = facts::page_size();
+    match size.max(1).checked_next_multiple_of(page) {
+        Some(size) => aligned(page, size),
+        None => checked(core::ptr::null_mut()),
+    }
+}
+
+/// # Safety
+/// `block` must be null or a block of ours.
+pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
+    if block.is_null() {
+        return 0;
+    }
+    if foreign::is_foreign(block) {
+        return foreign::usable_size(block);
+    }
+    // SAFETY: as the caller says, and one of ours.
+    unsafe { mi_usable_size(block) }
+}
+
+fn aligned(alignment: usize, size: usize) -> *mut c_void {
+    arena::ready();
+    checked(mi_malloc_aligned(size, alignment))
+}
+
+fn checked(block: *mut c_void) -> *mut c_void {
+    if block.is_null() {
+        set_errno(NO_MEMORY);
+    }
+    block
+}

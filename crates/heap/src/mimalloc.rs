@@ -1,0 +1,51 @@
+//! The parts of mimalloc's interface that are used here. Its crate is pinned
+//! to one version, since some of them are mimalloc's own affair.
+#![expect(unsafe_code, reason = "declares foreign functions")]
+
+use core::ffi::{c_int, c_long, c_void};
+
+// Links the allocator.
+use libmimalloc_sys as _;
+
+/// Called by mimalloc to take memory into use (`true`) or to return it.
+pub(crate) type CommitFun =
+    unsafe extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool;
+
+/// `mi_option_destroy_on_exit`: above 1, nothing happens at the exit.
+pub(crate) const DESTROY_ON_EXIT: c_int = 22;
+
+/// `mi_option_arena_reserve`: how much mimalloc reserves by itself, in KiB.
+pub(crate) const ARENA_RESERVE: c_int = 23;
+
+unsafe extern "C" {
+    /// What mimalloc's constructor does, which is left out of the link.
+    pub(crate) safe fn _mi_auto_process_init();
+
+    /// Sets an option.
+    pub(crate) safe fn mi_option_set(option: c_int, value: c_long);
+
+    /// Gives mimalloc memory to manage, which it takes into use and returns
+    /// through `commit`.
+    pub(crate) fn mi_manage_memory(
+        start: *mut c_void,
+        size: usize,
+        is_committed: bool,
+        is_pinned: bool,
+        is_zero: bool,
+        numa_node: c_int,
+        exclusive: bool,
+        commit: CommitFun,
+        argument: *mut c_void,
+        arena: *mut *mut c_void,
+    ) -> bool;
+
+    pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
+    pub(crate) safe fn mi_calloc(count: usize, size: usize) -> *mut c_void;
+    pub(crate) fn mi_realloc(block: *mut c_void, size: usize) -> *mut c_void;
+    pub(crate) fn mi_free(block: *mut c_void);
+    pub(crate) fn mi_usable_size(block: *const c_void) -> usize;
+    /// Whether an address lies in a block or between blocks of mimalloc's. Any
+    /// address may be asked for.
+    pub(crate) safe fn mi_is_in_heap_region(address: *const c_void) -> bool;
+    pub(crate) safe fn mi_malloc_aligned(size: usize, alignment: usize) -> *mut c_void;
+}

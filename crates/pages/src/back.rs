@@ -1,0 +1,349 @@
+//! Putting pages behind units and taking them back: the ladder, from the pages
+//! that were asked for down to base pages.
+#![expect(unsafe_code, reason = "maps memory by address")]
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_contract::env::Fallback;
+
+use crate::policy::Luck;
+use crate::slices::SLICE;
+use crate::sys::{self, Errno, Result};
+use crate::unit::State;
+use crate::window::{SMALL_HEAP, Window, in_use};
+use crate::{config, fault, hugetlb, populate, space};
+
+/// Which pages a range may get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// The best that the ladder has.
+    Best,
+    /// Base pages, as for a small heap.
+    Plain,
+    /// Base pages for the allocator's own tables, most of which are never
+    /// touched.
+    Table,
+}
+
+/// How hugetlb pages for the heap went so far.
+pub static LUCK: Luck = Luck::new();
+
+/// Whether the process has been moved off hugetlb pages often enough to stay
+/// off them.
+pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
+
+/// How many units one hugetlb mapping covers where it can: mappings of
+/// hugetlb pages do not merge, and a process may have 65530 mappings only.
+const UNITS_PER_MAPPING: usize = 32;
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Takes slices into use: puts pages behind the units that have none, and
+/// counts the slices in each. Whether all of it is fresh and zero. After an
+/// error what was put so far stays.
+pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
+    let per_unit = window.layout.unit / SLICE;
+    let last = slices.end.div_ceil(per_unit);
+    let part = |unit: usize| {
+        let whole = window.slices_of(unit..unit + 1);
+        whole.start.max(slices.start)..whole.end.min(slices.end)
+    };
+    let is_small = in_use() + slices.len() * SLICE <= SMALL_HEAP;
+    let wish = if is_small { Wish::Plain } else { wish };
+    let mut zero = true;
+    let mut unit = slices.start / per_unit;
+    while unit < last {
+        let (state, _) = window.units()[unit].settled();
+        if !state.is_empty() {
+            if add(window, unit, part(unit)) {
+                zero = false;
+                unit += 1;
+            }
+            continue;
+        }
+        let run = claim(window, unit..last, state);
+        let (done, result) = fill(window, run.clone(), state, wish, part);
+        for left in done..run.end {
+            // What lies there now is not known: it is cleared before use.
+            window.units()[left].publish(State::EmptyHuge, 0);
+        }
+        result?;
+        unit = run.end;
+    }
+    Ok(zero)
+}
+
+/// Counts slices in a unit that has pages; `false` where it has lost them
+/// meanwhile.
+fn add(window: &Window, unit: usize, part: Range<usize>) -> bool {
+    let word = &window.units()[unit];
+    loop {
+        let (state, used) = word.settled();
+        if state.is_empty() {
+            return false;
+        }
+        if word.replace((state, used), (State::Busy, used)) {
+            let fresh = window.mark(part);
+            word.publish(state, used + fresh);
+            return true;
+        }
+    }
+}
+
+/// Claims the units from the start of `range` on that are in `state`.
+fn claim(window: &Window, range: Range<usize>, state: State) -> Range<usize> {
+    let claimed = |unit: &usize| window.units()[*unit].claim(state).is_some();
+    let end = range.clone().find(|unit| !claimed(unit));
+    range.start..end.unwrap_or(range.end)
+}
+
+/// Fills claimed units, one rung after the other, and publishes each. The
+/// first unit that was not filled, and why.
+fn fill(
+    window: &Window,
+    run: Range<usize>,
+    state: State,
+    wish: Wish,
+    part: impl Fn(usize) -> Range<usize>,
+) -> (usize, Result<()>) {
+    let publish = |units: Range<usize>, state: State| {
+        for unit in units {
+            let used = window.mark(part(unit));
+            window.units()[unit].publish(state, used);
+        }
+    };
+    let mut at = run.start;
+    if wish == Wish::Best {
+        at = fill_big(window, at..run.end, state, &publish);
+        at = fill_huge(window, at..run.end, state, &publish);
+        if at < run.end && config::get().fallback == Fallback::None && wants_hugetlb(window) {
+            return (at, Err(Errno(libc::ENOMEM)));
+        }
+    }
+    if at == run.end {
+        return (at, Ok(()));
+    }
+    match fill_plain(window, at..run.end, wish) {
+        Ok(state) => {
+            publish(at..run.end, state);
+            (run.end, Ok(()))
+        }
+        Err(error) => (at, Err(error)),
+    }
+}
+
+fn wants_hugetlb(window: &Window) -> bool {
+    window.layout.huge || window.layout.big > 0
+}
+
+fn may_try_hugetlb() -> bool {
+    !NO_HUGETLB.load(Ordering::Relaxed) && LUCK.is_worth_a_try()
+}
+
+/// The larger pages: a whole group of units for each, where all of it is
+/// unused. Ends at the first unit that gets none.
+fn fill_big(
+    window: &Window,
+    run: Range<usize>,
+    state: State,
+    publish: &impl Fn(Range<usize>, State),
+) -> usize {
+    let size = window.layout.big;
+    let mut at = run.start;
+    if size == 0 || state != State::Empty {
+        return at;
+    }
+    let per_group = size / window.layout.unit;
+    while at < run.end && may_try_hugetlb() {
+        let start = at / per_group * per_group;
+        let group = start..start + per_group;
+        let ours = at..run.end.min(group.end);
+        if !fill_group(window, group, ours.clone()) {
+            break;
+        }
+        publish(ours.clone(), State::Big);
+        at = ours.end;
+    }
+    at
+}
+
+/// One larger page. `ours` are units of the group that are claimed already;
+/// the others must be unused, and belong to the page afterwards.
+fn fill_group(window: &Window, group: Range<usize>, ours: Range<usize>) -> bool {
+    let others = || (group.start..ours.start).chain(ours.end..group.end);
+    let claimed = others().take_while(|unit| window.units()[*unit].claim(State::Empty).is_some());
+    let claimed = claimed.count();
+    let all = claimed == others().count();
+    let (addr, size) = (window.address(group.start), window.layout.big);
+    // SAFETY: all units of the group are unused and claimed.
+    let filled = all && unsafe { fill_one_big(addr, size) };
+    let state = if filled { State::Big } else { State::Empty };
+    for unit in others().take(claimed) {
+        window.units()[unit].publish(state, 0);
+    }
+    filled
+}
+
+/// # Safety
+/// The range must be unused and claimed.
+unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
+    // SAFETY: as the caller says.
+    let mut result = unsafe { hugetlb::map_private_over(addr, size, size) };
+    if result.is_ok() {
+        // SAFETY: mapped just now.
+        result = unsafe { populate::populate(addr, size, size) };
+    }
+    if result.is_err() {
+        // SAFETY: as the caller says; nothing was handed out.
+        let _ = unsafe { space::clear(addr, size) };
+        LUCK.heap_failed(size);
+        return false;
+    }
+    fault::guard();
+    true
+}
+
+/// Pages of the unit's size. Ends at the first unit that gets none.
+fn fill_huge(
+    window: &Window,
+    run: Range<usize>,
+    state: State,
+    publish: &impl Fn(Range<usize>, State),
+) -> usize {
+    if run.is_empty() || !window.layout.huge || !may_try_hugetlb() {
+        return run.start;
+    }
+    let size = window.layout.unit;
+    if state == State::Empty && !map_huge(window, &run) {
+        return run.start;
+    }
+    for unit in run.clone() {
+        // SAFETY: claimed and mapped, not handed out yet.
+        let result = unsafe { populate::populate(window.address(unit), size, size) };
+        if result.is_err() {
+            LUCK.heap_failed(size);
+            return unit;
+        }
+        publish(unit..unit + 1, State::Huge);
+    }
+    fault::guard();
+    run.end
+}
+
+/// Maps hugetlb memory over a claimed run, and over the unused units behind
+/// it, so that there are few mappings.
+fn map_huge(window: &Window, run: &Range<usize>) -> bool {
+    let size = window.layout.unit;
+    let limit = (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(window.units().len());
+    let ahead = claim(window, run.end..limit, State::Empty);
+    let len = (ahead.end - run.start) * size;
+    // SAFETY: all units of the range are unused and claimed.
+    let mapped = unsafe { hugetlb::map_private_over(window.address(run.start), len, size) }.is_ok();
+    for unit in ahead {
+        let state = if mapped {
+            State::EmptyHuge
+        } else {
+            State::Empty
+        };
+        window.units()[unit].publish(state, 0);
+    }
+    if !mapped {
+        LUCK.heap_failed(size);
+    }
+    mapped
+}
+
+/// Ordinary memory, advised to be on transparent huge pages or not. It
+/// replaces whatever lies there: perhaps a hugetlb mapping, which must never
+/// be handed out without its pages.
+fn fill_plain(window: &Window, run: Range<usize>, wish: Wish) -> Result<State> {
+    let (addr, len) = (window.address(run.start), run.len() * window.layout.unit);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: claimed and not handed out.
+    unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
+    if wish != Wish::Best {
+        return Ok(State::Base);
+    }
+    // SAFETY: mapped just now.
+    Ok(unsafe { advise(addr, len) })
+}
+
+/// Advises memory to be on the pages of the fallback; what it is then.
+///
+/// # Safety
+/// The range must be mapped by us.
+pub unsafe fn advise(addr: usize, len: usize) -> State {
+    let (advice, state) = match config::get().fallback {
+        Fallback::Thp | Fallback::None => (libc::MADV_HUGEPAGE, State::Thp),
+        Fallback::Base => (libc::MADV_NOHUGEPAGE, State::Base),
+    };
+    // SAFETY: the advice changes no contents.
+    match unsafe { sys::madvise(addr, len, advice) } {
+        Ok(()) => state,
+        // Without CONFIG_TRANSPARENT_HUGEPAGE.
+        Err(_) => State::Base,
+    }
+}
+
+/// Returns slices, and frees the pages of units that have none left.
+pub fn take_back(window: &Window, slices: Range<usize>) {
+    let per_unit = window.layout.unit / SLICE;
+    let mut at = slices.start;
+    while at < slices.end {
+        let unit = at / per_unit;
+        let end = slices.end.min((unit + 1) * per_unit);
+        take_back_in(window, unit, at..end);
+        at = end;
+    }
+}
+
+fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
+    let word = &window.units()[unit];
+    loop {
+        let (state, used) = word.settled();
+        if state.is_empty() {
+            return;
+        }
+        if word.replace((state, used), (State::Busy, used)) {
+            let left = used - window.unmark(part.clone()).min(used);
+            let state = match left {
+                0 => free(window, unit, state),
+                _ => trim(window, part, state),
+            };
+            word.publish(state, left);
+            return;
+        }
+    }
+}
+
+/// Frees what stands behind a claimed, unused unit; what it is then.
+fn free(window: &Window, unit: usize, state: State) -> State {
+    let (addr, len) = (window.address(unit), window.layout.unit);
+    if state == State::Big {
+        // The page belongs to other units too.
+        return state;
+    }
+    // The mapping stays for the next page; since Linux 5.18.
+    // SAFETY: claimed, and nothing in it is used.
+    let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    if state == State::Huge && drop_page().is_ok() {
+        return State::EmptyHuge;
+    }
+    // SAFETY: claimed, and nothing in it is used.
+    match unsafe { space::clear(addr, len) } {
+        Ok(()) => State::Empty,
+        Err(_) => state,
+    }
+}
+
+/// Frees the base pages of slices within a unit that stays in use. Huge pages
+/// are kept whole.
+fn trim(window: &Window, part: Range<usize>, state: State) -> State {
+    if state == State::Base {
+        let (addr, len) = (window.base + part.start * SLICE, part.len() * SLICE);
+        // SAFETY: the slices are not in use, and base pages are mapped there.
+        let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    }
+    state
+}

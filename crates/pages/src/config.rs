@@ -1,0 +1,242 @@
+//! What this process was asked to do, copied out of its environment once.
+//!
+//! Copied, because programs write over the strings of their environment:
+//! PostgreSQL's process titles do.
+#![expect(
+    unsafe_code,
+    reason = "reads the environment block and a write-once cell"
+)]
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use hugetools_contract::env::{self, Fallback, Pages, Report, Settings};
+
+use crate::say::Level;
+use crate::{file, sys};
+
+/// Where the report at the end goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// No report.
+    None,
+    /// Standard error of the process that hugectl started.
+    Terminal {
+        /// That process.
+        pid: u32,
+        /// As JSON.
+        json: bool,
+    },
+    /// Appended to the file whose name is [`Config::report_path`].
+    File,
+}
+
+/// What this process was asked to do.
+#[derive(Debug)]
+pub struct Config {
+    /// Messages up to this level are written.
+    pub verbosity: u8,
+    /// The heap's huge pages.
+    pub heap: Option<Pages>,
+    /// Shared memory's huge pages.
+    pub shm: Option<Pages>,
+    /// When huge pages run out.
+    pub fallback: Fallback,
+    /// The process that says when its heap runs out of huge pages.
+    pub speaker: Option<u32>,
+    /// The report at the end.
+    pub report: Target,
+    /// A variable whose value could not be used.
+    pub odd: Option<&'static str>,
+    path: [u8; PATH_MAX],
+}
+
+const PATH_MAX: usize = 4096;
+
+impl Config {
+    const NOTHING: Config = Config {
+        verbosity: env::DEFAULT_VERBOSITY,
+        heap: None,
+        shm: None,
+        fallback: Fallback::Thp,
+        speaker: None,
+        report: Target::None,
+        odd: None,
+        path: [0; PATH_MAX],
+    };
+
+    /// The file for the report.
+    pub fn report_path(&self) -> Option<&CStr> {
+        match self.report {
+            Target::File => CStr::from_bytes_until_nul(&self.path).ok(),
+            Target::None | Target::Terminal { .. } => None,
+        }
+    }
+
+    /// How important it is to this process's user that its heap runs out of
+    /// huge pages.
+    pub fn heap_level(&self) -> Level {
+        match self.speaker {
+            Some(pid) if pid != sys::getpid() => Level::Info,
+            _ => Level::Warning,
+        }
+    }
+
+    fn fill(&mut self, settings: &Settings<'_>) {
+        self.verbosity = settings.verbosity;
+        self.heap = settings.heap;
+        self.shm = settings.shm;
+        self.fallback = settings.fallback;
+        self.speaker = settings.speaker;
+        self.odd = settings.odd.map(|odd| odd.name);
+        self.report = match settings.report {
+            None => Target::None,
+            Some(Report::Terminal { pid, json }) => Target::Terminal { pid, json },
+            Some(Report::File(path)) if path.len() < PATH_MAX => {
+                self.path[..path.len()].copy_from_slice(path);
+                Target::File
+            }
+            Some(Report::File(_)) => {
+                self.odd = Some(env::REPORT);
+                Target::None
+            }
+        };
+    }
+}
+
+struct Cell {
+    state: AtomicU8,
+    config: UnsafeCell<Config>,
+}
+
+// SAFETY: `config` is written by the one thread that moves `state` from UNREAD
+// to READING, and read only after it has become READY.
+unsafe impl Sync for Cell {}
+
+const UNREAD: u8 = 0;
+const READING: u8 = 1;
+const READY: u8 = 2;
+
+static CELL: Cell = Cell {
+    state: AtomicU8::new(UNREAD),
+    config: UnsafeCell::new(Config::NOTHING),
+};
+
+static NOTHING: Config = Config::NOTHING;
+
+/// What this process was asked to do. Read from the environment at the first
+/// call at which there is one; before that, nothing.
+pub fn get() -> &'static Config {
+    if CELL.state.load(Ordering::Acquire) == READY {
+        // SAFETY: READY: nobody writes any more.
+        return unsafe { &*CELL.config.get() };
+    }
+    read()
+}
+
+/// Whether the environment has been read: what [`get`] says is final.
+pub fn is_known() -> bool {
+    get();
+    CELL.state.load(Ordering::Acquire) == READY
+}
+
+#[cold]
+fn read() -> &'static Config {
+    if !environment_is_there() {
+        return &NOTHING;
+    }
+    let claimed = CELL
+        .state
+        .compare_exchange(UNREAD, READING, Ordering::Acquire, Ordering::Relaxed)
+        .is_ok();
+    if !claimed {
+        // Another thread, or this one further up the stack, is reading.
+        return &NOTHING;
+    }
+    if !sys::is_secure() {
+        let mut buffer = [0; PATH_MAX];
+        let settings = Settings::read(variable, program(&mut buffer));
+        // SAFETY: this thread moved the state to READING, so it alone writes.
+        unsafe { (*CELL.config.get()).fill(&settings) };
+    }
+    CELL.state.store(READY, Ordering::Release);
+    // SAFETY: READY: nobody writes any more.
+    unsafe { &*CELL.config.get() }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+fn environment_is_there() -> bool {
+    // SAFETY: a word of libc's, read as a whole.
+    let block = unsafe { environ };
+    !block.is_null()
+}
+
+/// The value of a variable, as `getenv` finds it.
+fn variable(name: &str) -> Option<&'static [u8]> {
+    // SAFETY: a word of libc's, read as a whole.
+    let mut at = unsafe { environ };
+    if at.is_null() {
+        return None;
+    }
+    loop {
+        // SAFETY: the block is an array of pointers that ends with a null one.
+        let entry = unsafe { *at };
+        if entry.is_null() {
+            return None;
+        }
+        // SAFETY: each entry is a C string.
+        let entry = unsafe { CStr::from_ptr(entry) }.to_bytes();
+        let value = entry.strip_prefix(name.as_bytes());
+        if let Some([b'=', value @ ..]) = value {
+            return Some(value);
+        }
+        // SAFETY: the null entry has not been reached, so there is a next one.
+        at = unsafe { at.add(1) };
+    }
+}
+
+/// What follows the last `/` of the program's first argument. Read only where
+/// it is asked for, since it costs system calls.
+fn program(buffer: &mut [u8; PATH_MAX]) -> &[u8] {
+    if variable(env::RESTRICT_EXE).is_none() {
+        return &[];
+    }
+    let text = file::head(c"/proc/self/cmdline", buffer);
+    let first = text.split(|b| *b == 0).next().unwrap_or(&[]);
+    first.rsplit(|b| *b == b'/').next().unwrap_or(&[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_found_as_getenv_finds_them() {
+        assert_eq!(variable("NO_SUCH_VARIABLE_HERE"), None);
+        let path = std::env::vars_os()
+            .find(|(name, _)| name == "PATH")
+            .unwrap()
+            .1;
+        assert_eq!(variable("PATH"), Some(path.as_encoded_bytes()));
+    }
+
+    #[test]
+    fn a_report_path_is_copied() {
+        let mut config = Config::NOTHING;
+        let mut settings = Settings {
+            report: Some(Report::File(b"/tmp/report")),
+            ..Settings::default()
+        };
+        config.fill(&settings);
+        assert_eq!(config.report_path(), Some(c"/tmp/report"));
+        let long = [b'x'; PATH_MAX];
+        settings.report = Some(Report::File(&long));
+        config.fill(&settings);
+        assert_eq!(config.report, Target::None);
+        assert_eq!(config.odd, Some(env::REPORT));
+    }
+}

@@ -1,0 +1,112 @@
+//! Small kernel files, read on the stack.
+
+use core::ffi::CStr;
+use core::fmt::{self, Write};
+
+use crate::sys;
+
+/// The first bytes of a file, as many as `buffer` holds; none where it cannot
+/// be read.
+pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    let Ok(file) = sys::File::open(path, libc::O_RDONLY) else {
+        return &[];
+    };
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => filled += read,
+        }
+    }
+    &buffer[..filled]
+}
+
+/// A file that holds one number.
+pub fn number(path: &CStr) -> Option<u64> {
+    let mut buffer = [0; 32];
+    leading_number(head(path, &mut buffer))
+}
+
+/// The number behind `tag` at the start of a line, as in `MemAvailable:`.
+pub fn tagged(text: &[u8], tag: &[u8]) -> Option<u64> {
+    let line = text
+        .split(|b| *b == b'\n')
+        .find_map(|line| line.strip_prefix(tag))?;
+    leading_number(line.trim_ascii_start())
+}
+
+/// The decimal number at the start.
+pub fn leading_number(text: &[u8]) -> Option<u64> {
+    let end = text.iter().position(|b| !b.is_ascii_digit());
+    let digits = core::str::from_utf8(&text[..end.unwrap_or(text.len())]).ok()?;
+    digits.parse().ok()
+}
+
+/// A path made of pieces, on the stack.
+#[derive(Debug)]
+pub struct Path {
+    bytes: [u8; Path::ROOM],
+    len: usize,
+}
+
+impl Path {
+    const ROOM: usize = 1024;
+
+    /// The path that the pieces make; `None` for one that is too long.
+    pub fn of(pieces: fmt::Arguments<'_>) -> Option<Path> {
+        let mut path = Path {
+            bytes: [0; Path::ROOM],
+            len: 0,
+        };
+        path.write_fmt(pieces).ok()?;
+        Some(path)
+    }
+
+    /// The path for a system call; empty where a piece holds a zero byte.
+    pub fn c_str(&self) -> &CStr {
+        CStr::from_bytes_with_nul(&self.bytes[..=self.len]).unwrap_or(c"")
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.len + text.len();
+        // One byte stays zero, to end the string.
+        if end >= Path::ROOM {
+            return Err(fmt::Error);
+        }
+        self.bytes[self.len..end].copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_pieces() {
+        let path = Path::of(format_args!("/a/{}kB", 2048)).unwrap();
+        assert_eq!(path.c_str(), c"/a/2048kB");
+        assert!(Path::of(format_args!("{}", "x".repeat(1024))).is_none());
+        assert_eq!(Path::of(format_args!("a\0b")).unwrap().c_str(), c"");
+    }
+
+    #[test]
+    fn numbers_of_the_running_kernel() {
+        assert!(number(c"/proc/sys/vm/max_map_count").unwrap() > 0);
+        assert_eq!(number(c"/proc/no/such/file"), None);
+        let mut buffer = [0; 4096];
+        let text = head(c"/proc/meminfo", &mut buffer);
+        assert!(tagged(text, b"MemAvailable:").unwrap() > 0);
+        assert_eq!(tagged(text, b"emAvailable:"), None);
+    }
+
+    #[test]
+    fn numbers_end_where_digits_do() {
+        assert_eq!(leading_number(b"12 kB"), Some(12));
+        assert_eq!(leading_number(b"max"), None);
+        assert_eq!(leading_number(b"99999999999999999999"), None);
+    }
+}

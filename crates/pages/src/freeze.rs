@@ -1,0 +1,149 @@
+//! Keeping other threads from writing to memory while it is replaced: the
+//! memory is write-protected, and a thread that writes all the same waits in a
+//! `SIGSEGV` handler until it may.
+//!
+//! The handler stays once it was needed: a fault that was raised just before
+//! the end of a freeze is delivered after it.
+#![expect(unsafe_code, reason = "write-protects memory by address")]
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::lock::Lock;
+use crate::recent::Recent;
+use crate::signal::Handler;
+use crate::sys::{self, Result};
+use crate::{facts, register};
+
+static SIGSEGV: Handler = Handler::new(libc::SIGSEGV, wait, on_sigsegv);
+
+/// One freeze at a time.
+static TURN: Lock = Lock::new();
+
+static START: AtomicUsize = AtomicUsize::new(0);
+static END: AtomicUsize = AtomicUsize::new(0);
+
+/// The end of the last freeze.
+static THAWED: Recent = Recent::never();
+
+/// What was frozen last, whoever has it now.
+static LAST_START: AtomicUsize = AtomicUsize::new(0);
+static LAST_END: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn on_sigsegv(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's own arguments.
+    unsafe { SIGSEGV.enter(info, context) };
+}
+
+/// Runs `replace`, which puts other writable memory with the same contents in
+/// the place of the range, while no other thread can write to it. Where it
+/// fails the range is writable as before.
+///
+/// # Safety
+/// The range must be memory of ours, mapped readable and writable.
+pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Result<T>) -> Result<T> {
+    if !facts::has_threads() {
+        return replace();
+    }
+    let _turn = TURN.lock();
+    SIGSEGV.install();
+    END.store(addr + len, Ordering::SeqCst);
+    START.store(addr, Ordering::SeqCst);
+    // SAFETY: who writes meanwhile waits in the handler.
+    let result = match unsafe { sys::mprotect(addr, len, libc::PROT_READ) } {
+        Ok(()) => replace(),
+        Err(error) => Err(error),
+    };
+    if result.is_err() {
+        // SAFETY: as it was.
+        let _ = unsafe { sys::mprotect(addr, len, libc::PROT_READ | libc::PROT_WRITE) };
+    }
+    THAWED.mark();
+    LAST_START.store(addr, Ordering::SeqCst);
+    LAST_END.store(addr + len, Ordering::SeqCst);
+    START.store(0, Ordering::SeqCst);
+    END.store(0, Ordering::SeqCst);
+    result
+}
+
+/// Whether the fault was a write to frozen memory; returns when it may be
+/// tried again.
+fn wait(addr: usize) -> bool {
+    let is_frozen = || within(&START, &END, addr);
+    if is_frozen() {
+        while is_frozen() {
+            sys::yield_now();
+        }
+        return true;
+    }
+    let was_frozen = || within(&LAST_START, &LAST_END, addr) || is_ours(addr);
+    THAWED.was_just_now() && was_frozen()
+}
+
+fn within(start: &AtomicUsize, end: &AtomicUsize, addr: usize) -> bool {
+    let (start, end) = (start.load(Ordering::SeqCst), end.load(Ordering::SeqCst));
+    start != 0 && start <= addr && addr < end
+}
+
+/// Whether memory of ours is or was there a moment ago, which only a freeze
+/// makes unwritable.
+fn is_ours(addr: usize) -> bool {
+    register::look(|| {
+        register::window_at(addr).is_some_and(|window| {
+            let (state, _) = window.units()[window.unit_at(addr)].load();
+            !state.is_empty()
+        })
+    })
+}
+
+/// In the child of a fork: the thread that froze may not have come along.
+pub(crate) fn forget() {
+    TURN.forget();
+    START.store(0, Ordering::SeqCst);
+    END.store(0, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_wait_and_lose_nothing() {
+        const LEN: usize = 8 << 20;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping.
+        let map = || unsafe { sys::mmap(0, LEN, prot, flags, -1, 0).unwrap() };
+        let memory = map();
+        let count = || (0..4).map(|i| counter(memory + i * 4096).load(Ordering::SeqCst));
+        std::thread::scope(|scope| {
+            for i in 0..4 {
+                scope.spawn(move || {
+                    for _ in 0..200_000 {
+                        counter(memory + i * 4096).fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for _ in 0..50 {
+                let aside = map();
+                // SAFETY: `memory` is ours, and `replace` copies all of it.
+                let result = unsafe { frozen(memory, LEN, || move_over(memory, aside, LEN)) };
+                assert_eq!(result, Ok(()));
+            }
+        });
+        assert_eq!(count().collect::<Vec<_>>(), [200_000; 4]);
+    }
+
+    fn counter(addr: usize) -> &'static AtomicUsize {
+        // SAFETY: mapped memory of the test.
+        unsafe { &*(addr as *const AtomicUsize) }
+    }
+
+    fn move_over(memory: usize, aside: usize, len: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: two mappings of the test, of the same length.
+        unsafe { core::ptr::copy_nonoverlapping(memory as *const u8, aside as *mut u8, len) };
+        // SAFETY: likewise.
+        unsafe { sys::mremap(aside, len, len, flags, memory) }.map(drop)
+    }
+}

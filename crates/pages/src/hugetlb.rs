@@ -1,0 +1,87 @@
+//! Pages of a hugetlb pool.
+#![expect(unsafe_code, reason = "maps memory by address")]
+
+use core::ffi::c_int;
+
+use crate::file;
+use crate::sys::{self, Result};
+
+const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+/// The flags that ask `mmap` for pages of this size.
+pub fn map_flags(size: usize) -> c_int {
+    libc::MAP_HUGETLB | size_bits(size, libc::MAP_HUGE_SHIFT)
+}
+
+/// The flags that ask `shmget` for pages of this size.
+pub fn shm_flags(size: usize) -> c_int {
+    const SHM_HUGE_SHIFT: c_int = 26;
+    libc::SHM_HUGETLB | size_bits(size, SHM_HUGE_SHIFT)
+}
+
+fn size_bits(size: usize, shift: c_int) -> c_int {
+    crate::bits::signed(size.trailing_zeros()) << shift
+}
+
+/// Maps private huge pages over a range, without a reservation: none of them
+/// may be touched before it was populated.
+///
+/// # Safety
+/// The range must be the caller's to replace.
+pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<()> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: as the caller says.
+    unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, 0) }.map(drop)
+}
+
+/// Maps shared huge pages with a reservation, anywhere.
+pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping replaces nothing.
+    unsafe { sys::mmap(0, len, prot, flags | map_flags(size), -1, 0) }
+}
+
+/// A counter of the pool of this size, as `free_hugepages`; `None` where the
+/// machine has no such size.
+pub fn counter(size: usize, name: &str) -> Option<u64> {
+    let dir = "/sys/kernel/mm/hugepages/hugepages-";
+    let path = file::Path::of(format_args!("{dir}{}kB/{name}", size >> 10))?;
+    file::number(path.c_str())
+}
+
+/// Whether the machine offers pages of this size.
+pub fn is_offered(size: usize) -> bool {
+    size.is_power_of_two() && counter(size, "nr_hugepages").is_some()
+}
+
+/// Pages that the pool could give without growing: free and not reserved.
+pub fn free(size: usize) -> u64 {
+    let count = |name| counter(size, name).unwrap_or(0);
+    count("free_hugepages").saturating_sub(count("resv_hugepages"))
+}
+
+/// Whether the pool could give so many pages, surplus pages included that may
+/// still be made.
+pub fn has_free(size: usize, pages: usize) -> bool {
+    let count = |name| counter(size, name).unwrap_or(0);
+    let surplus = count("nr_overcommit_hugepages").saturating_sub(count("surplus_hugepages"));
+    free(size).saturating_add(surplus) >= pages as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_travel_in_the_flags() {
+        assert_eq!(map_flags(2 << 20), libc::MAP_HUGETLB | libc::MAP_HUGE_2MB);
+        assert_eq!(map_flags(1 << 30), libc::MAP_HUGETLB | libc::MAP_HUGE_1GB);
+        assert_eq!(shm_flags(2 << 20), libc::SHM_HUGETLB | (21 << 26));
+    }
+
+    #[test]
+    fn a_size_that_no_machine_has() {
+        assert!(!is_offered(3 << 20));
+        assert_eq!(counter(1 << 50, "nr_hugepages"), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! Where huge pages come from inside a process.
+//!
+//! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
+//!   offers; [`limits`] and [`cgroup`]: what others set; [`policy`]: what
+//!   follows from all that.
+//! * [`window`]: reserved address space, divided into [`unit`]s; [`back`] puts
+//!   pages behind them, from the asked size down to base pages, and takes them
+//!   back; [`register`] knows all windows.
+//! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
+//!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
+//!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
+//! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
+//!
+//! All of it runs inside strangers' programs: it never allocates, never
+//! unwinds, holds no lock while the program's code runs, and keeps `errno`.
+#![cfg_attr(not(test), no_std)]
+
+pub mod back;
+pub mod bits;
+pub mod cgroup;
+pub mod config;
+pub mod facts;
+pub mod fault;
+pub mod file;
+pub mod fork;
+pub mod freeze;
+pub mod gate;
+pub mod hugetlb;
+pub mod limits;
+pub mod lock;
+pub mod move_down;
+pub mod policy;
+pub mod populate;
+pub mod private_copy;
+pub mod recent;
+pub mod register;
+pub mod say;
+pub mod signal;
+pub mod slices;
+pub mod space;
+pub mod sys;
+pub mod unit;
+pub mod weak;
+pub mod window;
+
+/// Ends the process after a fault of our own. No message: formatting is what
+/// may have failed, and the signal tells where.
+#[cfg(not(test))]
+#[panic_handler]
+#[expect(unsafe_code, reason = "ends the process")]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    // SAFETY: abort takes nothing and does not return.
+    unsafe { libc::abort() }
+}

@@ -1,0 +1,69 @@
+//! Whether something may keep this process from huge pages that it has a
+//! reservation for: then a first touch could kill it.
+
+use crate::{cgroup, file, sys};
+
+/// Whether anything may limit this process to fewer hugetlb pages of this size
+/// than it has reserved. Yes, where it cannot be told.
+pub fn may_limit(size: usize) -> bool {
+    cgroup::may_limit_hugetlb(size) || has_policy() || has_cpuset()
+}
+
+/// Whether the thread has a memory policy of its own.
+fn has_policy() -> bool {
+    match sys::policy_mode() {
+        Ok(mode) => mode != libc::MPOL_DEFAULT,
+        // Without CONFIG_NUMA there are no policies.
+        Err(error) => error.0 != libc::ENOSYS,
+    }
+}
+
+/// Whether some nodes with memory are out of reach.
+fn has_cpuset() -> bool {
+    let mut buffer = [0; 4096];
+    let status = file::head(c"/proc/self/status", &mut buffer);
+    let Some(allowed) = line_of(status, b"Mems_allowed_list:") else {
+        return false;
+    };
+    let mut buffer = [0; 256];
+    let nodes = file::head(c"/sys/devices/system/node/has_memory", &mut buffer);
+    !nodes.is_empty() && !covers(allowed.trim_ascii(), nodes.trim_ascii())
+}
+
+fn line_of<'a>(text: &'a [u8], tag: &[u8]) -> Option<&'a [u8]> {
+    text.split(|b| *b == b'\n')
+        .find_map(|line| line.strip_prefix(tag))
+}
+
+/// Whether every member of the kernel's list `inner` is in `outer`.
+fn covers(outer: &[u8], inner: &[u8]) -> bool {
+    parts(inner).all(|(first, last)| {
+        (first..=last).all(|n| parts(outer).any(|(from, to)| from <= n && n <= to))
+    })
+}
+
+/// The ranges of a list such as `0-3,8`; what is no number ends it.
+fn parts(list: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    list.split(|b| *b == b',').map_while(|part| {
+        let mut ends = part.splitn(2, |b| *b == b'-');
+        let first = file::leading_number(ends.next()?)?;
+        let last = match ends.next() {
+            Some(last) => file::leading_number(last)?,
+            None => first,
+        };
+        Some((first, last.min(first + 4096)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_that_cover_others() {
+        assert!(covers(b"0-7", b"0-3,5-7"));
+        assert!(covers(b"0", b"0"));
+        assert!(!covers(b"0-1", b"0-3"));
+        assert!(!covers(b"", b"0"));
+    }
+}

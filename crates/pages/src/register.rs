@@ -1,0 +1,81 @@
+//! The register: every region of memory that we have handed out.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use crate::gate::Gate;
+use crate::sys;
+use crate::window::Window;
+
+/// Passed by whoever changes what stands behind windows, closed by a fork.
+pub static GATE: Gate = Gate::new();
+
+const PLACES: usize = 512;
+
+static WINDOWS: [AtomicPtr<Window>; PLACES] =
+    [const { AtomicPtr::new(core::ptr::null_mut()) }; PLACES];
+
+/// No window stands at or behind this place.
+static END: AtomicUsize = AtomicUsize::new(0);
+
+/// Signal handlers that look at a window just now, without the gate.
+static READERS: AtomicU32 = AtomicU32::new(0);
+
+/// Enters a window; whether there was a place for it.
+pub fn enter(window: &'static Window) -> bool {
+    let new = core::ptr::from_ref(window).cast_mut();
+    for (place, slot) in WINDOWS.iter().enumerate() {
+        let null = core::ptr::null_mut();
+        let taken = slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed);
+        if taken.is_ok() {
+            END.fetch_max(place + 1, Ordering::AcqRel);
+            return true;
+        }
+    }
+    false
+}
+
+/// Takes a window out, and waits until no signal handler looks at it.
+pub fn leave(window: &'static Window) {
+    let old = core::ptr::from_ref(window).cast_mut();
+    for slot in &WINDOWS {
+        let null = core::ptr::null_mut();
+        let _ = slot.compare_exchange(old, null, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    while READERS.load(Ordering::SeqCst) != 0 {
+        sys::yield_now();
+    }
+}
+
+/// All windows.
+pub fn windows() -> impl Iterator<Item = &'static Window> {
+    let end = END.load(Ordering::Acquire);
+    WINDOWS[..end].iter().filter_map(|slot| load(slot))
+}
+
+#[expect(unsafe_code, reason = "follows the pointers of the register")]
+fn load(slot: &AtomicPtr<Window>) -> Option<&'static Window> {
+    let window = slot.load(Ordering::SeqCst);
+    // SAFETY: entered windows stay until `leave`, which whoever destroys one
+    // calls first; the allocator uses no window that it has destroyed, and
+    // signal handlers are waited for.
+    unsafe { window.as_ref() }
+}
+
+/// The window that holds an address.
+pub fn window_at(addr: usize) -> Option<&'static Window> {
+    windows().find(|window| window.contains(addr))
+}
+
+/// Runs a signal handler's look at the windows: none that it finds goes away
+/// meanwhile.
+pub fn look<T>(reader: impl FnOnce() -> T) -> T {
+    READERS.fetch_add(1, Ordering::SeqCst);
+    let result = reader();
+    READERS.fetch_sub(1, Ordering::SeqCst);
+    result
+}
+
+/// In the child of a fork: handlers of other threads did not come along.
+pub(crate) fn forget_readers() {
+    READERS.store(0, Ordering::SeqCst);
+}

@@ -1,0 +1,126 @@
+//! Files, none of which outlives its use or an `exec`.
+#![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
+
+use core::ffi::{CStr, c_int};
+
+use super::call::{Result, call};
+use crate::bits::{extended, int};
+
+/// An open file, closed when dropped, never inherited across `exec`.
+#[derive(Debug)]
+pub struct File(c_int);
+
+impl File {
+    /// Opens a file.
+    pub fn open(path: &CStr, flags: c_int) -> Result<File> {
+        File::open_mode(path, flags, 0)
+    }
+
+    /// Opens a file, creating it with `mode` where `flags` say so.
+    pub fn open_mode(path: &CStr, flags: c_int, mode: usize) -> Result<File> {
+        let args = [
+            extended(libc::AT_FDCWD),
+            path.as_ptr() as usize,
+            extended(flags | libc::O_CLOEXEC),
+            mode,
+            0,
+            0,
+        ];
+        call(libc::SYS_openat, args).map(|fd| File(int(fd)))
+    }
+
+    /// Reads once into a buffer; how much.
+    pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
+        let args = [
+            extended(self.0),
+            buffer.as_mut_ptr() as usize,
+            buffer.len(),
+            0,
+            0,
+            0,
+        ];
+        call(libc::SYS_read, args)
+    }
+
+    /// Reads one byte to an address that need not be mapped: a page that
+    /// cannot be had is an error here, where a store would be a signal.
+    ///
+    /// # Safety
+    /// The byte must be the caller's to overwrite.
+    pub unsafe fn read_byte_to(&self, addr: usize) -> Result<usize> {
+        call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
+    }
+
+    /// Writes a buffer with one call.
+    pub fn write(&self, buffer: &[u8]) -> Result<usize> {
+        write(self.0, buffer)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = call(libc::SYS_close, [extended(self.0), 0, 0, 0, 0, 0]);
+    }
+}
+
+/// `write(2)` to a descriptor that is not ours.
+pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
+    let args = [
+        extended(fd),
+        buffer.as_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+        0,
+    ];
+    call(libc::SYS_write, args)
+}
+
+/// `readlink(2)`; how long the name is.
+pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
+    let args = [
+        extended(libc::AT_FDCWD),
+        path.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+    ];
+    call(libc::SYS_readlinkat, args)
+}
+
+/// What tells one open file from another: device and inode.
+pub fn identity(fd: c_int) -> Option<(u64, u64)> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
+    call(libc::SYS_fstat, args).ok()?;
+    // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
+    let stat = unsafe { stat.assume_init() };
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// The number of links of a file, which for `/proc/self/task` is two more
+/// than there are threads.
+pub fn links(path: &CStr) -> Option<libc::nlink_t> {
+    stat(path).map(|stat| stat.st_nlink)
+}
+
+/// The inode of a file.
+pub fn inode(path: &CStr) -> Option<u64> {
+    stat(path).map(|stat| stat.st_ino)
+}
+
+fn stat(path: &CStr) -> Option<libc::stat> {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    let args = [
+        extended(libc::AT_FDCWD),
+        path.as_ptr() as usize,
+        stat.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+    ];
+    call(libc::SYS_newfstatat, args).ok()?;
+    // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
+    Some(unsafe { stat.assume_init() })
+}

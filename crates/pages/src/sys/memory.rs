@@ -1,0 +1,111 @@
+//! Mappings.
+#![expect(unsafe_code, reason = "takes addresses and lengths")]
+
+use core::ffi::c_int;
+
+use super::call::{Result, call};
+use crate::bits::extended;
+
+/// `mmap(2)`.
+///
+/// # Safety
+/// With `MAP_FIXED`, what lies at `addr` must be the caller's to replace.
+pub unsafe fn mmap(
+    addr: usize,
+    len: usize,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: usize,
+) -> Result<usize> {
+    call(
+        libc::SYS_mmap,
+        [
+            addr,
+            len,
+            extended(prot),
+            extended(flags),
+            extended(fd),
+            offset,
+        ],
+    )
+}
+
+/// `munmap(2)`.
+///
+/// # Safety
+/// The range must be the caller's to unmap.
+pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
+    call(libc::SYS_munmap, [addr, len, 0, 0, 0, 0]).map(drop)
+}
+
+/// `mprotect(2)`.
+///
+/// # Safety
+/// Nobody may rely on accesses to the range that `prot` does not allow.
+pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
+    call(libc::SYS_mprotect, [addr, len, extended(prot), 0, 0, 0]).map(drop)
+}
+
+/// `madvise(2)`.
+///
+/// # Safety
+/// With an advice that drops contents, they must be the caller's to drop.
+pub unsafe fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
+    call(libc::SYS_madvise, [addr, len, extended(advice), 0, 0, 0]).map(drop)
+}
+
+/// `mremap(2)`.
+///
+/// # Safety
+/// Both ranges must be the caller's to move or replace.
+pub unsafe fn mremap(
+    addr: usize,
+    old_len: usize,
+    new_len: usize,
+    flags: c_int,
+    new_addr: usize,
+) -> Result<usize> {
+    let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
+    call(libc::SYS_mremap, args)
+}
+
+/// `mbind(2)`.
+///
+/// # Safety
+/// `mask` must name `maxnode` bits of readable memory, or be 0.
+pub unsafe fn mbind(
+    addr: usize,
+    len: usize,
+    mode: usize,
+    mask: usize,
+    maxnode: usize,
+    flags: usize,
+) -> Result<()> {
+    call(libc::SYS_mbind, [addr, len, mode, mask, maxnode, flags]).map(drop)
+}
+
+/// The mode of the thread's memory policy, by `get_mempolicy(2)`.
+pub fn policy_mode() -> Result<c_int> {
+    let mut mode: c_int = 0;
+    let args = [(&raw mut mode) as usize, 0, 0, 0, 0, 0];
+    call(libc::SYS_get_mempolicy, args).map(|_| mode)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::{Errno, set_errno};
+
+    #[test]
+    fn a_failed_call_leaves_errno_alone() {
+        set_errno(Errno(libc::EXDEV));
+        // SAFETY: an odd address is refused before anything is unmapped.
+        let result = unsafe { munmap(1, 1) };
+        assert_eq!(result, Err(Errno(libc::EINVAL)));
+        assert_eq!(
+            std::io::Error::last_os_error().raw_os_error(),
+            Some(libc::EXDEV)
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! The process: who it is, what time it is, whom it waits for.
+#![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
+
+use core::ffi::c_int;
+use core::sync::atomic::AtomicU32;
+
+use super::call::call;
+use crate::bits::{extended, int, unsigned};
+
+/// `getpid(2)`.
+pub fn getpid() -> u32 {
+    call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
+}
+
+/// `getegid(2)`.
+pub fn getegid() -> u32 {
+    call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
+}
+
+/// `sched_yield(2)`.
+pub fn yield_now() {
+    let _ = call(libc::SYS_sched_yield, [0; 6]);
+}
+
+/// Milliseconds of a clock that only goes forward.
+pub fn now() -> u64 {
+    let mut time = core::mem::MaybeUninit::<libc::timespec>::zeroed();
+    let clock = extended(libc::CLOCK_MONOTONIC);
+    let _ = call(
+        libc::SYS_clock_gettime,
+        [clock, time.as_mut_ptr() as usize, 0, 0, 0, 0],
+    );
+    // SAFETY: all bits zero are a valid time, and the kernel may have filled it.
+    let time = unsafe { time.assume_init() };
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
+}
+
+/// The most address space that the process may have (`ulimit -v`), in bytes;
+/// `usize::MAX` without a limit.
+pub fn address_space_limit() -> usize {
+    let mut limit = core::mem::MaybeUninit::<libc::rlimit64>::zeroed();
+    let which = usize::try_from(libc::RLIMIT_AS).unwrap_or(0);
+    let args = [0, which, 0, limit.as_mut_ptr() as usize, 0, 0];
+    if call(libc::SYS_prlimit64, args).is_err() {
+        return usize::MAX;
+    }
+    // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
+    let limit = unsafe { limit.assume_init() };
+    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
+}
+
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
+pub fn thp_disabled() -> bool {
+    let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
+    call(libc::SYS_prctl, args).is_ok_and(|state| state == 1)
+}
+
+/// Waits while `word` holds `value`, at most until it is woken.
+pub fn futex_wait(word_at: &AtomicU32, value: u32) {
+    let args = [
+        word_at.as_ptr() as usize,
+        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
+        value as usize,
+        0,
+        0,
+        0,
+    ];
+    let _ = call(libc::SYS_futex, args);
+}
+
+/// Wakes all who wait on `word`.
+pub fn futex_wake(word_at: &AtomicU32) {
+    let args = [
+        word_at.as_ptr() as usize,
+        extended(libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG),
+        c_int::MAX as usize,
+        0,
+        0,
+        0,
+    ];
+    let _ = call(libc::SYS_futex, args);
+}
+
+/// The base page size, from the auxiliary vector.
+pub fn page_size() -> usize {
+    match auxv(libc::AT_PAGESZ) {
+        0 => 4096,
+        size => size,
+    }
+}
+
+/// Whether the process is set-user-id or the like and must not trust its
+/// environment.
+pub fn is_secure() -> bool {
+    auxv(libc::AT_SECURE) != 0
+}
+
+/// Sixteen random bytes that the kernel gave this process, as a number.
+pub fn random() -> u64 {
+    let at = auxv(libc::AT_RANDOM);
+    if at == 0 {
+        return 0;
+    }
+    // SAFETY: the kernel put 16 bytes there, for as long as the process lives.
+    unsafe { (at as *const u64).read_unaligned() }
+}
+
+fn auxv(tag: libc::c_ulong) -> usize {
+    // SAFETY: getauxval takes any number.
+    let value = unsafe { libc::getauxval(tag) };
+    usize::try_from(value).unwrap_or(0)
+}

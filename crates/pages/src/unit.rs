@@ -1,0 +1,121 @@
+//! The unit of a window: what stands behind one huge page's worth of
+//! addresses, and how much of it is in use.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::sys;
+
+/// What stands behind a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Nothing; accesses are faults.
+    Empty = 0,
+    /// A hugetlb mapping without a page; must not be touched.
+    EmptyHuge = 1,
+    /// Being changed by one thread.
+    Busy = 2,
+    /// Base pages.
+    Base = 3,
+    /// Transparent huge pages.
+    Thp = 4,
+    /// A hugetlb page of the unit's size.
+    Huge = 5,
+    /// A part of a larger hugetlb page.
+    Big = 6,
+}
+
+impl State {
+    const fn from_low(byte: u32) -> State {
+        match byte & 0xff {
+            1 => State::EmptyHuge,
+            2 => State::Busy,
+            3 => State::Base,
+            4 => State::Thp,
+            5 => State::Huge,
+            6 => State::Big,
+            _ => State::Empty,
+        }
+    }
+
+    /// Whether nothing stands behind the unit.
+    pub fn is_empty(self) -> bool {
+        matches!(self, State::Empty | State::EmptyHuge)
+    }
+
+    /// Whether a page of a hugetlb pool stands behind the unit.
+    pub fn is_hugetlb(self) -> bool {
+        matches!(self, State::Huge | State::Big)
+    }
+}
+
+/// A unit's state and the number of its slices in use, in one word.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Unit(AtomicU32);
+
+impl Unit {
+    /// The state, and how many slices are in use.
+    pub fn load(&self) -> (State, u32) {
+        let word = self.0.load(Ordering::Acquire);
+        (State::from_low(word), word >> 8)
+    }
+
+    /// Moves from exactly `from` to `to`; whether that succeeded.
+    pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
+        self.0
+            .compare_exchange(pack(from), pack(to), Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Takes the unit for a change: nobody else changes it until
+    /// [`Unit::publish`]. `None` where it is not in the state `from`.
+    pub fn claim(&self, from: State) -> Option<u32> {
+        loop {
+            let (state, used) = self.load();
+            if state != from {
+                return None;
+            }
+            if self.replace((from, used), (State::Busy, used)) {
+                return Some(used);
+            }
+        }
+    }
+
+    /// Ends a change.
+    pub fn publish(&self, state: State, used: u32) {
+        self.0.store(pack((state, used)), Ordering::Release);
+    }
+
+    /// The state, once nobody is changing it.
+    pub fn settled(&self) -> (State, u32) {
+        loop {
+            match self.load() {
+                (State::Busy, _) => sys::yield_now(),
+                settled => return settled,
+            }
+        }
+    }
+}
+
+fn pack((state, used): (State, u32)) -> u32 {
+    used << 8 | state as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn state_and_use_travel_together() {
+        let unit = Unit(AtomicU32::new(0));
+        assert_eq!(unit.load(), (State::Empty, 0));
+        assert_eq!(unit.claim(State::Thp), None);
+        assert_eq!(unit.claim(State::Empty), Some(0));
+        assert_eq!(unit.claim(State::Empty), None);
+        unit.publish(State::Huge, 32);
+        assert!(!unit.replace((State::Huge, 31), (State::Huge, 1)));
+        assert!(unit.replace((State::Huge, 32), (State::Huge, 1)));
+        assert_eq!(unit.settled(), (State::Huge, 1));
+    }
+}

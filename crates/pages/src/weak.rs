@@ -1,0 +1,76 @@
+//! Functions of libc that not every libc has, or has elsewhere: words that the
+//! loader fills with an address or leaves null. A strong reference that is not
+//! found would keep every program from starting.
+#![expect(unsafe_code, reason = "declares words that the loader fills")]
+
+use core::ffi::{c_char, c_int, c_void};
+
+/// Defines a word `$word` with the address of the function `$name`, or null.
+#[macro_export]
+macro_rules! weak_word {
+    ($word:ident = $name:literal) => {
+        core::arch::global_asm!(
+            concat!(".weak ", $name),
+            ".pushsection .data.rel.ro,\"aw\",@progbits",
+            ".balign 8",
+            concat!(".globl ", stringify!($word)),
+            concat!(".hidden ", stringify!($word)),
+            concat!(stringify!($word), ":"),
+            concat!(".8byte ", $name),
+            ".popsection",
+        );
+
+        unsafe extern "C" {
+            static $word: core::sync::atomic::AtomicUsize;
+        }
+    };
+}
+
+weak_word!(hugetools_register_atfork = "__register_atfork");
+weak_word!(hugetools_pthread_atfork = "pthread_atfork");
+weak_word!(hugetools_gnu_get_libc_version = "gnu_get_libc_version");
+
+/// A handler of `pthread_atfork`.
+pub type ForkHandler = extern "C" fn();
+
+/// Reads a word as a function of a type; `None` where there is none.
+#[macro_export]
+macro_rules! weak_function {
+    ($word:ident as $type:ty) => {{
+        // SAFETY: a word of this library, written by the loader before any of
+        // its code runs.
+        let address = unsafe { $word.load(core::sync::atomic::Ordering::Relaxed) };
+        // SAFETY: the address of the function of that name, whose type is that.
+        (address != 0).then(|| unsafe { core::mem::transmute::<usize, $type>(address) })
+    }};
+}
+
+/// Registers handlers for forks; whether libc could. glibc's own entry is
+/// taken first: `pthread_atfork` is not in every `libc.so.6`.
+pub fn atfork(prepare: ForkHandler, parent: ForkHandler, child: ForkHandler) -> bool {
+    type Glibc = extern "C" fn(ForkHandler, ForkHandler, ForkHandler, *mut c_void) -> c_int;
+    type Posix = extern "C" fn(ForkHandler, ForkHandler, ForkHandler) -> c_int;
+    if let Some(register) = weak_function!(hugetools_register_atfork as Glibc) {
+        return register(prepare, parent, child, core::ptr::null_mut()) == 0;
+    }
+    match weak_function!(hugetools_pthread_atfork as Posix) {
+        Some(register) => register(prepare, parent, child) == 0,
+        None => false,
+    }
+}
+
+/// Whether the program's libc is glibc.
+pub fn is_glibc() -> bool {
+    type Version = extern "C" fn() -> *const c_char;
+    weak_function!(hugetools_gnu_get_libc_version as Version).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_this_libc_has() {
+        assert!(is_glibc());
+    }
+}

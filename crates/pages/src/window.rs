@@ -1,0 +1,205 @@
+//! A window: reserved address space whose units get pages when they are taken
+//! into use, and give them back when nothing in them is used any more.
+//!
+//! The allocator takes and returns slices; which pages stand behind them is
+//! decided per unit, in [`crate::back`]. Ranges that are taken or returned at
+//! the same time never overlap: the allocator sees to that.
+#![expect(unsafe_code, reason = "keeps its own tables in mapped memory")]
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use crate::back::{self, Wish};
+use crate::policy::Layout;
+use crate::slices::{SLICE, Slices};
+use crate::sys::{self, Errno, Result};
+use crate::unit::{State, Unit};
+use crate::{register, space};
+
+/// Reserved address space and what stands behind it.
+#[derive(Debug)]
+pub struct Window {
+    /// The first address.
+    pub base: usize,
+    /// The length in bytes, a multiple of the unit.
+    pub len: usize,
+    /// How it is divided.
+    pub layout: Layout,
+    units: &'static [Unit],
+    slices: &'static [AtomicU64],
+    used: AtomicUsize,
+    tables: usize,
+}
+
+/// A heap up to this size stays on base pages, so that shells and daemons that
+/// fork at their start pay nothing.
+pub const SMALL_HEAP: usize = 4 << 20;
+
+/// Bytes in use in all windows.
+static IN_USE: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes in use in all windows.
+pub fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed)
+}
+
+impl Window {
+    /// Reserves a window of `len` bytes at a multiple of `align`, and enters it
+    /// in the register.
+    pub fn create(len: usize, align: usize, layout: Layout) -> Result<&'static Window> {
+        let no_memory = Errno(libc::ENOMEM);
+        let granule = layout.unit.max(layout.big);
+        let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
+        let base = space::reserve(len, align.max(granule))?;
+        let window =
+            Window::with_tables(base, len, layout).and_then(|window| {
+                match register::enter(window) {
+                    true => Ok(window),
+                    false => Err(window.unmap_tables()),
+                }
+            });
+        if window.is_err() {
+            // SAFETY: reserved just now, and nothing refers to it.
+            let _ = unsafe { sys::munmap(base, len) };
+        }
+        window
+    }
+
+    fn with_tables(base: usize, len: usize, layout: Layout) -> Result<&'static Window> {
+        let units = len / layout.unit;
+        let words = Slices::words(len / SLICE);
+        let units_at = size_of::<Window>();
+        let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
+        let tables = words_at + words * size_of::<AtomicU64>();
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping replaces nothing.
+        let at = unsafe { sys::mmap(0, tables, prot, flags, -1, 0)? };
+        let window = Window {
+            base,
+            len,
+            layout,
+            // SAFETY: `units` zeroed words within the new mapping, which stays
+            // until `destroy`; a zero word is an empty unit.
+            units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
+            // SAFETY: likewise, behind them and aligned.
+            slices: unsafe {
+                core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
+            },
+            used: AtomicUsize::new(0),
+            tables,
+        };
+        let place = at as *mut Window;
+        // SAFETY: the mapping is page aligned, large enough and ours alone.
+        unsafe { place.write(window) };
+        // SAFETY: written just now; nothing writes it again but through atomics.
+        Ok(unsafe { &*place })
+    }
+
+    /// Frees the tables; the value is for the caller's error.
+    fn unmap_tables(&self) -> Errno {
+        // SAFETY: nobody refers to the tables any more, nor uses `self` after.
+        let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
+        Errno(libc::ENOMEM)
+    }
+
+    /// Takes the window out of the register and frees it.
+    pub fn destroy(&'static self) {
+        register::leave(self);
+        IN_USE.fetch_sub(self.used.load(Ordering::Relaxed) * SLICE, Ordering::Relaxed);
+        // SAFETY: the allocator has given back all of the window.
+        let _ = unsafe { sys::munmap(self.base, self.len) };
+        self.unmap_tables();
+    }
+
+    /// Whether an address lies in the window.
+    pub fn contains(&self, addr: usize) -> bool {
+        addr >= self.base && addr - self.base < self.len
+    }
+
+    /// The units.
+    pub fn units(&self) -> &'static [Unit] {
+        self.units
+    }
+
+    /// Which slices are in use.
+    pub fn slices(&self) -> Slices<'static> {
+        Slices(self.slices)
+    }
+
+    /// The slices of a range of units.
+    pub fn slices_of(&self, units: Range<usize>) -> Range<usize> {
+        let per_unit = self.layout.unit / SLICE;
+        units.start * per_unit..units.end * per_unit
+    }
+
+    /// The address of a unit.
+    pub fn address(&self, unit: usize) -> usize {
+        self.base + unit * self.layout.unit
+    }
+
+    /// The unit that holds an address of the window.
+    pub fn unit_at(&self, addr: usize) -> usize {
+        (addr - self.base) / self.layout.unit
+    }
+
+    /// How many slices are in use.
+    pub fn used_slices(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes a range into use: afterwards it can be read and written. What was
+    /// in use already stays as it is. Whether all of it is fresh and zero.
+    ///
+    /// # Errors
+    /// When no pages can be had, or the fallback is `none` and no huge pages
+    /// are left.
+    pub fn commit(&self, addr: usize, len: usize, wish: Wish) -> Result<bool> {
+        let _pass = register::GATE.pass();
+        let result = back::put(self, self.slice_range(addr, len), wish);
+        if wish == Wish::Table && result.is_ok() {
+            // The allocator's tables make no heap large.
+            IN_USE.fetch_sub(len.next_multiple_of(SLICE), Ordering::Relaxed);
+        }
+        result
+    }
+
+    /// Returns a range: its contents are lost, and it must be taken into use
+    /// again before the next access.
+    pub fn decommit(&self, addr: usize, len: usize) {
+        let _pass = register::GATE.pass();
+        back::take_back(self, self.slice_range(addr, len));
+    }
+
+    fn slice_range(&self, addr: usize, len: usize) -> Range<usize> {
+        let start = (addr - self.base) / SLICE;
+        let end = (addr + len - self.base).div_ceil(SLICE);
+        start..end.min(self.len / SLICE)
+    }
+
+    /// Marks slices as in use; how many were not.
+    pub fn mark(&self, slices: Range<usize>) -> u32 {
+        let fresh = self.slices().set(slices);
+        self.used.fetch_add(fresh as usize, Ordering::Relaxed);
+        IN_USE.fetch_add(fresh as usize * SLICE, Ordering::Relaxed);
+        fresh
+    }
+
+    /// Marks slices as not in use; how many were.
+    pub fn unmark(&self, slices: Range<usize>) -> u32 {
+        let cleared = self.slices().clear(slices);
+        self.used.fetch_sub(cleared as usize, Ordering::Relaxed);
+        IN_USE.fetch_sub(cleared as usize * SLICE, Ordering::Relaxed);
+        cleared
+    }
+
+    /// The units of the page that stands behind a unit in this state.
+    pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
+        let per_page = match state {
+            State::Big => self.layout.big / self.layout.unit,
+            _ => 1,
+        };
+        let start = unit / per_page * per_page;
+        start..start + per_page
+    }
+}

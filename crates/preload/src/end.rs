@@ -1,0 +1,127 @@
+//! The end of a program: the report, where one was asked for.
+#![expect(unsafe_code, reason = "places a function among the destructors")]
+
+use core::fmt;
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::report::Proof;
+use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_pages::back::LUCK as HEAP_LUCK;
+use hugetools_pages::config::{self, Target};
+use hugetools_pages::policy::Luck;
+use hugetools_pages::sys::{self, File};
+use hugetools_pages::window::SMALL_HEAP;
+use hugetools_pages::{facts, say};
+
+use crate::map::LUCK as SHM_LUCK;
+use crate::marker;
+use crate::objects::Extents;
+use crate::scratch::{self, Text};
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn end() {
+    if marker::is_first() && is_wanted() {
+        // A report that cannot be made must not keep the program from ending.
+        let _ = report();
+    }
+}
+
+fn is_wanted() -> bool {
+    match config::get().report {
+        Target::None => false,
+        Target::File => true,
+        Target::Terminal { pid, .. } => pid == sys::getpid() && say::stderr_is_ours(),
+    }
+}
+
+const NO_EXTENT: Extent<'static> = Extent {
+    start: 0,
+    end: 0,
+    segment: Segment::Anon,
+    object: None,
+};
+
+fn report() -> Option<()> {
+    let smaps = scratch::read(c"/proc/self/smaps")?;
+    let exe = exe()?;
+    let extents = Extents::find(scratch::values(4096, NO_EXTENT)?, exe);
+    let rows = scratch::values(1024, Row::EMPTY)?;
+    let pmd = facts::thp_size() as u64;
+    let filled = segment::sort(smaps, pmd, extents.all(), rows);
+    let rows = rows.get_mut(..filled)?;
+    rows.iter_mut().for_each(give_reason);
+    let proof = Proof {
+        pid: sys::getpid(),
+        exe,
+        rows,
+    };
+    let mut text = Text::with_room(1 << 20)?;
+    write(&proof, &mut text).ok()?;
+    send(text.bytes())
+}
+
+fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
+    match config::get().report {
+        Target::Terminal { json: false, .. } => proof.write_table(text),
+        _ => proof.write_json(text),
+    }
+}
+
+/// Where the report goes: a file is appended to with one call, so that reports
+/// of several processes do not mix.
+fn send(text: &[u8]) -> Option<()> {
+    match config::get().report_path() {
+        None => sys::write(2, text).ok().map(drop),
+        Some(path) => {
+            let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
+            let file = File::open_mode(path, flags, 0o666).ok()?;
+            file.write(text).ok().map(drop)
+        }
+    }
+}
+
+fn exe() -> Option<&'static [u8]> {
+    let buffer = scratch::values(4096, 0u8)?;
+    let len = sys::read_link(c"/proc/self/exe", buffer).ok()?;
+    buffer.get(..len)
+}
+
+/// Why a segment that was to be on huge pages is not, as far as we know.
+fn give_reason(row: &mut Row<'static>) {
+    let config = config::get();
+    if row.huge_bytes() >= row.resident / 100 * 99 {
+        return;
+    }
+    row.reason = match row.segment {
+        Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
+        Segment::Shm if config.shm.is_some() => reason(&SHM_LUCK, config.shm, facts::shared_thp()),
+        _ => None,
+    };
+}
+
+fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
+    if !marker::has_heap() {
+        return Some("libhugetlbfs_heap.so is not loaded");
+    }
+    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64 * 3 / 2;
+    match reason(&HEAP_LUCK, pages, facts::private_thp()) {
+        None if small => Some("the first 4 MiB of a heap stay on base pages"),
+        found => found,
+    }
+}
+
+fn reason(
+    luck: &Luck,
+    pages: Option<Pages>,
+    thp: Result<(), facts::NoThp>,
+) -> Option<&'static str> {
+    let fell = luck.shortfall().reason();
+    let transparent = pages == Some(Pages::Thp) || fell.is_some();
+    match (config::get().fallback, thp) {
+        (Fallback::Thp, Err(why)) if transparent => Some(why.reason()),
+        _ => fell,
+    }
+}

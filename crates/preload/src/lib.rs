@@ -1,0 +1,27 @@
+//! `libhugetlbfs.so`: shared memory on huge pages, in programs as they are.
+//!
+//! * [`exports`]: the functions of libc that are replaced, a few lines each;
+//!   [`next`] are the functions that they stand before.
+//! * [`start`] and [`end`]: what happens when a program starts and ends.
+//! * [`region`]: the shared memory that was handed out; [`map`] hands it out,
+//!   [`change`] does what the program then asks of it, [`own`] what it asks of
+//!   its heap; [`segment`] is System V
+//!   shared memory.
+//!
+//! `libhugetlbfs_heap.so` is built over this library and holds all of it.
+#![no_std]
+
+mod accounts;
+mod change;
+mod end;
+pub mod exports;
+mod map;
+mod marker;
+mod next;
+mod objects;
+mod own;
+mod range;
+mod region;
+mod scratch;
+mod segment;
+mod start;

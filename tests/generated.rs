@@ -1,0 +1,139 @@
+//! Man pages and completions say what the code says. `HUGETOOLS_BLESS=1`
+//! writes them: the options between two marks in the man pages, whose prose
+//! is by hand, and the completions as a whole.
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory};
+use clap_complete::{Shell, generate};
+
+use crate::support::{bless, tool, tree};
+
+/// A tool with a man page and completions.
+struct Tool {
+    name: &'static str,
+    section: u8,
+    command: fn() -> Command,
+}
+
+/// A new tool is a new line.
+const TOOLS: &[Tool] = &[
+    Tool {
+        name: "hugeadm",
+        section: 8,
+        command: hugetools_admin::args::Args::command,
+    },
+    Tool {
+        name: "hugectl",
+        section: 8,
+        command: hugetools_ctl::args::Args::command,
+    },
+];
+
+const BEGIN: &str = ".\\\" OPTIONS BEGIN: generated from the code, see tests/generated.rs\n";
+const END: &str = ".\\\" OPTIONS END\n";
+
+#[test]
+fn man_pages_have_the_options_of_the_code() {
+    for tool in TOOLS {
+        let path = format!("man/{}.{}", tool.name, tool.section);
+        let page = bless::text(&path);
+        let (before, rest) = page
+            .split_once(BEGIN)
+            .expect("the mark of the options' begin");
+        let (_, after) = rest.split_once(END).expect("the mark of the options' end");
+        let now = format!("{before}{BEGIN}{}{END}{after}", options(tool));
+        bless::compare(&path, &now).unwrap();
+    }
+}
+
+/// The OPTIONS block; its headings stand below one heading here, and an
+/// apostrophe needs no macro.
+fn options(tool: &Tool) -> String {
+    let mut out = Vec::new();
+    let man = clap_mangen::Man::new((tool.command)());
+    man.render_options_section(&mut out).unwrap();
+    let text = String::from_utf8(out).unwrap().replace(r"\*(Aq", r"\(aq");
+    let lines = text.lines().skip_while(|line| !line.starts_with(".SH "));
+    let lines = lines.map(|line| match line.strip_prefix(".SH ") {
+        None => line.to_owned() + "\n",
+        Some(heading) => {
+            let (first, rest) = heading.trim_matches('"').split_at(1);
+            format!(".SS {first}{}\n", rest.to_lowercase())
+        }
+    });
+    lines.collect()
+}
+
+#[test]
+fn completions_are_those_of_the_code() {
+    for tool in TOOLS {
+        for (shell, name) in [
+            (Shell::Bash, format!("{}.bash", tool.name)),
+            (Shell::Zsh, format!("_{}", tool.name)),
+            (Shell::Fish, format!("{}.fish", tool.name)),
+        ] {
+            let mut out = Vec::new();
+            generate(shell, &mut (tool.command)(), tool.name, &mut out);
+            bless::compare(
+                format!("completions/{name}"),
+                &String::from_utf8(out).unwrap(),
+            )
+            .unwrap();
+        }
+    }
+}
+
+/// The examples of the help are run, on a recorded machine. Those of hugectl,
+/// which start programs, are in tests/hugectl.
+#[test]
+fn the_examples_of_the_help_work() {
+    for tool in TOOLS.iter().filter(|tool| tool.name == "hugeadm") {
+        let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
+        let help = String::from_utf8(help).unwrap();
+        let (_, examples) = help.split_once("Examples:\n").expect("examples");
+        let mut examples = examples.lines().map_while(|line| line.strip_prefix("  "));
+        let mut ran = 0;
+        while let Some((command, _)) = examples.next().and_then(|line| line.split_once("   ")) {
+            // A group that every machine has.
+            let command = command.replace("postgres", "root");
+            let words = command.split_whitespace().skip(1).map(OsString::from);
+            let dir = tree::machine("x86_64-8node");
+            let output = tool::tool(tool.name)
+                .arg("--sysroot")
+                .arg(dir.path())
+                .args(words)
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(0), "{command}\n{output:?}");
+            ran += 1;
+        }
+        assert!(ran >= 3, "{}: {ran} examples", tool.name);
+    }
+}
+
+/// Every key that hugeadm --json prints in the transcripts is in the man page,
+/// in bold, in the section about it.
+#[test]
+fn the_json_schema_is_documented() {
+    let page = bless::text("man/hugeadm.8");
+    let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");
+    let section = section.split_once("\n.SH ").expect("a next section").0;
+    let bold: Vec<&str> = section
+        .lines()
+        .filter(|line| line.starts_with(".B"))
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
+        .collect();
+    let transcript = bless::text("tests/expected/hugeadm/x86_64-8node-json.txt");
+    let keys = transcript
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"'));
+    let keys = keys.filter_map(|line| line.split_once("\": ").map(|(key, _)| key));
+    let word = |key: &&str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let mut seen = 0;
+    for key in keys.filter(word) {
+        assert!(bold.contains(&key), "{key} is not in the man page");
+        seen += 1;
+    }
+    assert!(seen > 50, "only {seen} keys");
+}

@@ -1,0 +1,189 @@
+//! Plans run on a kernel that answers: it gives less than asked, refuses, or
+//! fails half way.
+
+use std::path::Path;
+
+use hugetools_admin::plan::Owner;
+use hugetools_admin::report::{Outcome, Status, status};
+use hugetools_model::KPath;
+use hugetools_model::node::NodeId;
+
+use super::world::{EARLIER_FAILED, NODES, ROOT_DIR, World, lines, outcomes, size};
+
+#[test]
+fn the_maximum_is_preserved_where_it_can_be() {
+    // The examples of the classic algorithm: 10 pages, overcommit 5.
+    for (option, spec, after) in [
+        ("--pool-pages-min", "2MB:12", (12, 15)),
+        ("--pool-pages-min", "2MB:8", (8, 15)),
+        ("--pool-pages-min", "2MB:20", (20, 20)),
+        ("--pool-pages-max", "2MB:30", (10, 30)),
+        ("--pool-pages-max", "2MB:4", (4, 4)),
+    ] {
+        let mut world = World::new(NODES, |sim| sim);
+        world.run(&["--pool-pages-min", "2MB:10", "--pool-pages-max", "2MB:15"]);
+        assert_eq!(world.pool(size("2M")), (10, 15));
+        let tasks = world.run(&[option, spec]);
+        assert_eq!(status(&tasks), Status::Done);
+        assert_eq!(world.pool(size("2M")), after, "{option} {spec}");
+    }
+}
+
+#[test]
+fn a_pool_that_cannot_be_filled_ends_short_with_the_figure() {
+    let mut world = World::new(NODES, |sim| sim.room(None, size("2M"), 900));
+    let tasks = world.run(&["--pool-pages-min", "DEFAULT:2048MB"]);
+    assert_eq!(status(&tasks), Status::Short);
+    assert_eq!(
+        *outcomes(&tasks)[0],
+        Outcome::Short {
+            asked: 1024,
+            got: 900
+        }
+    );
+    let told = lines(&tasks);
+    assert!(
+        told[0].starts_with("/proc/sys/vm/nr_hugepages: asked 1024, got 900\n"),
+        "{told:?}"
+    );
+    // What is missing may still come on demand.
+    assert_eq!(world.pool(size("2M")), (900, 1024));
+}
+
+#[test]
+fn a_node_that_cannot_give_its_share_is_named() {
+    let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
+    let tasks = world.run(&["--pool-pages-min", "2MB@0-1,4:70"]);
+    assert_eq!(status(&tasks), Status::Short);
+    let told = lines(&tasks);
+    assert_eq!(told.len(), 2);
+    assert!(told[0].contains("node1/hugepages/hugepages-2048kB/nr_hugepages: asked 70, got 20"));
+    assert!(
+        told[1].contains("node 4 has no memory of its own"),
+        "{told:?}"
+    );
+    // 70 and 20 and 0, and the 10 of node 3; what is missing is overcommit.
+    assert_eq!(world.pool(size("2M")), (100, 220));
+}
+
+#[test]
+fn pages_in_use_do_not_count_as_persistent() {
+    let mut world = World::new(NODES, |sim| sim.used(size("1G"), 3));
+    assert_eq!(
+        status(&world.run(&["--pool-pages-min", "1GB:3"])),
+        Status::Done
+    );
+    let tasks = world.run(&["--pool-pages-min", "1GB:1"]);
+    assert_eq!(
+        *outcomes(&tasks)[0],
+        Outcome::Changed {
+            from: Some(3),
+            to: Some(1)
+        }
+    );
+    let pool = world.now().pool(size("1G")).unwrap().clone();
+    assert_eq!((pool.total.get(), pool.surplus.get()), (3, 2));
+}
+
+#[test]
+fn the_kernel_is_asked_for_gigantic_overcommit_and_its_refusal_reported() {
+    let mut world = World::new(NODES, |sim| sim);
+    let tasks = world.run(&["--pool-pages-max", "1GB:4", "--pool-pages-min", "2MB:80"]);
+    assert_eq!(status(&tasks), Status::Failed);
+    let told = lines(&tasks);
+    assert!(told[0].contains("nr_overcommit_hugepages: invalid argument (EINVAL)\n  gigantic"));
+    assert_eq!(world.pool(size("2M")).0, 80);
+}
+
+#[test]
+fn a_failed_step_leaves_the_rest_of_its_task_and_no_other() {
+    let pool = "/proc/sys/vm/nr_hugepages";
+    let mut world = World::new(NODES, |sim| sim.refuse(pool, libc::EPERM));
+    let tasks = world.run(&["--pool-pages-min", "2MB:100", "--pool-pages-min", "1GB:1"]);
+    assert!(matches!(outcomes(&tasks)[0], Outcome::Failed(f) if f.errno == Some(libc::EPERM)));
+    assert_eq!(*outcomes(&tasks)[1], EARLIER_FAILED);
+    assert!(matches!(outcomes(&tasks)[2], Outcome::Changed { .. }));
+    assert_eq!(status(&tasks), Status::Failed);
+    let told = lines(&tasks);
+    assert_eq!(
+        told[0],
+        "cannot write 100 to /proc/sys/vm/nr_hugepages: operation not permitted (EPERM)\n  \
+         run it as root; with --dry-run it prints what it would do"
+    );
+}
+
+#[test]
+fn mounts_are_made_once_and_mended_after() {
+    let mut world = World::new("x86_64-no-1g", |sim| sim);
+    let point = Path::new("/var/lib/hugetlbfs/global/pagesize-2MB");
+    assert_eq!(
+        status(&world.run(&["--create-global-mounts"])),
+        Status::Done
+    );
+    let everybody = Owner {
+        uid: 0,
+        gid: 0,
+        mode: 0o1777,
+    };
+    assert_eq!(world.there[point], everybody);
+    assert_eq!(
+        world.there[Path::new("/var/lib/hugetlbfs/global")],
+        ROOT_DIR
+    );
+    let tasks = world.run(&["--create-global-mounts"]);
+    assert_eq!(outcomes(&tasks), [&Outcome::Unchanged { value: None }]);
+
+    world.there.insert(point.to_owned(), ROOT_DIR);
+    let tasks = world.run(&["--create-global-mounts"]);
+    assert!(matches!(outcomes(&tasks)[..], [Outcome::Changed { .. }]));
+    assert_eq!(world.there[point], everybody);
+}
+
+#[test]
+fn a_mount_that_fails_is_reported_with_what_to_do() {
+    for (call, errno, told) in [
+        (
+            "make_dir",
+            libc::EACCES,
+            "cannot make directory /var: permission denied (EACCES)\n  run it as root",
+        ),
+        (
+            "mount",
+            libc::ENODEV,
+            "cannot mount a hugetlbfs on /var/lib/hugetlbfs/pagesize-2MB: no such device (ENODEV)\n  \
+             this kernel has no hugetlbfs",
+        ),
+        (
+            "own",
+            libc::EROFS,
+            "cannot make directory /var: read-only file system (EROFS)\n  this is mounted read-only",
+        ),
+    ] {
+        let mut world = World::new("x86_64-no-1g", |sim| sim);
+        world.refused = Some((call, errno));
+        let tasks = world.run(&["--create-mounts"]);
+        assert_eq!(status(&tasks), Status::Failed);
+        let lines = lines(&tasks);
+        assert!(lines[0].starts_with(told), "{lines:?}");
+    }
+}
+
+#[test]
+fn another_page_size_on_our_mount_point_is_left_alone() {
+    let mut world = World::new("x86_64-no-1g", |sim| sim);
+    world.run(&["--create-mounts"]);
+    // The kernel behind the tree takes any file as it is given.
+    let path = KPath::from("/proc/self/mountinfo");
+    let text = String::from_utf8(world.root.read(&path).unwrap()).unwrap();
+    let text = text.replace("pagesize=2097152", "pagesize=1024M");
+    world.root.write(&path, text.trim_end()).unwrap();
+    let tasks = world.run(&["--create-mounts"]);
+    assert_eq!(
+        lines(&tasks),
+        [
+            "/var/lib/hugetlbfs/pagesize-2MB: a hugetlbfs with pages of 1GB is mounted there\n  \
+          umount /var/lib/hugetlbfs/pagesize-2MB and run this again"
+        ]
+    );
+    assert_eq!(status(&tasks), Status::Failed);
+}

@@ -1,0 +1,276 @@
+//! hugeadm on the running machine: real pools, real mounts. Needs root; see
+//! `support::live` for lock, skipping and putting things back.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hugetools_model::mount::mounted_at;
+use hugetools_model::node::NodeId;
+use hugetools_model::{Bytes, PageSize};
+
+use crate::support::live::{Live, machine, skip};
+use crate::support::tool::{Ran, sh};
+
+const GIB: u64 = 1 << 30;
+
+fn gigantic() -> PageSize {
+    PageSize::new(GIB).unwrap()
+}
+
+/// Runs it dry first, which changes nothing, then in earnest.
+fn dry_then_real(live: &Live, args: &[&str]) -> Ran {
+    let before = live.now();
+    let dry = live.hugeadm(&[&["--dry-run"], args].concat());
+    assert_eq!(dry.status, 0, "{dry:?}");
+    let after = live.now();
+    assert_eq!(
+        (before.pools, before.mounts),
+        (after.pools, after.mounts),
+        "{dry:?}"
+    );
+    assert_eq!(before.sysctl, after.sysctl, "{dry:?}");
+    live.hugeadm(args)
+}
+
+fn succeeds(live: &Live, args: &[&str]) {
+    let ran = dry_then_real(live, args);
+    assert_eq!(
+        (ran.status, ran.out.as_str(), ran.err.as_str()),
+        (0, "", ""),
+        "{args:?}"
+    );
+}
+
+#[test]
+fn pools_by_size_by_difference_by_node_and_by_share() {
+    let Some(live) = machine("pools") else { return };
+    let size = live.default_size();
+    let of = |bytes: u64| Bytes::new(bytes).pages(size).0.get();
+    if live.now().meminfo.available < Some(Bytes::new(8 * GIB)) {
+        return skip("pools", "less than 8 GiB are available").unwrap_or(());
+    }
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:2048MB"]);
+    assert_eq!(live.pool(size).0, of(2 * GIB));
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:+16"]);
+    assert_eq!(live.pool(size).0, of(2 * GIB) + 16);
+    if live.now().node(NodeId::new(0)).is_some() {
+        succeeds(&live, &["--pool-pages-min", &format!("{size}@0:64")]);
+        let node = live.now().node(NodeId::new(0)).unwrap().clone();
+        assert_eq!(node.pool(size).unwrap().minimum().get(), 64);
+    }
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:10%"]);
+    assert_eq!(
+        live.pool(size).0,
+        of(live.now().meminfo.total.percent(10).unwrap().get())
+    );
+}
+
+#[test]
+fn the_maximum_stays_and_can_be_set() {
+    let Some(live) = machine("maximum") else {
+        return;
+    };
+    let size = live.default_size();
+    succeeds(
+        &live,
+        &["--pool-pages-min=DEFAULT:10", "--pool-pages-max=DEFAULT:15"],
+    );
+    assert_eq!(live.pool(size), (10, 5));
+    for (option, after) in [
+        ("--pool-pages-min=DEFAULT:12", (12, 3)),
+        ("--pool-pages-min=DEFAULT:8", (8, 7)),
+        ("--pool-pages-max=DEFAULT:30", (8, 22)),
+        ("--pool-pages-max=DEFAULT:4", (4, 0)),
+    ] {
+        succeeds(&live, &[option]);
+        assert_eq!(live.pool(size), after, "{option}");
+    }
+}
+
+#[test]
+fn the_printed_shell_does_the_same() {
+    let Some(live) = machine("shell") else { return };
+    let size = live.default_size();
+    let args = [
+        "--pool-pages-min=DEFAULT:24",
+        "--pool-pages-max=DEFAULT:40",
+        "--create-mounts",
+    ];
+    let script = live.hugeadm(&[&["--dry-run"], &args[..]].concat());
+    let ran = sh(&script.out);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
+    assert_eq!(live.pool(size), (24, 16));
+    // Nothing is left to do.
+    let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
+    assert_eq!(ran.status, 0);
+    assert!(
+        ran.err.lines().all(|line| line.ends_with("already")),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn gigantic_pages() {
+    let Some(live) = machine("gigantic pages") else {
+        return;
+    };
+    if live.now().pool(gigantic()).is_none() {
+        return skip("gigantic pages", "this machine has no 1 GiB pages").unwrap_or(());
+    }
+    let ran = dry_then_real(&live, &["--pool-pages-min", "1GB:2"]);
+    let got = live.pool(gigantic()).0;
+    match got {
+        2 => assert_eq!((ran.status, ran.err.as_str()), (0, "")),
+        _ => assert_eq!(ran.status, 3, "{got} pages\n{}", ran.err),
+    }
+    // More than there is memory.
+    let asked = live.now().meminfo.total.get() / GIB + 1;
+    let ran = live.hugeadm(&["--pool-pages-min", &format!("1GB:{asked}")]);
+    let got = live.pool(gigantic()).0;
+    assert_eq!(ran.status, 3, "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("asked {asked}, got {got}\n")),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err
+            .contains(&format!("hugepagesz=1G hugepages={asked}")),
+        "{}",
+        ran.err
+    );
+    let json = live.hugeadm(&["--json", "--pool-pages-min", &format!("1GB:{asked}")]);
+    assert_eq!(json.status, 3);
+    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(value["status"], 3);
+    assert_eq!(value["tasks"][0]["steps"][0]["outcome"], "short");
+    assert_eq!(value["tasks"][0]["steps"][0]["asked"], asked);
+}
+
+#[test]
+fn a_refusal_of_the_kernel_is_an_error() {
+    let Some(live) = machine("refusal") else {
+        return;
+    };
+    let machine = live.now();
+    let pool = machine.pools.iter().find(|pool| pool.overcommit.is_none());
+    let Some(pool) = pool else {
+        return skip("refusal", "all sizes of this machine have overcommit").unwrap_or(());
+    };
+    let spec = format!("{}:+4", pool.size);
+    let ran = live.hugeadm(&["--pool-pages-max", &spec, "--pool-pages-min", "DEFAULT:+3"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("invalid argument (EINVAL)"), "{}", ran.err);
+    let size = live.default_size();
+    let before = machine.pool(size).unwrap().minimum().get();
+    assert_eq!(
+        live.pool(size).0,
+        before + 3,
+        "the other request was carried out"
+    );
+}
+
+#[test]
+fn mounts_with_owner_and_mode() {
+    let Some(live) = machine("mounts") else {
+        return;
+    };
+    let sizes: Vec<PageSize> = live.now().pools.iter().map(|pool| pool.size).collect();
+    for (option, base, mode) in [
+        ("--create-mounts", "/var/lib/hugetlbfs", 0o770),
+        (
+            "--create-global-mounts",
+            "/var/lib/hugetlbfs/global",
+            0o1777,
+        ),
+    ] {
+        succeeds(&live, &[option]);
+        let points = sizes
+            .iter()
+            .map(|size| Path::new(base).join(format!("pagesize-{size}")));
+        let points: Vec<PathBuf> = points.collect();
+        let mounts = live.now().mounts;
+        for (point, size) in points.iter().zip(&sizes) {
+            let mount = mounted_at(&mounts, point).unwrap();
+            assert_eq!(mount.page_size(), Some(*size));
+            let found = point.metadata().unwrap();
+            let owner = (found.uid(), found.gid(), found.mode() & 0o7777);
+            assert_eq!(owner, (0, 0, mode), "{}", point.display());
+        }
+        let again = live.hugeadm(&["-v", option]);
+        assert_eq!(again.status, 0);
+        assert!(
+            again.err.lines().all(|line| line.ends_with("already")),
+            "{}",
+            again.err
+        );
+
+        // One that somebody changed is mended.
+        std::fs::set_permissions(&points[0], std::fs::Permissions::from_mode(0o700)).unwrap();
+        succeeds(&live, &[option]);
+        assert_eq!(points[0].metadata().unwrap().mode() & 0o7777, mode);
+    }
+    let listed = live.hugeadm(&["--list-all-mounts"]).out;
+    assert!(
+        listed.contains("/var/lib/hugetlbfs/global/pagesize-"),
+        "{listed}"
+    );
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:+1"]);
+    let usable = live.hugeadm(&["--page-sizes"]).out;
+    assert!(
+        usable
+            .lines()
+            .any(|line| line == live.default_size().get().to_string())
+    );
+}
+
+#[test]
+fn the_shared_memory_group() {
+    let Some(live) = machine("shared memory group") else {
+        return;
+    };
+    let group = nix::unistd::Group::from_name("daemon").unwrap().unwrap();
+    succeeds(&live, &["--set-shm-group", "daemon"]);
+    let gid = u64::from(group.gid.as_raw());
+    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(gid));
+    succeeds(&live, &["--set-shm-group", "0"]);
+    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(0));
+}
+
+#[test]
+fn an_ordinary_user_may_look_and_plan_and_is_told_what_he_may_not() {
+    let Some(live) = machine("ordinary user") else {
+        return;
+    };
+    // The build directory may be closed to others.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = dir.path().join("hugeadm");
+    std::fs::copy(env!("CARGO_BIN_EXE_hugeadm"), &program).unwrap();
+    let run = |args: &[&str]| -> Ran {
+        let mut command = Command::new(&program);
+        command.env_clear().args(args).uid(65534).gid(65534);
+        command.output().unwrap().into()
+    };
+    assert_eq!(run(&["--pool-list"]), live.hugeadm(&["--pool-list"]));
+    let args = ["--pool-pages-min", "DEFAULT:+5", "--create-mounts"];
+    assert_eq!(run(&[&["-d"], &args[..]].concat()).status, 0);
+    let before = live.now().pools;
+    let ran = run(&args);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err
+            .contains("nr_hugepages: permission denied (EACCES)\n  run it as root"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("cannot make directory /var/lib/hugetlbfs"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(live.now().pools, before);
+}

@@ -1,0 +1,84 @@
+//! Where the output goes.
+
+use std::fs::OpenOptions;
+use std::process::Stdio;
+
+use crate::support::tool::tool;
+use crate::support::tree;
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    for args in [
+        &["--help"][..],
+        &["--pool-list"],
+        &["--json", "--pool-list"],
+    ] {
+        let dir = tree::machine("x86_64-8node");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = tool("hugeadm");
+        command.arg("--sysroot").arg(dir.path()).args(args);
+        let output = command
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert_eq!(
+            (output.status.code(), output.stderr),
+            (Some(0), Vec::new()),
+            "{args:?}"
+        );
+    }
+}
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    for args in [
+        &["--help"][..],
+        &["--pool-list"],
+        &["--json", "--pool-list"],
+    ] {
+        let dir = tree::machine("x86_64-8node");
+        let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = tool("hugeadm");
+        command.arg("--sysroot").arg(dir.path()).args(args);
+        let output = command
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(
+            told.starts_with("hugeadm:ERROR: cannot write to standard output"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
+fn a_tree_that_makes_no_sense_is_a_failure_not_a_panic() {
+    let dir = tree::machine("x86_64-8node");
+    let meminfo = dir.path().join("proc/meminfo");
+    let mut file = OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(meminfo)
+        .unwrap();
+    std::io::Write::write_all(&mut file, b"Hugepagesize: \xff kB\n").unwrap();
+    for args in [&["--pool-list"][..], &["--pool-pages-min", "DEFAULT:5"]] {
+        let mut command = tool("hugeadm");
+        let output = command
+            .arg("--sysroot")
+            .arg(dir.path())
+            .args(args)
+            .output()
+            .unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(
+            told.starts_with("hugeadm:ERROR: cannot read /proc/meminfo: odd line"),
+            "{told}"
+        );
+    }
+}

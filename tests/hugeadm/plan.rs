@@ -1,0 +1,103 @@
+//! Recorded machine and request to script, as a running kernel would get it.
+//! (The transcripts have the scripts for recorded trees.)
+
+use hugetools_admin::shell::script;
+
+use super::world::{World, size};
+
+/// The script, with the paths of the machine.
+fn plan(machine: &str, args: &[&str]) -> String {
+    let world = World::new(machine, |sim| sim);
+    let text = script(&world.plan(args), &world.root);
+    text.replace(world.dir.path().to_str().unwrap(), "")
+}
+
+#[test]
+fn mounts_carry_owner_and_mode_and_directories_get_theirs() {
+    assert_eq!(
+        plan("x86_64-no-1g", &["--create-global-mounts"]),
+        "\
+[ -d /var/lib/hugetlbfs/global ] || (umask 022 && mkdir -p /var/lib/hugetlbfs/global)
+[ -d /var/lib/hugetlbfs/global/pagesize-2MB ] || { mkdir -m 1777 /var/lib/hugetlbfs/global/pagesize-2MB && chown 0:0 /var/lib/hugetlbfs/global/pagesize-2MB; }
+mount -t hugetlbfs none /var/lib/hugetlbfs/global/pagesize-2MB -o pagesize=2097152,uid=0,gid=0,mode=1777
+"
+    );
+}
+
+#[test]
+fn a_mount_that_is_there_is_mended() {
+    let text = plan("x86_64-8node", &["--create-global-mounts"]);
+    let point = "/var/lib/hugetlbfs/global/pagesize-2MB";
+    assert!(
+        text.contains(&format!("chown 0:0 {point} && chmod 1777 {point}\n")),
+        "{text}"
+    );
+    assert!(!text.contains(&format!("none {point}")), "{text}");
+}
+
+/// `nr_hugepages` below `/sys` counts surplus pages, which a write does not
+/// set; the sysctl does not.
+#[test]
+fn surplus_pages_are_not_taken_for_persistent_ones() {
+    assert_eq!(
+        plan("aarch64-4k", &["--pool-pages-min=64K:20"]),
+        "\
+echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages
+echo $((20 - ($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages)))) > /sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages
+"
+    );
+    assert_eq!(
+        plan("x86_64-8node", &["--pool-pages-min=2MB:80"]),
+        "\
+echo 80 > /proc/sys/vm/nr_hugepages
+echo $((81 - $(cat /proc/sys/vm/nr_hugepages))) > /proc/sys/vm/nr_overcommit_hugepages
+"
+    );
+}
+
+#[test]
+fn a_running_kernel_is_asked_even_for_what_it_is_known_to_refuse() {
+    assert_eq!(
+        plan("x86_64-8node", &["--pool-pages-max=1GB:4"]),
+        "echo 4 > /sys/kernel/mm/hugepages/hugepages-1048576kB/nr_overcommit_hugepages\n"
+    );
+}
+
+#[test]
+fn repeated_specifications_build_on_each_other_as_written() {
+    let args = [
+        "--pool-pages-min=2MB:10",
+        "--pool-pages-min=2MB:+5",
+        "--pool-pages-max=2MB:+3",
+    ];
+    let text = plan("x86_64-8node", &args);
+    let echoes: Vec<&str> = text
+        .lines()
+        .filter_map(|l| l.split_whitespace().nth(1))
+        .collect();
+    // 74 pages and overcommit 7: to 10, to 15, then a maximum of 84.
+    assert_eq!(echoes, ["71", "10", "$((81", "15", "$((81", "$((84"]);
+}
+
+#[test]
+fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
+    let args = [
+        "--create-mounts",
+        "--pool-pages-max=2MB:90",
+        "--set-shm-group=x",
+        "--pool-pages-min=1GB:1",
+    ];
+    let world = World::new("x86_64-8node", |sim| sim);
+    let plan = world.plan(&args);
+    let options: Vec<&str> = plan.tasks.iter().map(|task| task.option.as_str()).collect();
+    assert_eq!(
+        options,
+        [
+            "--set-shm-group x",
+            "--pool-pages-min 1GB:1",
+            "--pool-pages-max 2MB:90",
+            "--create-mounts"
+        ]
+    );
+    assert_eq!(world.pool(size("1G")), (0, 0), "planning does nothing");
+}

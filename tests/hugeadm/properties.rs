@@ -1,0 +1,99 @@
+//! What holds for any plan on a kernel that answers.
+
+use hugetools_admin::apply::apply;
+use hugetools_admin::report::{Outcome, Status, StepReport, status};
+use hugetools_model::node::NodeId;
+use proptest::prelude::*;
+
+use crate::support::cases;
+
+use super::world::{EARLIER_FAILED, NODES, World, outcomes, size};
+
+fn specs() -> impl Strategy<Value = Vec<String>> {
+    let amount = prop_oneof![
+        (0..400u64).prop_map(|n| n.to_string()),
+        (1..50u64).prop_map(|n| format!("{}M", 2 * n)),
+        (1..40u64).prop_map(|n| format!("{n}%")),
+    ];
+    let sign = prop_oneof![Just(""), Just("+"), Just("-")];
+    let minimum = prop_oneof![
+        Just("--pool-pages-min=2MB"),
+        Just("--pool-pages-min=DEFAULT")
+    ];
+    let one = (minimum, sign, amount).prop_map(|(to, sign, amount)| format!("{to}:{sign}{amount}"));
+    let maximum = (0..500u64).prop_map(|n| format!("--pool-pages-max=DEFAULT:{n}"));
+    prop::collection::vec(prop_oneof![3 => one, 1 => maximum], 1..5)
+}
+
+proptest! {
+    #![proptest_config(cases(48))]
+
+    /// Whatever room the kernel has, the report says what the pool is, and
+    /// running the same absolute plan again changes nothing more.
+    #[test]
+    fn the_report_is_the_truth(specs in specs(), room in 0..600u64) {
+        let mut world = World::new(NODES, |sim| sim.room(None, size("2M"), room));
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        let plan = world.plan(&specs);
+        let root = world.root.clone();
+        let tasks = apply(&plan, &root, &mut world);
+        let steps: usize = plan.tasks.iter().map(|task| task.steps.len()).sum();
+        prop_assert_eq!(outcomes(&tasks).len(), steps);
+        let (persistent, _) = world.pool(size("2M"));
+        let nr = |step: &&StepReport| step.path.ends_with("/nr_hugepages");
+        let last = tasks.iter().flat_map(|task| &task.steps).rfind(nr);
+        let told = match last.map(|step| &step.outcome) {
+            Some(Outcome::Short { got, .. }) => Some(*got),
+            Some(Outcome::Changed { to, .. }) => *to,
+            Some(Outcome::Unchanged { value }) => *value,
+            _ => None,
+        };
+        prop_assert!(told.is_none_or(|told| told == persistent));
+        let short = outcomes(&tasks).iter().any(|o| matches!(o, Outcome::Short { .. }));
+        prop_assert_eq!(status(&tasks) == Status::Short, short);
+        prop_assert!(short || persistent <= room || last.is_none());
+    }
+
+    /// A run that reached its aims leaves nothing for the next one.
+    #[test]
+    fn a_second_run_finds_everything_done(pages in 0..500u64, more in 0..200u64, node in 0..300u64) {
+        let mut world = World::new(NODES, |sim| sim);
+        let minimum = format!("2MB:{pages}");
+        let maximum = format!("2MB:{}", pages + more);
+        let args = ["--pool-pages-min", &minimum, "--pool-pages-max", &maximum, "--set-shm-group", "x"];
+        for second in [false, true] {
+            let tasks = world.run(&args);
+            prop_assert_eq!(status(&tasks), Status::Done);
+            let unchanged = outcomes(&tasks)
+                .iter()
+                .all(|outcome| matches!(outcome, Outcome::Unchanged { .. }));
+            prop_assert!(!second || unchanged);
+        }
+        prop_assert_eq!(world.pool(size("2M")), (pages, pages + more));
+        let share = format!("2MB@0,6:{node}");
+        prop_assert_eq!(status(&world.run(&["--pool-pages-min", &share])), Status::Done);
+        let machine = world.now();
+        let nodes = [0, 6].map(|id| machine.node(NodeId::new(id)).unwrap().pool(size("2M")).unwrap().total.get());
+        prop_assert_eq!(nodes, [node, node]);
+    }
+
+    /// After any number of writes the kernel may fail: every step is in the
+    /// report, and every task has at most one failure.
+    #[test]
+    fn failing_half_way_is_reported_whole(specs in specs(), writes in 0..6u32) {
+        let mut world = World::new(NODES, |sim| sim.fail_after(writes));
+        let specs: Vec<&str> = specs.iter().map(String::as_str).collect();
+        let plan = world.plan(&specs);
+        let root = world.root.clone();
+        let tasks = apply(&plan, &root, &mut world);
+        for (task, planned) in tasks.iter().zip(&plan.tasks) {
+            prop_assert_eq!(task.steps.len(), planned.steps.len());
+            let failed = task.steps.iter().position(|s| matches!(s.outcome, Outcome::Failed(_)));
+            let after = task.steps.iter().skip(failed.map_or(usize::MAX, |n| n + 1));
+            let rest_not_run = after.into_iter().all(|s| s.outcome == EARLIER_FAILED);
+            prop_assert!(rest_not_run);
+        }
+        let failed = outcomes(&tasks).iter().any(|o| matches!(o, Outcome::Failed(_)));
+        prop_assert_eq!(status(&tasks) == Status::Failed, failed);
+    }
+}

@@ -1,0 +1,8 @@
+//! What hugeadm prints and does on recorded machines.
+
+use crate::support::session;
+
+#[test]
+fn transcripts() {
+    session::run_all("hugeadm");
+}

@@ -1,0 +1,52 @@
+/* What /proc/self/smaps says of this process's heap: private memory without a
+   file, and private pages of a hugetlb pool, without the stack. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct judged {
+	unsigned long resident, thp, hugetlb; /* kB */
+};
+
+static struct judged judge(void)
+{
+	struct judged sum = {0, 0, 0};
+	char line[512], name[256];
+	int counts = 0;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	if (!f)
+		abort();
+	while (fgets(line, sizeof line, f)) {
+		unsigned long start, end, inode, kb;
+		char perms[8];
+
+		name[0] = 0;
+		if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %255s", &start, &end, perms, &inode, name) >= 4) {
+			int anonymous = inode == 0 && (name[0] == 0 || !strcmp(name, "[heap]") || !strncmp(name, "[anon:", 6));
+			int pool = !strncmp(name, "/anon_hugepage", 14);
+
+			counts = perms[3] == 'p' && (anonymous || pool);
+			continue;
+		}
+		if (!counts)
+			continue;
+		if (sscanf(line, "Rss: %lu kB", &kb) == 1)
+			sum.resident += kb;
+		else if (sscanf(line, "AnonHugePages: %lu kB", &kb) == 1)
+			sum.thp += kb;
+		else if (sscanf(line, "Private_Hugetlb: %lu kB", &kb) == 1 || sscanf(line, "Shared_Hugetlb: %lu kB", &kb) == 1)
+			sum.hugetlb += kb, sum.resident += kb;
+	}
+	fclose(f);
+	return sum;
+}
+
+/* One line that a test can read. */
+static void print_judged(const char *what)
+{
+	struct judged j = judge();
+
+	printf("%s resident_kb=%lu thp_kb=%lu hugetlb_kb=%lu\n", what, j.resident, j.thp, j.hugetlb);
+	fflush(stdout);
+}

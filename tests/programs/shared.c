@@ -1,0 +1,337 @@
+/* Shared memory and everything that a program may do to it. Each mode checks
+   contents and results as they are without any library, and prints "ok".
+
+   shared MODE [MiB] */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096ul
+
+static size_t len = (9ul << 20) + 3 * PAGE;
+
+#define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
+
+static void fail(const char *what, int line)
+{
+	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
+	_exit(4);
+}
+
+static uint64_t *map(size_t n)
+{
+	uint64_t *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(p != MAP_FAILED);
+	return p;
+}
+
+static void put(uint64_t *p, size_t from, size_t to, uint64_t seed)
+{
+	for (size_t i = from / 8; i < to / 8; i++)
+		p[i] = seed + i;
+}
+
+static void see(uint64_t *p, size_t from, size_t to, uint64_t seed)
+{
+	for (size_t i = from / 8; i < to / 8; i++)
+		if (p[i] != seed + i) {
+			fprintf(stderr, "word %zu is damaged\n", i);
+			_exit(5);
+		}
+}
+
+static sigjmp_buf back;
+
+static void on_fault(int signal)
+{
+	siglongjmp(back, signal);
+}
+
+/* Which signal a store to this address raises; 0 for none. */
+static int fault(volatile char *p)
+{
+	int got = sigsetjmp(back, 1);
+
+	if (!got)
+		*p = *p;
+	return got;
+}
+
+/* What /proc/self/smaps says of the mapping at this address, in kB. */
+static long huge_at(void *p)
+{
+	char line[512];
+	long kb, sum = -1;
+	FILE *f = fopen("/proc/self/smaps", "r");
+
+	while (fgets(line, sizeof line, f)) {
+		unsigned long start, end;
+		if (sscanf(line, "%lx-%lx ", &start, &end) == 2) {
+			if (sum >= 0)
+				break;
+			if (start <= (unsigned long)p && (unsigned long)p < end)
+				sum = 0;
+		} else if (sum >= 0 && (sscanf(line, "Shared_Hugetlb: %ld kB", &kb) == 1 || sscanf(line, "Private_Hugetlb: %ld kB", &kb) == 1 || sscanf(line, "ShmemPmdMapped: %ld kB", &kb) == 1))
+			sum += kb;
+	}
+	fclose(f);
+	return sum;
+}
+
+static void in_child(void (*what)(uint64_t *), uint64_t *p)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		what(p);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(status == 0);
+}
+
+static void child_writes(uint64_t *p)
+{
+	see(p, 0, len, 1);
+	put(p, 0, len, 2);
+}
+
+/* The plain life of a mapping. */
+static void whole(void)
+{
+	uint64_t *p = map(len);
+
+	put(p, 0, len, 1);
+	printf("huge_kb=%ld of %lu\n", huge_at(p), len >> 10);
+	in_child(child_writes, p);
+	see(p, 0, len, 2);
+	CHECK(mprotect(p, len, PROT_READ) == 0);
+	CHECK(fault((char *)p + len - 1) == SIGSEGV);
+	CHECK(mprotect(p, len, PROT_READ | PROT_WRITE) == 0);
+	CHECK(madvise(p, len, MADV_DONTNEED) == 0);
+	see(p, 0, len, 2);
+	CHECK(msync(p, len, MS_SYNC) == 0);
+	CHECK(mlock(p, len) == 0 && munlock(p, len) == 0);
+	CHECK(munmap(p, len) == 0);
+	CHECK(fault((char *)p) == SIGSEGV && fault((char *)p + len - 1) == SIGSEGV);
+}
+
+/* Parts of it, before any fork. */
+static void parts(void)
+{
+	uint64_t *p = map(len);
+
+	put(p, 0, len, 3);
+	CHECK(mprotect((char *)p + 5 * PAGE, PAGE, PROT_READ) == 0);
+	CHECK(fault((char *)p + 5 * PAGE) == SIGSEGV);
+	CHECK(fault((char *)p + 4 * PAGE) == 0 && fault((char *)p + 6 * PAGE) == 0);
+	see(p, 0, len, 3);
+	CHECK(munmap((char *)p + 100 * PAGE, 7 * PAGE) == 0);
+	CHECK(fault((char *)p + 100 * PAGE) == SIGSEGV && fault((char *)p + 106 * PAGE) == SIGSEGV);
+	see(p, 0, 100 * PAGE, 3);
+	see(p, 107 * PAGE, len, 3);
+	CHECK(munmap(p, len) == 0);
+}
+
+/* An end cut off, within the first and the last huge page. */
+static void ends(void)
+{
+	uint64_t *p = map(len);
+
+	put(p, 0, len, 4);
+	CHECK(munmap((char *)p + len - PAGE, PAGE) == 0);
+	CHECK(fault((char *)p + len - PAGE) == SIGSEGV);
+	see(p, 0, len - PAGE, 4);
+	CHECK(munmap(p, PAGE) == 0);
+	CHECK(fault((char *)p) == SIGSEGV);
+	see(p, PAGE, len - PAGE, 4);
+	CHECK(munmap((char *)p + PAGE, len - 2 * PAGE) == 0);
+	CHECK(fault((char *)p + PAGE) == SIGSEGV);
+}
+
+/* mremap in all its forms. */
+static void remap(void)
+{
+	uint64_t *p = map(len), *q;
+
+	put(p, 0, len, 5);
+	q = mremap(p, len, len - 2 * PAGE, 0);
+	CHECK(q == p);
+	see(p, 0, len - 2 * PAGE, 5);
+	q = mremap(p, len - 2 * PAGE, 3ul << 20, 0);
+	CHECK(q == p);
+	see(p, 0, 3ul << 20, 5);
+	CHECK(fault((char *)p + (4ul << 20)) == SIGSEGV);
+	q = mremap(p, 3ul << 20, 3ul << 20, MREMAP_MAYMOVE | MREMAP_FIXED, (char *)p + (64ul << 20) + PAGE);
+	CHECK(q == (uint64_t *)((char *)p + (64ul << 20) + PAGE));
+	see(q, 0, 3ul << 20, 5);
+	CHECK(fault((char *)p) == SIGSEGV);
+	CHECK(munmap(q, 3ul << 20) == 0);
+}
+
+/* Freeing contents, and mapping something else over a part. */
+static void holes(void)
+{
+	uint64_t *p = map(len);
+	size_t i;
+
+	put(p, 0, len, 6);
+	CHECK(madvise((char *)p + 10 * PAGE, 3 * PAGE, MADV_REMOVE) == 0);
+	for (i = 10 * PAGE / 8; i < 13 * PAGE / 8; i++)
+		CHECK(p[i] == 0);
+	see(p, 13 * PAGE, len, 6);
+	CHECK(mmap((char *)p + 20 * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (char *)p + 20 * PAGE);
+	CHECK(p[20 * PAGE / 8] == 0);
+	see(p, 21 * PAGE, len, 6);
+	CHECK(munmap(p, len) == 0);
+}
+
+/* Once shared with a child, contents stay shared whatever is unmapped. */
+static void forked(void)
+{
+	uint64_t *p = map(len);
+	int go[2], status;
+	char c = 0;
+	pid_t pid;
+
+	put(p, 0, len, 1);
+	CHECK(pipe(go) == 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(read(go[0], &c, 1) == 1);
+		see(p, 0, len, 7);
+		_exit(0);
+	}
+	CHECK(mprotect((char *)p + 8 * PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
+	put(p, 0, len, 7);
+	CHECK(munmap((char *)p + 30 * PAGE, 10 * PAGE) == 0);
+	CHECK(munmap(p, 30 * PAGE) == 0);
+	see(p, 40 * PAGE, len, 7);
+	CHECK(write(go[1], &c, 1) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(munmap((char *)p + 40 * PAGE, len - 40 * PAGE) == 0);
+	CHECK(fault((char *)p + 50 * PAGE) == SIGSEGV);
+}
+
+static volatile int stop;
+
+static void *keep_counting(void *arg)
+{
+	volatile uint64_t *word = arg;
+	uint64_t n = 0;
+
+	while (!stop) {
+		*word = *word + 1;
+		n++;
+	}
+	return *word == n ? NULL : arg;
+}
+
+/* Other threads write while a part is unmapped. */
+static void threads(void)
+{
+	uint64_t *p = map(len);
+	pthread_t thread[3];
+	void *lost;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pthread_create(&thread[i], NULL, keep_counting, p + 1000 * i);
+	usleep(20000);
+	CHECK(munmap((char *)p + len - PAGE, PAGE) == 0);
+	usleep(20000);
+	stop = 1;
+	for (i = 0; i < 3; i++) {
+		pthread_join(thread[i], &lost);
+		CHECK(lost == NULL);
+	}
+}
+
+/* What must be left alone. */
+static void others(void)
+{
+	char *p = mmap(NULL, 1ul << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *q = mmap(NULL, 8ul << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int fd = open("/proc/self/exe", O_RDONLY);
+	char *r = mmap(NULL, 3 * PAGE, PROT_READ, MAP_PRIVATE, fd, PAGE);
+
+	CHECK(p != MAP_FAILED && q != MAP_FAILED && r != MAP_FAILED);
+	p[0] = q[0] = 1;
+	CHECK(huge_at(p) == 0 && huge_at(q) == 0);
+	CHECK(munmap(q + PAGE, PAGE) == 0 && fault(q + PAGE) == SIGSEGV);
+	errno = 0;
+	CHECK(munmap(p + 1, PAGE) == -1 && errno == EINVAL);
+	CHECK(mmap(NULL, 0, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) == MAP_FAILED && errno == EINVAL);
+	/* musl rounds the address, glibc does not. */
+	printf("odd_mprotect=%d\n", mprotect(p + 1, PAGE, PROT_READ | PROT_WRITE));
+	CHECK(madvise(p, PAGE, 12345) == -1 && errno == EINVAL);
+	CHECK(mremap(p, PAGE, PAGE, MREMAP_FIXED, p) == MAP_FAILED && errno == EINVAL);
+	CHECK(munmap(p, 1ul << 20) == 0);
+}
+
+/* System V segments. */
+static void segment(void)
+{
+	struct shmid_ds state;
+	int id = shmget(IPC_PRIVATE, len, IPC_CREAT | 0600), small;
+	uint64_t *p;
+
+	CHECK(id >= 0);
+	CHECK(shmctl(id, IPC_STAT, &state) == 0);
+	printf("segsz=%zu\n", state.shm_segsz);
+	CHECK(state.shm_segsz == len);
+	p = shmat(id, NULL, 0);
+	CHECK(p != (void *)-1);
+	CHECK(shmctl(id, IPC_RMID, NULL) == 0);
+	put(p, 0, len, 1);
+	printf("huge_kb=%ld of %lu\n", huge_at(p), len >> 10);
+	in_child(child_writes, p);
+	see(p, 0, len, 2);
+	CHECK(shmdt(p) == 0);
+	CHECK(fault((char *)p) == SIGSEGV);
+	small = shmget(IPC_PRIVATE, 100, IPC_CREAT | 0600);
+	CHECK(small >= 0 && shmctl(small, IPC_RMID, NULL) == 0);
+	errno = 0;
+	CHECK(shmget(0x7654321, 100, 0) == -1 && errno == ENOENT);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} modes[] = {
+		{"whole", whole}, {"parts", parts}, {"ends", ends}, {"remap", remap}, {"holes", holes},
+		{"forked", forked}, {"threads", threads}, {"others", others}, {"segment", segment},
+	};
+	struct sigaction action = {.sa_handler = on_fault};
+	size_t i;
+
+	sigaction(SIGSEGV, &action, NULL);
+	sigaction(SIGBUS, &action, NULL);
+	if (argc > 2)
+		len = ((size_t)atol(argv[2]) << 20) + 3 * PAGE;
+	for (i = 0; i < sizeof modes / sizeof *modes; i++)
+		if (argc > 1 && !strcmp(argv[1], modes[i].name)) {
+			modes[i].run();
+			puts("ok");
+			return 0;
+		}
+	return 2;
+}

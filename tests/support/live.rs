@@ -1,0 +1,186 @@
+//! The running machine: one test at a time, everything put back at the end,
+//! also when the test fails.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use hugetools_model::mount::Mount;
+use hugetools_model::node::node_pool_path;
+use hugetools_model::pool::{Counter, counter_path};
+use hugetools_model::{KPath, Machine, PageSize, Root};
+use nix::fcntl::{Flock, FlockArg};
+
+use super::tool::{Ran, tool};
+
+/// Every live test of this machine takes this lock.
+const LOCK: &str = "/run/lock/hugetools-live.lock";
+
+/// Where the mounts are made.
+const MOUNTS: &str = "/var/lib/hugetlbfs";
+
+/// The machine, for one test.
+pub(crate) struct Live {
+    root: Root,
+    found: Machine,
+    directories: BTreeSet<PathBuf>,
+    _lock: Flock<fs::File>,
+}
+
+/// The machine, or a skip that is heard: on standard error, and with
+/// `HUGETOOLS_CI=1` as a failure.
+pub(crate) fn machine(test: &str) -> Option<Live> {
+    if !nix::unistd::geteuid().is_root() {
+        return skip(test, "it needs root");
+    }
+    let root = live_root();
+    let lock = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(LOCK)
+        .unwrap();
+    let lock = Flock::lock(lock, FlockArg::LockExclusive)
+        .map_err(|(_, errno)| errno)
+        .unwrap();
+    let found = Machine::read(&root).unwrap();
+    if found.default_pool().is_none() {
+        return skip(test, "this machine has no huge pages");
+    }
+    Some(Live {
+        root,
+        found,
+        directories: directories(),
+        _lock: lock,
+    })
+}
+
+/// Says that a test did not run; in CI that is a failure.
+pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
+    let ci = std::env::vars_os().any(|(name, value)| name == "HUGETOOLS_CI" && value == "1");
+    assert!(!ci, "{test} skipped: {why}");
+    // Not eprintln!, which the test harness keeps to itself.
+    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+    None
+}
+
+#[expect(clippy::disallowed_methods, reason = "live tests are of this machine")]
+fn live_root() -> Root {
+    Root::live()
+}
+
+impl Live {
+    /// Runs hugeadm.
+    pub(crate) fn hugeadm(&self, args: &[&str]) -> Ran {
+        tool("hugeadm").args(args).output().unwrap().into()
+    }
+
+    /// The machine as it is now.
+    pub(crate) fn now(&self) -> Machine {
+        Machine::read(&self.root).unwrap()
+    }
+
+    /// Persistent pages and overcommit of a size.
+    pub(crate) fn pool(&self, size: PageSize) -> (u64, u64) {
+        let machine = self.now();
+        let pool = machine.pool(size).unwrap();
+        (
+            pool.minimum().get(),
+            pool.overcommit.map_or(0, |pages| pages.get()),
+        )
+    }
+
+    /// The default size.
+    pub(crate) fn default_size(&self) -> PageSize {
+        self.found.default_pool().unwrap().size
+    }
+
+    fn restore(&self) {
+        for mount in self.now().mounts.iter().rev() {
+            if mount.point.starts_with(MOUNTS) && !self.found.mounts.contains(mount) {
+                unmount(mount);
+            }
+        }
+        for made in directories()
+            .difference(&self.directories)
+            .collect::<Vec<_>>()
+            .iter()
+            .rev()
+        {
+            note(fs::remove_dir(made), made);
+        }
+        for pool in &self.found.pools {
+            self.put(
+                &counter_path(pool, Counter::NrHugepages),
+                pool.minimum().get(),
+            );
+            for node in &self.found.nodes {
+                if let Some(share) = node.pool(pool.size) {
+                    self.put(&node_pool_path(node.id, pool.size), share.minimum().get());
+                }
+            }
+            if let Some(overcommit) = pool.overcommit {
+                self.put(
+                    &counter_path(pool, Counter::NrOvercommitHugepages),
+                    overcommit.get(),
+                );
+            }
+        }
+        if let Some(group) = self.found.sysctl.hugetlb_shm_group {
+            self.put(&hugetools_model::sysctl::shm_group_path(), group);
+        }
+    }
+
+    fn put(&self, path: &KPath, value: u64) {
+        let result = self.root.write(path, &value.to_string());
+        note(
+            result.map_err(|error| io::Error::other(error.to_string())),
+            Path::new(path.as_str()),
+        );
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.restore();
+    }
+}
+
+fn unmount(mount: &Mount) {
+    note(
+        nix::mount::umount(&mount.point).map_err(Into::into),
+        &mount.point,
+    );
+}
+
+/// A drop must not panic while another panic is on its way.
+fn note(result: io::Result<()>, path: &Path) {
+    if let Err(error) = result {
+        let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
+    }
+}
+
+/// The directories of the mounts, none of them a mount's contents.
+fn directories() -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    let mut next = vec![PathBuf::from(MOUNTS)];
+    while let Some(dir) = next.pop() {
+        if !dir.is_dir() {
+            continue;
+        }
+        let is_point = dir
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("pagesize-"));
+        if !is_point {
+            next.extend(
+                fs::read_dir(&dir)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|entry| entry.path()),
+            );
+        }
+        all.insert(dir);
+    }
+    all
+}

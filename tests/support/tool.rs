@@ -1,0 +1,49 @@
+//! Running the tools.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// What a run printed and how it ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) status: i32,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Ran {
+        Ran {
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+            status: output.status.code().expect("ended by a signal"),
+        }
+    }
+}
+
+/// A tool by its name, in an environment of nothing but a locale.
+pub(crate) fn tool(name: &str) -> Command {
+    let path = match name {
+        "hugeadm" => env!("CARGO_BIN_EXE_hugeadm"),
+        "hugectl" => env!("CARGO_BIN_EXE_hugectl"),
+        _ => panic!("there is no tool {name}"),
+    };
+    let mut command = Command::new(path);
+    command.env_clear().env("LC_ALL", "C").env("COLUMNS", "100");
+    command
+}
+
+/// Runs hugeadm on a tree.
+pub(crate) fn hugeadm(tree: &Path, args: &[impl AsRef<str>]) -> Ran {
+    let mut command = tool("hugeadm");
+    command.arg("--sysroot").arg(tree);
+    command.args(args.iter().map(AsRef::as_ref));
+    command.output().unwrap().into()
+}
+
+/// Runs a shell script.
+pub(crate) fn sh(script: &str) -> Ran {
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(script);
+    command.output().unwrap().into()
+}

@@ -1,0 +1,125 @@
+//! Copies of recorded machines, and what became of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use hugetools_model::fixture;
+use tempfile::TempDir;
+
+use super::bless;
+
+/// All recorded machines.
+pub(crate) const MACHINES: [&str; 8] = [
+    "aarch64-4k",
+    "ppc64le-power8-hash",
+    "ppc64le-power9-hash",
+    "ppc64le-power9-radix",
+    "s390x",
+    "x86_64-6.18-mthp",
+    "x86_64-8node",
+    "x86_64-no-1g",
+];
+
+/// A fresh copy of a recorded machine.
+pub(crate) fn machine(name: &str) -> TempDir {
+    let archive = bless::text(format!("tests/fixtures/{name}.tree"));
+    assert!(!archive.is_empty(), "there is no machine {name}");
+    let dir = scratch();
+    fixture::unpack(&archive, dir.path()).unwrap();
+    dir
+}
+
+/// A directory in memory where there is one: thousands of small files are
+/// made and truncated here.
+fn scratch() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
+}
+
+/// Every file and directory of a tree: its mode and, of a file, its bytes.
+pub(crate) type Snapshot = BTreeMap<String, (u32, Option<Vec<u8>>)>;
+
+/// Takes a snapshot.
+pub(crate) fn snapshot(dir: &Path) -> Snapshot {
+    let mut all = Snapshot::new();
+    walk(dir, "", &mut all);
+    all
+}
+
+fn walk(dir: &Path, path: &str, all: &mut Snapshot) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{path}/{}", entry.file_name().to_str().unwrap());
+        let found = entry.metadata().unwrap();
+        let mode = found.permissions().mode() & 0o7777;
+        if found.is_dir() {
+            walk(&entry.path(), &path, all);
+            all.insert(path + "/", (mode, None));
+        } else {
+            all.insert(path, (mode, Some(contents(&entry.path()))));
+        }
+    }
+}
+
+/// Empty where only writing is allowed and the test does not run as root.
+fn contents(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = fs::OpenOptions::new().read(true).open(path);
+    if let Ok(mut file) = file {
+        file.read_to_end(&mut bytes).unwrap();
+    }
+    bytes
+}
+
+/// The difference of two snapshots, a line for each path.
+pub(crate) fn difference(before: &Snapshot, after: &Snapshot) -> Vec<String> {
+    let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    let line = |path: &String| match (before.get(path), after.get(path)) {
+        (Some(old), Some(new)) if old == new => None,
+        (Some((_, old)), Some((_, new))) => Some(format!("{path}: {} -> {}", show(old), show(new))),
+        (None, Some((mode, _))) => Some(format!("{path} made, mode {mode:04o}")),
+        (_, None) => Some(format!("{path} gone")),
+    };
+    paths.into_iter().filter_map(line).collect()
+}
+
+fn show(bytes: &Option<Vec<u8>>) -> String {
+    let bytes = bytes.as_deref().unwrap_or_default();
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
+}
+
+/// What `record.sh` records of a copy is the archive that the copy is from.
+#[test]
+fn recording_is_unpacking_backwards() {
+    for name in MACHINES {
+        let archive = bless::text(format!("tests/fixtures/{name}.tree"));
+        let comment = archive.lines().next().unwrap().trim_start_matches("# ");
+        let dir = machine(name);
+        let output = std::process::Command::new("sh")
+            .arg(bless::project("tests/fixtures/record.sh"))
+            .arg(comment)
+            .arg(dir.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{name}: {output:?}");
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), archive, "{name}");
+    }
+}
+
+/// The machine that the tests run on can be recorded, too.
+#[test]
+fn the_running_machine_can_be_recorded() {
+    let script = bless::project("tests/fixtures/record.sh");
+    let mut command = std::process::Command::new("sh");
+    let output = command.arg(script).arg("here").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let dir = scratch();
+    fixture::unpack(&String::from_utf8(output.stdout).unwrap(), dir.path()).unwrap();
+    let root = hugetools_model::Root::at(dir.path()).unwrap();
+    let machine = hugetools_model::Machine::read(&root).unwrap();
+    assert!(machine.meminfo.total.get() > 0);
+}
