@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 
 use super::place::{Done, Place, as_nobody, done, is_root};
 use crate::support::bless;
+use crate::support::live::machine;
 
 const PROGRAM: &str = "
 #define _GNU_SOURCE
@@ -29,8 +30,16 @@ struct Running(Child);
 
 impl Running {
     fn start(place: &Place) -> Running {
-        let program = place.build("program", PROGRAM, &[]);
-        let mut child = std::process::Command::new(program)
+        Running::wait_for(std::process::Command::new(place.build(
+            "program",
+            PROGRAM,
+            &[],
+        )))
+    }
+
+    /// Starts a program, and waits until it has touched its memory.
+    fn wait_for(mut command: std::process::Command) -> Running {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -186,6 +195,55 @@ fn a_table_for_people() {
     }
 }
 
+const POOLED: &str = "
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+int main(int argc, char **argv) {
+    size_t page = strtoul(argv[1], 0, 10);
+    int flags = MAP_ANONYMOUS | MAP_HUGETLB;
+    char *private = mmap(0, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, -1, 0);
+    char *shared = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | flags, -1, 0);
+    if (private == MAP_FAILED || shared == MAP_FAILED) return 1;
+    for (int i = 0; i < 3; i++) private[i * page] = 1;
+    for (int i = 0; i < 2; i++) shared[i * page] = 1;
+    puts(\"ready\");
+    fflush(stdout);
+    return getchar() == 'x';
+}";
+
+/// Pages of a pool count as resident, which the kernel's own figure leaves
+/// out.
+#[test]
+fn pages_of_a_pool() {
+    let Some(live) = machine("pages of a pool") else {
+        return;
+    };
+    let size = live.default_size();
+    assert_eq!(live.hugeadm(&["--pool-pages-min", "DEFAULT:8"]).status, 0);
+    let place = Place::new();
+    let program = place.build("pooled", POOLED, &[]);
+    let mut command = std::process::Command::new(program);
+    command.arg(size.get().to_string());
+    let running = Running::wait_for(command);
+    let value = json(&place.run(&["--status", &running.pid(), "--json"]));
+    let rows = value["segments"].as_array().unwrap();
+    let key = size.get().to_string();
+    for (segment, pages) in [("anon", 3), ("shm", 2)] {
+        let row = rows.iter().find(|row| row["segment"] == segment).unwrap();
+        assert_eq!(row["huge"][&key], pages * size.get(), "{row}");
+        assert!(
+            row["resident"].as_u64().unwrap() >= pages * size.get(),
+            "{row}"
+        );
+        assert_eq!(row["mechanism"], "hugetlb", "{row}");
+    }
+    let table = place.run(&["--status", &running.pid()]).out;
+    assert!(table.contains(&format!("{size} hugetlb\n")), "{table}");
+}
+
 /// One error, the status, and nothing on standard output.
 #[test]
 fn what_cannot_be_looked_at() {
@@ -221,19 +279,7 @@ fn the_owner_may_look_without_privileges() {
     }
     let place = Place::new();
     let program = place.build("program", PROGRAM, &["-no-pie"]);
-    let mut command = as_nobody(&std::process::Command::new(&program));
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut [0; 6])
-        .unwrap();
-    let running = Running(child);
+    let running = Running::wait_for(as_nobody(&std::process::Command::new(&program)));
     let look = place.command(&["--status", &running.pid(), "--json"]);
     let value = json(&done(&as_nobody(&look).output().unwrap()));
     let bss = value["segments"]

@@ -105,14 +105,14 @@ fn a_directory_that_others_can_change_is_refused() {
     assert!(
         put_in(dir.path())
             .unwrap_err()
-            .contains("others can change it")
+            .contains("others can change what is there")
     );
     fs::remove_dir(&ours).unwrap();
     symlink("/tmp", &ours).unwrap();
     assert!(
         put_in(dir.path())
             .unwrap_err()
-            .contains("others can change it")
+            .contains("others can change what is there")
     );
     fs::remove_file(&ours).unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o777)).unwrap();
