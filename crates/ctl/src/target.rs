@@ -127,19 +127,15 @@ fn look(path: &Path, caller: &Caller) -> Result<Target, Refused> {
         is_text: false,
         program: path.to_owned(),
     };
-    for depth in 0.. {
-        if depth > DEEPEST {
-            return Err(Refused::new(
-                libc::ELOOP,
-                format!("more than {DEEPEST} scripts lead from one to the next"),
-            ));
-        }
-        match walk.step()? {
-            Some(target) => return Ok(target),
-            None => continue,
+    for _ in 0..=DEEPEST {
+        if let Some(target) = walk.step()? {
+            return Ok(target);
         }
     }
-    unreachable!("the depth is limited")
+    Err(Refused::new(
+        libc::ELOOP,
+        format!("more than {DEEPEST} scripts lead from one to the next"),
+    ))
 }
 
 /// A walk from interpreter to interpreter.
