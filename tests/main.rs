@@ -3,4 +3,5 @@
 
 mod generated;
 mod hugeadm;
+mod hugectl;
 mod support;

@@ -25,6 +25,7 @@ impl From<Output> for Ran {
 pub(crate) fn tool(name: &str) -> Command {
     let path = match name {
         "hugeadm" => env!("CARGO_BIN_EXE_hugeadm"),
+        "hugectl" => env!("CARGO_BIN_EXE_hugectl"),
         _ => panic!("there is no tool {name}"),
     };
     let mut command = Command::new(path);

@@ -9,7 +9,8 @@
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
 //! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
-//! | `/proc/<pid>/smaps`, `auxv`, `stat` | [`process`] |
+//! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
+//! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
@@ -17,6 +18,7 @@
 //! With the feature `fixture`, for tests: `fixture` reads recorded machines,
 //! `sim` is a kernel that answers what is written.
 
+pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
