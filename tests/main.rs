@@ -4,4 +4,5 @@
 mod generated;
 mod hugeadm;
 mod hugectl;
+mod libs;
 mod support;

@@ -125,7 +125,7 @@ impl Live {
     /// A control group of the hugetlb controller, version 2.
     pub(crate) fn hugetlb_group(&self, test: &str) -> Option<Group> {
         let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-        let has = |root: &&str| {
+        let has = |root: &&&str| {
             let controllers = fs::read_to_string(Path::new(root).join("cgroup.controllers"));
             controllers.is_ok_and(|names| names.split_whitespace().any(|name| name == "hugetlb"))
         };
@@ -139,11 +139,19 @@ impl Live {
         }
         let path = root.join(format!("hugetools-{}", std::process::id()));
         fs::create_dir(&path).unwrap();
-        Some(Group { path, control, was_on })
+        Some(Group {
+            path,
+            control,
+            was_on,
+        })
     }
 
     fn restore(&self) {
-        let shmem = self.found.thp.as_ref().and_then(|thp| thp.shmem_enabled.as_ref());
+        let shmem = self
+            .found
+            .thp
+            .as_ref()
+            .and_then(|thp| thp.shmem_enabled.as_ref());
         if let Some(word) = shmem {
             self.set_shmem_enabled(word);
         }

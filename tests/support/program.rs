@@ -1,5 +1,4 @@
 //! Programs in C from `tests/programs`, built once for each libc.
-#![expect(clippy::disallowed_methods, reason = "tests write their own files")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +38,9 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     let program = dir.join(format!("{name}-{libc:?}{words}"));
     let source = project("tests/programs").join(format!("{name}.c"));
     let mut command = Command::new(libc.compiler());
-    command.args(["-O2", "-Wall", "-Werror", "-pthread"]).args(flags);
+    command
+        .args(["-O2", "-Wall", "-Werror", "-pthread"])
+        .args(flags);
     command.arg(source).arg("-o").arg(&program);
     match command.output() {
         Ok(output) if output.status.success() => Some(program),

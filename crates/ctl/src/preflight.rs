@@ -12,11 +12,21 @@ use crate::note::Note;
 const SUGGESTED: Bytes = Bytes::new(1 << 30);
 
 /// What is to be said about the request on this machine.
-pub fn check(wants: Wants, kernel: &Kernel) -> Vec<Note> {
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is said.
+    pub notes: Vec<Note>,
+    /// Whether that the heap will not have enough pages of a pool is among it,
+    /// so that the library need not say it again.
+    pub heap_told: bool,
+}
+
+/// Looks for what will fall short.
+pub fn check(wants: Wants, kernel: &Kernel) -> Checked {
     let mut check = Check {
         fallback: wants.fallback,
         kernel,
-        notes: Vec::new(),
+        said: Checked::default(),
     };
     let (heap, shm) = (wants.heap, wants.shm);
     match (heap, shm) {
@@ -40,7 +50,7 @@ pub fn check(wants: Wants, kernel: &Kernel) -> Vec<Note> {
     if let (Some(group), Some(pages)) = (&kernel.shm_group, shm) {
         check.group(group, pages);
     }
-    check.notes
+    check.said
 }
 
 /// Whose pages are spoken of.
@@ -54,12 +64,17 @@ enum Subject {
 struct Check<'a> {
     fallback: Fallback,
     kernel: &'a Kernel,
-    notes: Vec<Note>,
+    said: Checked,
 }
 
 impl Check<'_> {
+    fn warn_of(&mut self, subject: Subject, text: String) {
+        self.said.heap_told |= subject != Subject::Shm;
+        self.warn(text);
+    }
+
     fn warn(&mut self, text: String) {
-        self.notes.push(Note::warning(text));
+        self.said.notes.push(Note::warning(text));
     }
 
     /// What happens to what a pool cannot give.
@@ -87,24 +102,29 @@ impl Check<'_> {
         }
         let then = self.then(subject);
         let Some(source) = self.kernel.source(pages) else {
-            return self.warn(format!("this machine has no huge page pools: {then}"));
+            return self.warn_of(
+                subject,
+                format!("this machine has no huge page pools: {then}"),
+            );
         };
         let (available, size) = (source.available(), source.pool.size);
         if available < USEFUL.min(Bytes::new(size.get())) {
             let why = shortage(source);
             let remedy = remedy(source);
-            self.warn(format!("the pool of {size} pages {why}: {then}; {remedy}"));
+            let text = format!("the pool of {size} pages {why}: {then}; {remedy}");
+            self.warn_of(subject, text);
         } else if available < USEFUL {
             let (pages, _) = available.pages(size);
             let remedy = remedy(source);
-            self.warn(format!(
+            let text = format!(
                 "the pool of {size} pages has {pages} pages ({available}) left: beyond them, {then}; {remedy}"
-            ));
+            );
+            self.warn_of(subject, text);
         }
-        self.control_group(source, &then);
+        self.control_group(subject, source, &then);
     }
 
-    fn control_group(&mut self, source: &Source, then: &str) {
+    fn control_group(&mut self, subject: Subject, source: &Source, then: &str) {
         let Some(limit) = &source.limit else {
             return;
         };
@@ -114,10 +134,11 @@ impl Check<'_> {
             source.pool.size
         );
         match rest < source.available() {
-            true => self.warn(format!(
-                "{text}: beyond them, {then}; to lift it: echo max > {file}"
-            )),
-            false => self.notes.push(Note::info(format!("{text} ({file})"))),
+            true => self.warn_of(
+                subject,
+                format!("{text}: beyond them, {then}; to lift it: echo max > {file}"),
+            ),
+            false => self.said.notes.push(Note::info(format!("{text} ({file})"))),
         }
     }
 
@@ -185,7 +206,7 @@ impl Check<'_> {
             .source(pages)
             .is_some_and(|s| s.available() > Bytes::default());
         if has_pages {
-            self.notes.push(Note::info(format!(
+            self.said.notes.push(Note::info(format!(
                 "should the program use shmget, the kernel refuses it pool pages; to allow them: \
                  hugeadm --set-shm-group {group}"
             )));

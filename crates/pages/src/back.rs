@@ -11,7 +11,7 @@ use crate::policy::Luck;
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
-use crate::window::{SMALL_HEAP, Window, in_use};
+use crate::window::{self, Window};
 use crate::{config, fault, hugetlb, populate, space};
 
 /// Which pages a range may get.
@@ -49,8 +49,7 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
         let whole = window.slices_of(unit..unit + 1);
         whole.start.max(slices.start)..whole.end.min(slices.end)
     };
-    let is_small = in_use() + slices.len() * SLICE <= SMALL_HEAP;
-    let wish = if is_small { Wish::Plain } else { wish };
+    let mut wish = wish;
     let mut zero = true;
     let mut unit = slices.start / per_unit;
     while unit < last {
@@ -61,6 +60,9 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
                 unit += 1;
             }
             continue;
+        }
+        if wish == Wish::Best && window::is_small(slices.len() * SLICE) {
+            wish = Wish::Plain;
         }
         let run = claim(window, unit..last, state);
         let (done, result) = fill(window, run.clone(), state, wish, part);

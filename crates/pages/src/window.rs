@@ -10,11 +10,12 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::back::{self, Wish};
+use crate::grown;
 use crate::policy::Layout;
 use crate::slices::{SLICE, Slices};
 use crate::sys::{self, Errno, Result};
 use crate::unit::{State, Unit};
-use crate::{register, space};
+use crate::{facts, register, space};
 
 /// Reserved address space and what stands behind it.
 #[derive(Debug)]
@@ -33,7 +34,21 @@ pub struct Window {
 
 /// A heap up to this size stays on base pages, so that shells and daemons that
 /// fork at their start pay nothing.
-pub const SMALL_HEAP: usize = 4 << 20;
+pub const SMALL_HEAP: usize = 16 << 20;
+
+/// A heap of this size is not small any more, however little of it is touched.
+pub const GROWN_HEAP: usize = 4 * SMALL_HEAP;
+
+/// Whether a heap is small still once `more` bytes are taken. What is taken
+/// counts first; what is touched, which costs a look, counts where much is
+/// taken and little used: an allocator takes room for each size of block.
+pub fn is_small(more: usize) -> bool {
+    match in_use() + more {
+        taken if taken <= SMALL_HEAP => true,
+        taken if taken > GROWN_HEAP || more > SMALL_HEAP => false,
+        _ => facts::resident_memory() <= SMALL_HEAP,
+    }
+}
 
 /// Bytes in use in all windows.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -161,6 +176,7 @@ impl Window {
             // The allocator's tables make no heap large.
             IN_USE.fetch_sub(len.next_multiple_of(SLICE), Ordering::Relaxed);
         }
+        grown::watch();
         result
     }
 

@@ -106,9 +106,9 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     if !marker::has_heap() {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
-    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64 * 3 / 2;
+    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     match reason(&HEAP_LUCK, pages, facts::private_thp()) {
-        None if small => Some("the first 4 MiB of a heap stay on base pages"),
+        None if small => Some("a small heap, up to 16 MiB, is on base pages"),
         found => found,
     }
 }

@@ -256,8 +256,16 @@ impl Maker<'_> {
     }
 
     fn shortfalls(&mut self) {
-        let notes = preflight::check(self.findings.served, &self.findings.kernel);
-        self.notes.extend(notes);
+        let checked = preflight::check(self.findings.served, &self.findings.kernel);
+        self.notes.extend(checked.notes);
+        if self.findings.served.heap.is_some() && self.findings.decision.engine == Engine::Arena {
+            let speaker = if checked.heap_told {
+                0
+            } else {
+                self.caller.pid
+            };
+            self.set(env::PID, speaker.to_string());
+        }
     }
 }
 

@@ -49,7 +49,7 @@ const BOTH: Wants = Wants {
 const HEAP: Wants = Wants { shm: None, ..BOTH };
 
 fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
-    let notes = check(wants, kernel);
+    let notes = check(wants, kernel).notes;
     let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
     notes.iter().map(line).collect()
 }
@@ -93,7 +93,11 @@ fn pages_made_on_demand_count() {
 #[test]
 fn what_follows_is_what_was_asked_for() {
     let empty = kernel(0, 0);
-    let said = |fallback| check(Wants { fallback, ..HEAP }, &empty)[0].text.clone();
+    let said = |fallback| {
+        check(Wants { fallback, ..HEAP }, &empty).notes[0]
+            .text
+            .clone()
+    };
     assert!(said(Fallback::Base).contains("the heap goes to base pages"));
     assert!(said(Fallback::None).contains("requests beyond it fail (--fallback=none)"));
 }
