@@ -12,25 +12,13 @@ fn replay(place: &Place, expected: &str) -> String {
     let lines = expected.lines().map(|line| match line.strip_prefix("$ ") {
         Some(command) => {
             let done = place.shell(&format!("exec 2>&1; {command}"));
-            let out = without_pid(&place.neutral(&done.out));
+            let out = place.neutral(&done.out);
             format!("{line}\n{out}[{}]\n", done.status)
         }
         None if line.starts_with('#') || line.is_empty() => format!("{line}\n"),
         None => String::new(),
     });
     lines.collect()
-}
-
-/// The text with the process of a report named `PID`.
-fn without_pid(text: &str) -> String {
-    const BEFORE: &str = "HUGETLB_REPORT_PID='";
-    match text.split_once(BEFORE) {
-        None => text.to_owned(),
-        Some((before, rest)) => {
-            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-            format!("{before}{BEFORE}PID{rest}")
-        }
-    }
 }
 
 fn compare(name: &str) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::{machine, skip};
-use crate::support::tool::Ran;
+use crate::support::tool::{Ran, hugectl};
 
 /// Runs a script plainly, then under hugectl, and compares.
 fn same(name: &str, script: &str) {
@@ -17,7 +17,7 @@ fn same(name: &str, script: &str) {
         return skip(name, &format!("there is no {tool}")).unwrap_or(());
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let hugectl = env!("CARGO_BIN_EXE_hugectl");
+    let hugectl = hugectl().to_str().unwrap();
     let plain = run(dir.path(), &["sh"], script);
     for options in [&["--heap", "--shm", "-q"][..], &["--heap=thp", "-q"]] {
         let words = [&[hugectl], options, &["sh"]].concat();

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{self, Ran, tool};
 
 const MODES: [&str; 5] = ["small", "medium", "one", "threads", "realloc"];
 
@@ -203,7 +203,8 @@ fn a_limit_of_the_control_group_is_used_up_and_kills_nobody() {
             group.path.display()
         );
         let mut command = Command::new("sh");
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_hugectl"), "--heap"]);
+        command.args(["-c", &script, "sh"]);
+        command.arg(tool::hugectl()).arg("--heap");
         let ran: Ran = command
             .arg(&program)
             .args(["medium", "200"])

@@ -2,7 +2,7 @@
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{self, Ran, tool};
 
 const MODES: [&str; 9] = [
     "whole", "parts", "ends", "remap", "holes", "forked", "threads", "others", "segment",
@@ -103,7 +103,8 @@ fn a_limit_of_the_control_group_kills_nobody() {
             group.path.display()
         );
         let mut command = std::process::Command::new("sh");
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_hugectl"), "--shm"]);
+        command.args(["-c", &script, "sh"]);
+        command.arg(tool::hugectl()).arg("--shm");
         let ran: Ran = command.arg(&program).arg(mode).output().unwrap().into();
         assert_eq!(ran.status, 0, "{mode}: {ran:?}");
         assert_eq!(huge_kb(&ran), 0, "{mode}: {ran:?}");

@@ -9,7 +9,7 @@ use nix::unistd::execve;
 
 use crate::caller::Caller;
 use crate::failure::Failure;
-use crate::plan::{Plan, Program};
+use crate::plan::{Plan, Program, Value};
 use crate::target::SHELL;
 
 /// Becomes the program of the plan.
@@ -62,17 +62,21 @@ fn refused(program: &Program, errno: Errno) -> Failure {
 fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
     let mut env: Vec<(OsString, OsString)> = caller.env.clone();
     for variable in &plan.variables {
+        let new = match &variable.value {
+            Value::Text(text) => text.clone(),
+            Value::Process => caller.pid.to_string().into(),
+        };
         let mut done = false;
         env.retain_mut(|(name, value)| {
             if name != variable.name {
                 return true;
             }
-            value.clone_from(&variable.value);
+            value.clone_from(&new);
             // A name that is there twice is left once.
             !std::mem::replace(&mut done, true)
         });
         if !done {
-            env.push((variable.name.into(), variable.value.clone()));
+            env.push((variable.name.into(), new));
         }
     }
     let entry = |(mut name, value): (OsString, OsString)| {
@@ -99,7 +103,7 @@ mod tests {
         let caller = Caller::this([pair("A", "1"), pair("B", "2"), pair("A", "3")]);
         let variable = |name, value: &str| Variable {
             name,
-            value: value.into(),
+            value: Value::Text(value.into()),
         };
         let plan = Plan {
             variables: vec![variable("A", "x"), variable("C", "y")],

@@ -19,7 +19,17 @@ pub struct Variable {
     /// Its name.
     pub name: &'static str,
     /// Its value.
-    pub value: OsString,
+    pub value: Value,
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// This text.
+    Text(OsString),
+    /// The number of the process that sets it and becomes the program; `$$` in
+    /// the shell.
+    Process,
 }
 
 /// The program that is started.
@@ -56,7 +66,10 @@ impl Plan {
         for variable in &self.variables {
             out.extend(variable.name.bytes());
             out.push(b'=');
-            quote(&mut out, &variable.value);
+            match &variable.value {
+                Value::Text(text) => quote(&mut out, text),
+                Value::Process => out.extend(b"$$"),
+            }
             out.push(b'\n');
         }
         if !self.variables.is_empty() {
@@ -89,8 +102,12 @@ impl Plan {
     pub fn to_json(&self) -> String {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = self.variables.iter();
+        let value = |value: &Value| match value {
+            Value::Text(text) => lossy(text),
+            Value::Process => "$$".to_owned(),
+        };
         let variables: serde_json::Map<_, _> = variables
-            .map(|variable| (variable.name.to_owned(), lossy(&variable.value).into()))
+            .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
             .collect();
         let program = self.program.as_ref();
         let value = serde_json::json!({
@@ -132,7 +149,7 @@ mod tests {
     fn plan(variables: &[(&'static str, &str)], argv: &[&[u8]]) -> Plan {
         let variable = |(name, value): &(&'static str, &str)| Variable {
             name,
-            value: value.into(),
+            value: Value::Text(value.into()),
         };
         let argv: Vec<_> = argv
             .iter()

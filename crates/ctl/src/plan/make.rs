@@ -8,7 +8,7 @@ use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_elf::Ident;
 use hugetools_model::PageSize;
 
-use super::{Plan, Program, Variable};
+use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
 use crate::engine::{self, Engine};
 use crate::explore::Findings;
@@ -69,7 +69,12 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     fn set(&mut self, name: &'static str, value: impl Into<OsString>) {
-        let value = value.into();
+        let value = Value::Text(value.into());
+        self.variables.push(Variable { name, value });
+    }
+
+    fn set_process(&mut self, name: &'static str) {
+        let value = Value::Process;
         self.variables.push(Variable { name, value });
     }
 
@@ -228,7 +233,7 @@ impl Maker<'_> {
             (ReportTo::File(_), Some(path)) => self.set(env::REPORT, path.clone()),
             _ => {
                 self.set(env::REPORT, "-");
-                self.set(env::REPORT_PID, self.caller.pid.to_string());
+                self.set_process(env::REPORT_PID);
                 match self.run.json {
                     true => self.set(env::REPORT_JSON, "yes"),
                     false if self.caller.var(env::REPORT_JSON).is_some() => {
@@ -259,12 +264,10 @@ impl Maker<'_> {
         let checked = preflight::check(self.findings.served, &self.findings.kernel);
         self.notes.extend(checked.notes);
         if self.findings.served.heap.is_some() && self.findings.decision.engine == Engine::Arena {
-            let speaker = if checked.heap_told {
-                0
-            } else {
-                self.caller.pid
-            };
-            self.set(env::PID, speaker.to_string());
+            match checked.heap_told {
+                true => self.set(env::PID, "0"),
+                false => self.set_process(env::PID),
+            }
         }
     }
 }

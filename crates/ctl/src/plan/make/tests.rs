@@ -137,9 +137,9 @@ fn variables_in_the_classic_order() {
         plan.to_string(),
         "HUGETLB_DEBUG='yes'\nHUGETLB_VERBOSE='99'\nHUGETLB_MORECORE='2MB'\nHUGETLB_SHM='yes'\n\
          HUGETLB_FALLBACK='base'\nLD_PRELOAD='/l/libhugetlbfs_heap.so'\nHUGETLB_REPORT='-'\n\
-         HUGETLB_REPORT_PID='42'\nHUGETLB_REPORT_JSON='yes'\nexport HUGETLB_DEBUG HUGETLB_VERBOSE \
+         HUGETLB_REPORT_PID=$$\nHUGETLB_REPORT_JSON='yes'\nHUGETLB_PID=$$\nexport HUGETLB_DEBUG HUGETLB_VERBOSE \
          HUGETLB_MORECORE HUGETLB_SHM HUGETLB_FALLBACK LD_PRELOAD HUGETLB_REPORT \
-         HUGETLB_REPORT_PID HUGETLB_REPORT_JSON\nexec 'x' 'a'\n"
+         HUGETLB_REPORT_PID HUGETLB_REPORT_JSON HUGETLB_PID\nexec 'x' 'a'\n"
     );
     assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
 }
@@ -231,7 +231,10 @@ fn a_static_glibc_is_told_by_its_tunables() {
         };
         let plan = planned(line, look, env);
         let set = plan.variables.iter().find(|v| v.name == "GLIBC_TUNABLES");
-        let value = set.map(|set| set.value.to_str().unwrap().to_owned());
+        let value = set.map(|set| match &set.value {
+            Value::Text(text) => text.to_str().unwrap().to_owned(),
+            Value::Process => panic!("{set:?}"),
+        });
         (value, warnings(&plan).join("\n"))
     };
     let own = format!(
