@@ -39,15 +39,19 @@ pub struct Window {
 pub const SMALL_HEAP: usize = 16 << 20;
 
 /// A heap of this size is not small any more, however little of it is touched.
-pub const GROWN_HEAP: usize = 4 * SMALL_HEAP;
+pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;
+
+/// The most that an allocator takes for blocks of one size; more is a block of
+/// the program's own.
+const ROOM: usize = 4 << 20;
 
 /// Whether a heap is small still once `more` bytes are taken. What is taken
-/// counts first; what is touched, which costs a look, counts where much is
-/// taken and little used: an allocator takes room for each size of block.
+/// counts first; then what is touched, which costs a look: an allocator takes
+/// room for each size of block, and a small program uses little of it.
 pub fn is_small(more: usize) -> bool {
     match in_use() + more {
         taken if taken <= SMALL_HEAP => true,
-        taken if taken > GROWN_HEAP || more > SMALL_HEAP => false,
+        taken if taken > GROWN_HEAP || more > ROOM => false,
         _ => facts::resident_memory() <= SMALL_HEAP,
     }
 }
