@@ -3,8 +3,9 @@
 use serde::Serialize;
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::list::chosen;
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::PageSize;
 
 /// The state of transparent huge pages; absent without

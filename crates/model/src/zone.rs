@@ -5,7 +5,8 @@
 //! overcommit before Linux 6.19.
 
 use crate::error::FileError;
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 use crate::size::Bytes;
 
 /// The largest block that the buddy allocator hands out; `None` where the
