@@ -24,7 +24,7 @@ pub fn largest_block(root: &Root, memory: Bytes) -> Result<Option<Bytes>, FileEr
 /// The size of an ordinary page. A running system says it in the auxiliary
 /// vector of every process; for a recorded tree it is the memory divided by
 /// the number of pages that the zones manage.
-fn base_page_size(root: &Root, memory: Bytes) -> Result<Option<Bytes>, FileError> {
+pub fn base_page_size(root: &Root, memory: Bytes) -> Result<Option<Bytes>, FileError> {
     let auxv = root.read_opt(&KPath::from("/proc/self/auxv"))?;
     if let Some(size) = auxv.as_deref().and_then(parse_page_size) {
         return Ok(Some(size));
