@@ -5,6 +5,7 @@ pub mod entry;
 pub mod hugeadm;
 pub mod hugectl;
 pub mod hugeedit;
+pub mod ld_hugetlbfs;
 pub mod log;
 pub mod pagesize;
 pub mod usage;

@@ -71,7 +71,7 @@ fn table(path: &Path, file: &File) -> Result<Table, Failure> {
 }
 
 /// Opens a regular file: nothing waits for a pipe or wakes a device.
-fn open(path: &Path, write: bool) -> Result<File, Failure> {
+pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
     let check = |kind: std::fs::Metadata| match kind.is_file() {
         true => Ok(()),
         false if kind.is_dir() => Err(Failure::of(path, "is a directory")),

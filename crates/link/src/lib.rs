@@ -8,6 +8,7 @@ mod capability;
 pub mod change;
 pub mod failure;
 pub mod file;
+pub mod ld;
 pub mod report;
 
 pub use change::{Align, Change};

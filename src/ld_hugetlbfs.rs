@@ -1,0 +1,68 @@
+//! ld.hugetlbfs: what goes in, what comes out, and the exit status.
+
+use std::ffi::OsString;
+
+use clap::{Arg, ArgAction, Command, value_parser};
+use hugetools_link::ld;
+use hugetools_link::ld::caller::Caller;
+
+use crate::log::Log;
+
+const LOG: Log = Log {
+    prefix: "ld.hugetlbfs: ",
+    verbosity: 2,
+};
+
+/// Runs ld.hugetlbfs with the arguments, the name it is called by first, and
+/// the environment of this process.
+pub fn main(argv: Vec<OsString>) -> u8 {
+    let caller = Caller::this(argv, std::env::vars_os());
+    let end = ld::run(&caller, &|warning| LOG.warning(warning));
+    for warning in &end.warnings {
+        LOG.warning(warning);
+    }
+    if let Some(failure) = &end.failure {
+        LOG.error(&failure.to_string());
+    }
+    if let Some(signal) = end.signal {
+        ld::die(signal);
+    }
+    end.status
+}
+
+/// Its own options, for the man page and the completions. All others are the
+/// real linker's.
+pub fn command() -> Command {
+    Command::new("ld.hugetlbfs")
+        .disable_help_flag(true)
+        .arg(
+            Arg::new("align")
+                .long("hugetlbfs-align")
+                .value_name("SIZE")
+                .num_args(0..=1)
+                .require_equals(true)
+                .help("Put segments into huge pages of their own, and add the library")
+                .long_help(
+                    "Put segments into huge pages of their own, and add the library\n\n\
+                     SIZE is a power of two; without it, it is that of the target machine.",
+                ),
+        )
+        .arg(
+            Arg::new("link")
+                .long("hugetlbfs-link")
+                .value_name("B|BDT")
+                .require_equals(true)
+                .value_parser(["B", "BDT"])
+                .hide_possible_values(true)
+                .help("The same, and mark bss and data (B), or text as well (BDT)"),
+        )
+        .arg(
+            Arg::new("script-path")
+                .long("hugetlbfs-script-path")
+                .value_name("DIR")
+                .require_equals(true)
+                .value_parser(value_parser!(OsString))
+                .action(ArgAction::Set)
+                .help("Without effect: no linker scripts are used"),
+        )
+}
