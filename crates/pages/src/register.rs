@@ -107,6 +107,11 @@ pub fn window_at(addr: usize) -> Option<&'static Window> {
     windows().find(|window| window.contains(addr))
 }
 
+/// Whether any window meets a range.
+pub fn meets(range: &Range<usize>) -> bool {
+    windows().any(|window| window.base < range.end && range.start < window.base + window.len)
+}
+
 /// Runs a signal handler's look at the windows: none that it finds goes away
 /// meanwhile.
 pub fn look<T>(reader: impl FnOnce() -> T) -> T {

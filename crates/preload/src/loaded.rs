@@ -20,12 +20,45 @@ pub(crate) struct Object<'a> {
     pub loads: u64,
 }
 
+/// `Elf64_Dyn`
+#[repr(C)]
+struct Entry {
+    tag: i64,
+    value: u64,
+}
+
 impl Object<'_> {
     /// Whether it is the kernel's own, which has no file. musl gives it no name.
     pub(crate) fn is_vdso(&self) -> bool {
         let names: [&[u8]; 2] = [b"linux-vdso", b"linux-gate"];
         let named = names.iter().any(|name| self.name.starts_with(name));
         !self.is_program && (self.name.is_empty() || named)
+    }
+
+    /// Whether the loader writes to its code: not all of that need be done yet
+    /// where the object is being loaded just now.
+    pub(crate) fn has_text_relocations(&self) -> bool {
+        const TEXTREL: i64 = 22;
+        const FLAGS: i64 = 30;
+        const DF_TEXTREL: u64 = 4;
+        let says_so = |entry: &Entry| {
+            entry.tag == TEXTREL || entry.tag == FLAGS && entry.value & DF_TEXTREL != 0
+        };
+        self.dynamic().iter().any(says_so)
+    }
+
+    /// The entries of its dynamic section.
+    fn dynamic(&self) -> &[Entry] {
+        let mut headers = self.headers.iter();
+        let Some(header) = headers.find(|header| header.p_type == libc::PT_DYNAMIC) else {
+            return &[];
+        };
+        let word = |value: u64| usize::try_from(value).unwrap_or(0);
+        let at = self.base.wrapping_add(word(header.p_vaddr));
+        let count = word(header.p_memsz) / size_of::<Entry>();
+        // SAFETY: a loaded object's dynamic section is readable and aligned,
+        // and stays while the object is loaded.
+        unsafe { core::slice::from_raw_parts(at as *const Entry, count) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program's own segments, and its libraries' code, on huge pages: which of
 //! them, and what there is to say about it.
 
+use core::fmt;
 use core::ops::ControlFlow;
 
 use hugetools_contract::env::Pages;
@@ -15,6 +16,10 @@ use hugetools_pages::segment::{data, text};
 
 use crate::loaded::{self, Object};
 
+mod later;
+
+pub(crate) use later::watch;
+
 /// Puts on huge pages what was asked for. To be called before the program
 /// begins.
 pub(crate) fn remap() {
@@ -25,14 +30,12 @@ pub(crate) fn remap() {
     loaded::each(|object| {
         if object.is_program {
             put_program(object, config);
-        } else if config.text_libs && !object.is_vdso() {
-            put_library(object, config);
         }
-        match config.text_libs {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
+        ControlFlow::Break(())
     });
+    if config.text_libs {
+        later::look(config);
+    }
 }
 
 /// Which pages a segment of the program goes to.
@@ -65,6 +68,8 @@ fn put_program(object: &Object<'_>, config: &Config) {
     }
 }
 
+/// Puts the code of a shared library on huge pages; its read-only data only
+/// where that costs no copy, since there may be much of it that is never read.
 fn put_library(object: &Object<'_>, config: &Config) {
     let Some(pages) = config.elfmap.text else {
         return;
@@ -72,8 +77,10 @@ fn put_library(object: &Object<'_>, config: &Config) {
     let wish = Wish::of(pages);
     let mut sum = Got::default();
     for load in loads(object.headers, object.base, facts::page_size()) {
-        if !load.is_writable() {
+        if load.prot & libc::PROT_EXEC != 0 {
             sum.add(text::put(&load, &wish, false));
+        } else if !load.is_writable() {
+            sum.add(text::put_own(&load));
         }
     }
     if sum.whole > 0 {
@@ -104,19 +111,48 @@ fn level(got: Got, why: Option<Why>, config: &Config) -> Level {
 
 fn say_got(name: &str, got: Got, level: Level, why: Option<Why>) {
     let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
-    let (own, pool, thp) = (Amount(got.own), Amount(got.pool), Amount(got.thp));
-    let (colon, reason) = match why {
-        Some(why) => (": ", why.reason()),
-        None => ("", ""),
-    };
+    let why = Because(why);
     match got.whole {
-        0 => say(level, format_args!("{name}: on base pages{colon}{reason}")),
+        0 => say(level, format_args!("{name}: on base pages{why}")),
         _ => say(
             level,
-            format_args!(
-                "{name}: {all} of {whole} on huge pages ({own} of the file, {pool} of a pool, \
-                 {thp} transparent){colon}{reason}"
-            ),
+            format_args!("{name}: {all} of {whole} on huge pages{}{why}", Parts(got)),
         ),
+    }
+}
+
+/// From where the pages came: ` (26 MiB of the file, 2 MiB of a pool)`.
+struct Parts(Got);
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Got { own, pool, thp, .. } = self.0;
+        let all = [
+            (own, "of the file"),
+            (pool, "of a pool"),
+            (thp, "transparent"),
+        ];
+        let mut separator = " (";
+        for (bytes, name) in all.into_iter().filter(|(bytes, _)| *bytes > 0) {
+            write!(f, "{separator}{} {name}", Amount(bytes))?;
+            separator = ", ";
+        }
+        f.write_str(if separator == ", " { ")" } else { "" })
+    }
+}
+
+/// A reason behind a colon, and what mends it.
+struct Because(Option<Why>);
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(why) = self.0 else {
+            return Ok(());
+        };
+        write!(f, ": {}", why.reason())?;
+        match why {
+            Why::PoolEmpty => f.write_str(" (to grow it: hugeadm --pool-pages-min)"),
+            _ => Ok(()),
+        }
     }
 }

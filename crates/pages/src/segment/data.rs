@@ -72,11 +72,10 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
 /// # Safety
 /// Nobody may write to the range, whose length is that of `aside`, meanwhile.
 unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> Result<(), Why> {
-    // SAFETY: a segment of the program that is readable; `aside` is ours.
-    unsafe {
-        read_ahead(load, range);
-        contents::copy(load, range, aside.addr);
-    }
+    // SAFETY: a segment of the program that is readable.
+    unsafe { read_ahead(load, range) };
+    // SAFETY: likewise; `aside` is ours, and writable.
+    unsafe { contents::copy(load, range, aside.addr) };
     aside.protect(load.prot).map_err(|_| Why::Denied)?;
     // SAFETY: as the caller says, it holds what is there.
     unsafe { aside.replace(range.start) }.map_err(|_| Why::NoMemory)

@@ -35,6 +35,17 @@ pub fn put(load: &Load, wish: &Wish, stays: bool) -> Got {
     got
 }
 
+/// Puts a segment on its file's own huge pages, or leaves it alone.
+pub fn put_own(load: &Load) -> Got {
+    let mut got = Got::default();
+    let range = load.inner(facts::thp_size());
+    if take_own(load, &range, &mut got) {
+        got.whole = range.len();
+    }
+    got.why = None;
+    got
+}
+
 fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
     if range.is_empty() {
         return false;
@@ -168,7 +179,9 @@ mod tests {
             // SAFETY: mapped memory of the test.
             assert_eq!(unsafe { (at as *const usize).read() }, at);
         }
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let mut buffer = vec![0; 1 << 20];
+        let maps = crate::file::head(c"/proc/self/maps", &mut buffer);
+        let maps = core::str::from_utf8(maps).unwrap();
         let inner = load.inner(size);
         let found = maps.lines().any(|line| {
             let range = line.split_once(' ').unwrap().0.split_once('-').unwrap();
