@@ -139,11 +139,19 @@ impl Live {
         }
         let path = root.join(format!("hugetools-{}", std::process::id()));
         fs::create_dir(&path).unwrap();
-        Some(Group { path, control, was_on })
+        Some(Group {
+            path,
+            control,
+            was_on,
+        })
     }
 
     fn restore(&self) {
-        let shmem = self.found.thp.as_ref().and_then(|thp| thp.shmem_enabled.as_ref());
+        let shmem = self
+            .found
+            .thp
+            .as_ref()
+            .and_then(|thp| thp.shmem_enabled.as_ref());
         if let Some(word) = shmem {
             self.set_shmem_enabled(word);
         }

@@ -39,7 +39,9 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     let program = dir.join(format!("{name}-{libc:?}{words}"));
     let source = project("tests/programs").join(format!("{name}.c"));
     let mut command = Command::new(libc.compiler());
-    command.args(["-O2", "-Wall", "-Werror", "-pthread"]).args(flags);
+    command
+        .args(["-O2", "-Wall", "-Werror", "-pthread"])
+        .args(flags);
     command.arg(source).arg("-o").arg(&program);
     match command.output() {
         Ok(output) if output.status.success() => Some(program),
