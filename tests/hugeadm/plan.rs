@@ -7,7 +7,7 @@ use super::world::{World, size};
 
 /// The script, with the paths of the machine.
 fn plan(machine: &str, args: &[&str]) -> String {
-    let world = World::new(machine, |sim| sim);
+    let mut world = World::new(machine, |sim| sim);
     let text = script(&world.plan(args), &world.root);
     text.replace(world.dir.path().to_str().unwrap(), "")
 }
@@ -87,7 +87,7 @@ fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
         "--set-shm-group=x",
         "--pool-pages-min=1GB:1",
     ];
-    let world = World::new("x86_64-8node", |sim| sim);
+    let mut world = World::new("x86_64-8node", |sim| sim);
     let plan = world.plan(&args);
     let options: Vec<&str> = plan.tasks.iter().map(|task| task.option.as_str()).collect();
     assert_eq!(

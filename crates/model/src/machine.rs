@@ -25,8 +25,6 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// All hugetlbfs mounts, in the order in which they were made.
     pub mounts: Vec<Mount>,
-    /// Whether the kernel knows hugetlbfs; `None` where that is not recorded.
-    pub hugetlbfs: Option<bool>,
     /// The sizes whose pools can be set under the memory policy of the writing
     /// process (`nr_hugepages_mempolicy`).
     pub mempolicy: Vec<PageSize>,
@@ -66,7 +64,6 @@ impl Machine {
             pools,
             nodes: node::read(root)?,
             mounts,
-            hugetlbfs: mount::knows_hugetlbfs(root)?,
             thp_settings: ThpSettings::read(root, sizes.unwrap_or_default())?,
             thp,
             zones,

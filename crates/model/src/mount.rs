@@ -125,16 +125,6 @@ fn text(bytes: &[u8]) -> String {
     unescape(bytes).to_string_lossy().into_owned()
 }
 
-/// Whether this kernel knows hugetlbfs; `None` where `/proc/filesystems` is
-/// absent.
-pub fn knows_hugetlbfs(root: &Root) -> Result<Option<bool>, FileError> {
-    let bytes = root.read_opt(&KPath::from("/proc/filesystems"))?;
-    Ok(bytes.map(|bytes| {
-        let mut words = bytes.split(|byte| byte.is_ascii_whitespace());
-        words.any(|word| word == b"hugetlbfs")
-    }))
-}
-
 /// Decodes `\040`, `\011`, `\012`, `\134` and any other three octal digits.
 pub(crate) fn unescape(bytes: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(bytes.len());

@@ -19,6 +19,8 @@ use crate::size::PageSize;
 pub struct Sim {
     dir: PathBuf,
     room: BTreeMap<(Option<NodeId>, PageSize), u64>,
+    better: BTreeMap<String, (PageSize, u64)>,
+    trickle: BTreeMap<PageSize, u64>,
     used: BTreeMap<PageSize, u64>,
     refused: BTreeMap<String, i32>,
     writes_left: Option<u32>,
@@ -45,6 +47,8 @@ impl Sim {
         Sim {
             dir: dir.to_owned(),
             room: BTreeMap::new(),
+            better: BTreeMap::new(),
+            trickle: BTreeMap::new(),
             used: BTreeMap::new(),
             refused: BTreeMap::new(),
             writes_left: None,
@@ -56,6 +60,22 @@ impl Sim {
     #[must_use]
     pub fn room(mut self, node: Option<NodeId>, size: PageSize, pages: u64) -> Sim {
         self.room.insert((node, size), pages);
+        self
+    }
+
+    /// After something was written to this file it finds memory for more pages
+    /// of a size, so many on all nodes together.
+    #[must_use]
+    pub fn room_after(mut self, path: &str, size: PageSize, pages: u64) -> Sim {
+        self.better.insert(path.to_owned(), (size, pages));
+        self
+    }
+
+    /// Each time that the pool of a size is written to, it finds memory for so
+    /// many pages more.
+    #[must_use]
+    pub fn trickle(mut self, size: PageSize, pages: u64) -> Sim {
+        self.trickle.insert(size, pages);
         self
     }
 
@@ -89,26 +109,80 @@ impl Sim {
             Some(left) => *left -= 1,
             None => {}
         }
+        if let Some((size, pages)) = self.better.get(path.as_str()) {
+            self.room.insert((None, *size), *pages);
+        }
         let machine = self.machine()?;
         let number = || value.parse().map_err(|_| invalid());
         for pool in &machine.pools {
             let nr = pool_paths(pool, Counter::NrHugepages);
             let overcommit = pool_paths(pool, Counter::NrOvercommitHugepages);
             if nr.contains(path) {
-                return self.resize(&machine, pool, number()?);
+                let result = self.resize(&machine, pool, number()?);
+                self.grow_room(pool.size);
+                return result;
             }
             if overcommit.contains(path) {
                 pool.overcommit.ok_or_else(invalid)?;
                 number()?;
                 return overcommit.iter().try_for_each(|path| self.put(path, value));
             }
+            if *path == pool::demote_path(pool.size) {
+                return self.demote(&machine, pool, None, number()?);
+            }
             for node in &machine.nodes {
                 if *path == node::node_pool_path(node.id, pool.size) {
                     return self.resize_node(&machine, pool, node.id, number()?);
                 }
+                if *path == node::node_demote_path(node.id, pool.size) {
+                    return self.demote(&machine, pool, Some(node.id), number()?);
+                }
             }
         }
-        self.put(path, value)
+        match is_press(path) {
+            true => Ok(()),
+            false => self.put(path, value),
+        }
+    }
+
+    fn grow_room(&mut self, size: PageSize) {
+        let more = self.trickle.get(&size).copied().unwrap_or(0);
+        if let Some(room) = self.room.get_mut(&(None, size)) {
+            *room += more;
+        }
+    }
+
+    /// Splits pages that nobody uses, on one node or on the lowest that have
+    /// some.
+    fn demote(
+        &self,
+        machine: &Machine,
+        pool: &Pool,
+        node: Option<NodeId>,
+        asked: u64,
+    ) -> io::Result<()> {
+        let small = pool.demote_size.and_then(|size| machine.pool(size));
+        let small = small.ok_or_else(invalid)?;
+        let each = pool.size.get() / small.size.get();
+        let mut left = asked.min(pool.available().get());
+        let mut split = 0;
+        for found in &machine.nodes {
+            let share = |size| found.pool(size).map_or(0, |pool| pool.total.get());
+            let here = match node.is_none_or(|id| id == found.id) {
+                true => left.min(share(pool.size)),
+                false => 0,
+            };
+            for (size, count) in [
+                (pool.size, share(pool.size) - here),
+                (small.size, share(small.size) + here * each),
+            ] {
+                self.put(&node::node_pool_path(found.id, size), &count.to_string())?;
+            }
+            left -= here;
+            split += here;
+        }
+        self.show(pool, pool.minimum().get() - split)?;
+        self.show(small, small.minimum().get() + split * each)
     }
 
     fn machine(&self) -> io::Result<Machine> {
@@ -199,6 +273,14 @@ impl Sim {
     }
 }
 
+/// The write-only files that free and join memory, which no archive has.
+fn is_press(path: &KPath) -> bool {
+    let path = path.as_str();
+    ["/compact_memory", "/drop_caches", "/compact"]
+        .iter()
+        .any(|name| path.ends_with(name))
+}
+
 fn invalid() -> io::Error {
     io::Error::from_raw_os_error(libc::EINVAL)
 }
@@ -249,6 +331,38 @@ mod tests {
             .map(|n| n.pool(pool.size).unwrap().total.get());
         assert_eq!(shares.sum::<u64>(), 100);
         assert_eq!(machine.nodes[4].pool(pool.size).unwrap().total.get(), 0);
+    }
+
+    #[test]
+    fn memory_may_come_with_effort() {
+        let two = size("2M");
+        let (_dir, root) = with(|sim| {
+            sim.room(None, two, 100)
+                .room_after("/proc/sys/vm/compact_memory", two, 120)
+                .trickle(two, 5)
+        });
+        let ask = || {
+            let path = KPath::from("/proc/sys/vm/nr_hugepages");
+            root.write(&path, "200").unwrap();
+            root.number(&path).unwrap()
+        };
+        assert_eq!((ask(), ask()), (100, 105));
+        root.write(&KPath::from("/proc/sys/vm/compact_memory"), "1")
+            .unwrap();
+        assert_eq!((ask(), ask()), (120, 125));
+    }
+
+    #[test]
+    fn splitting_moves_pages_from_pool_to_pool() {
+        let (_dir, root) = with(|sim| sim.used(size("1G"), 1));
+        root.write(&node::node_pool_path(NodeId::new(3), size("1G")), "3")
+            .unwrap();
+        root.write(&pool::demote_path(size("1G")), "9").unwrap();
+        let machine = Machine::read(&root).unwrap();
+        let pages = |text| machine.pool(size(text)).unwrap().minimum().get();
+        assert_eq!((pages("1G"), pages("2M")), (1, 74 + 2 * 512));
+        let node = machine.node(NodeId::new(3)).unwrap();
+        assert_eq!(node.pool(size("2M")).unwrap().total.get(), 10 + 2 * 512);
     }
 
     #[test]
