@@ -7,16 +7,24 @@ use std::io::{self, Write};
 /// # Errors
 /// When the output cannot be written, except that its reader has gone.
 pub fn out(text: &str) -> io::Result<()> {
-    write_all(&mut io::stdout().lock(), text)
+    out_bytes(text.as_bytes())
+}
+
+/// Writes bytes to standard output, which need be no text.
+///
+/// # Errors
+/// As [`out`].
+pub fn out_bytes(bytes: &[u8]) -> io::Result<()> {
+    write_all(&mut io::stdout().lock(), bytes)
 }
 
 /// Writes text to standard error. There is nowhere to report a failure to.
 pub fn err(text: &str) {
-    let _ = write_all(&mut io::stderr().lock(), text);
+    let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
 }
 
-fn write_all(to: &mut impl Write, text: &str) -> io::Result<()> {
-    match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    match to.write_all(bytes).and_then(|()| to.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result,
     }

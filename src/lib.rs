@@ -1,5 +1,7 @@
 //! The wiring: run a tool, print its report, choose the exit status.
 
 pub mod console;
+pub mod entry;
 pub mod hugeadm;
+pub mod hugectl;
 pub mod log;

@@ -3,4 +3,6 @@
 
 mod generated;
 mod hugeadm;
+mod hugectl;
+mod libs;
 mod support;

@@ -1,3 +1,4 @@
 //! See hugectl(8).
+#![no_main]
 
-fn main() {}
+hugetools::entry!(hugetools::hugectl::main);

@@ -1,22 +1,23 @@
 //! Programs that know nothing of us run as they do without: same output, same
 //! errors, same status.
-#![expect(clippy::disallowed_methods, reason = "tests write their own files")]
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::{machine, skip};
-use crate::support::tool::Ran;
+use crate::support::tool::{Ran, hugectl};
 
 /// Runs a script plainly, then under hugectl, and compares.
 fn same(name: &str, script: &str) {
     let tool = script.split_whitespace().next().unwrap();
-    let found = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output();
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {tool}")])
+        .output();
     if !found.unwrap().status.success() {
         return skip(name, &format!("there is no {tool}")).unwrap_or(());
     }
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let hugectl = env!("CARGO_BIN_EXE_hugectl");
+    let hugectl = hugectl().to_str().unwrap();
     let plain = run(dir.path(), &["sh"], script);
     for options in [&["--heap", "--shm", "-q"][..], &["--heap=thp", "-q"]] {
         let words = [&[hugectl], options, &["sh"]].concat();
@@ -27,14 +28,19 @@ fn same(name: &str, script: &str) {
 
 fn run(dir: &Path, words: &[&str], script: &str) -> Ran {
     let mut command = Command::new(words[0]);
-    command.args(&words[1..]).args(["-c", script]).current_dir(dir);
+    command
+        .args(&words[1..])
+        .args(["-c", script])
+        .current_dir(dir);
     command.env("LC_ALL", "C").output().unwrap().into()
 }
 
 /// All of them, with a pool that is soon used up.
 #[test]
 fn real_programs_run_as_they_do_without() {
-    let Some(live) = machine("real programs") else { return };
+    let Some(live) = machine("real programs") else {
+        return;
+    };
     live.set_pool(64);
     same("git", GIT);
     same("gcc", GCC);
@@ -44,27 +50,30 @@ fn real_programs_run_as_they_do_without() {
     same("java", "java -Xshare:auto -version");
     same("node", NODE);
     same("redis-server", REDIS);
-    same("xz", "xz --version >/dev/null && seq 1 300000 | xz -9 | xz -d | md5sum");
+    same(
+        "xz",
+        "xz --version >/dev/null && seq 1 300000 | xz -9 | xz -d | md5sum",
+    );
     assert_eq!(live.free_pages(), 64);
 }
 
-const GIT: &str = r#"git init -q repo && cd repo
+const GIT: &str = r##"git init -q repo && cd repo
 for i in 1 2 3 4 5 6 7 8; do
     seq 1 20000 | sed "s/^/$i /" > file$i; git add .
     GIT_AUTHOR_DATE="2026-01-01T00:00:0$i" GIT_COMMITTER_DATE="2026-01-01T00:00:0$i" \
         git -c user.name=a -c user.email=a@b commit -qm "commit $i"
 done
 git log --stat; git gc -q; git fsck --full --no-progress; git diff HEAD~3 | md5sum
-cd ..; rm -rf repo"#;
+cd ..; rm -rf repo"##;
 
-const GCC: &str = r#"gcc --version >/dev/null
+const GCC: &str = r##"gcc --version >/dev/null
 awk 'BEGIN { print "#include <stdio.h>"
 for (i = 0; i < 2500; i++) print "int f" i "(int a,int b){int s=0,i;for(i=0;i<a;i++){s+=i*b+" i ";if(s%7==0)s^=b;}return s;}"
 print "int main(void){int s=0;"; for (i = 0; i < 2500; i++) print "s+=f" i "(" i % 13 ",3);"
 print "printf(\"%d\\n\",s);return 0;}" }' > big.c
-gcc -O2 -S -o - big.c | md5sum; gcc -O1 -o big big.c && ./big; gcc nothing.c; rm -f big big.c"#;
+gcc -O2 -S -o - big.c | md5sum; gcc -O1 -o big big.c && ./big; gcc nothing.c; rm -f big big.c"##;
 
-const PYTHON: &str = r#"python3 -c '
+const PYTHON: &str = r##"python3 -c '
 import json, multiprocessing, os, random, re, subprocess, threading
 random.seed(1)
 data = {str(i): "x" * (i % 300) for i in range(100000)}
@@ -93,23 +102,23 @@ if os.fork() == 0:
 os.wait()
 print(shared[:4], len(shared))
 raise SystemExit(5)
-'"#;
+'"##;
 
-const PERL: &str = r#"perl -e 'my %h; for my $i (1..200000) { $h{$i} = "x" x ($i % 100) }
+const PERL: &str = r##"perl -e 'my %h; for my $i (1..200000) { $h{$i} = "x" x ($i % 100) }
 my $t = 0; for (values %h) { $t += length } print "$t\n";
-if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" } else { %h = (); exit 7 }'"#;
+if (my $p = fork) { waitpid $p, 0; print $? >> 8, "\n" } else { %h = (); exit 7 }'"##;
 
-const BASH: &str = r#"bash -c 'for i in $(seq 1 200); do echo $i; done | sort -rn | awk "{ s += \$1 } END { print s }"
+const BASH: &str = r##"bash -c 'for i in $(seq 1 200); do echo $i; done | sort -rn | awk "{ s += \$1 } END { print s }"
 (exit 3); echo $?; x=$(seq 1 50000 | tr "\n" " "); echo ${#x}; declare -A a
-for i in $(seq 1 20000); do a[$i]=$i; done; echo ${#a[@]}; exit 9'"#;
+for i in $(seq 1 20000); do a[$i]=$i; done; echo ${#a[@]}; exit 9'"##;
 
-const NODE: &str = r#"node -e 'let a = []; for (let i = 0; i < 500000; i++) a.push({ i });
+const NODE: &str = r##"node -e 'let a = []; for (let i = 0; i < 500000; i++) a.push({ i });
 console.log(a.length); require("child_process").execSync("echo child", { stdio: "inherit" });
-console.log(Buffer.alloc(50000000, 1).reduce((s, x) => s + x, 0)); process.exit(4)'"#;
+console.log(Buffer.alloc(50000000, 1).reduce((s, x) => s + x, 0)); process.exit(4)'"##;
 
 /// A server that saves in the background while it is written to, on a socket
 /// of its own.
-const REDIS: &str = r#"redis-server --version >/dev/null
+const REDIS: &str = r##"redis-server --version >/dev/null
 redis-server --port 0 --unixsocket "$PWD/redis.sock" --save "" --daemonize no --dir "$PWD" \
     --logfile "$PWD/log" & server=$!
 ask() { redis-cli -s "$PWD/redis.sock" "$@"; }
@@ -122,4 +131,4 @@ redis-benchmark -s "$PWD/redis.sock" -q -n 20000 -c 10 -d 500 -r 10000 -t set >/
 until ask info persistence | grep -q rdb_bgsave_in_progress:0; do sleep 0.1; done
 ask info persistence | grep rdb_last_bgsave_status
 ask strlen key:5; ask exists key:199999; ask shutdown nosave
-wait $server; echo $?; rm -f log dump.rdb"#;
+wait $server; echo $?; rm -f log dump.rdb"##;

@@ -12,7 +12,10 @@ use crate::support::tool::{Ran, tool};
 fn forks(mode: &str, threads: &str, libc: Libc) -> Option<Ran> {
     let program = build("fork", libc, &[])?;
     let mut command = tool("hugectl");
-    command.arg("--heap").arg(program).args([mode, "200", "1", threads]);
+    command
+        .arg("--heap")
+        .arg(program)
+        .args([mode, "200", "1", threads]);
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{libc:?} {mode} {threads}: {ran:?}");
     Some(ran)
@@ -27,7 +30,9 @@ fn parent_and_child_write_all_of_the_heap_in_either_order() {
     while times == 0 || Instant::now() < end {
         for mode in ["parent", "child"] {
             for (threads, libc) in [("0", Libc::Glibc), ("2", Libc::Glibc), ("0", Libc::Musl)] {
-                let Some(ran) = forks(mode, threads, libc) else { return };
+                let Some(ran) = forks(mode, threads, libc) else {
+                    return;
+                };
                 let before = Judged::find(&ran.out, "before");
                 assert!(before.share(before.hugetlb) >= 95, "{ran:?}");
                 assert_eq!(Judged::find(&ran.out, "after").hugetlb, 0, "{ran:?}");
@@ -54,7 +59,9 @@ fn a_clone_past_libc_is_caught_by_the_net() {
 
 #[test]
 fn a_fork_costs_what_its_heap_does() {
-    let Some(live) = machine("fork of a small heap") else { return };
+    let Some(live) = machine("fork of a small heap") else {
+        return;
+    };
     live.set_pool(20);
     // A shell that forks a thousand times with a small heap moves nothing.
     let script = "i=0; while [ $i -lt 200 ]; do (:); i=$((i+1)); done";
@@ -73,5 +80,8 @@ fn a_fork_costs_what_its_heap_does() {
     };
     run(true);
     let (plain, huge) = (run(false), run(true));
-    assert!(huge < plain * 2 + Duration::from_millis(50), "{plain:?} {huge:?}");
+    assert!(
+        huge < plain * 2 + Duration::from_millis(50),
+        "{plain:?} {huge:?}"
+    );
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{self, Ran, tool};
 
 const MODES: [&str; 5] = ["small", "medium", "one", "threads", "realloc"];
 
@@ -36,26 +36,40 @@ fn without_pool(test: &str) -> Option<Live> {
 
 #[test]
 fn every_way_to_fill_a_heap_gets_transparent_huge_pages_without_a_pool() {
-    let Some(_live) = without_pool("heap without a pool") else { return };
+    let Some(_live) = without_pool("heap without a pool") else {
+        return;
+    };
     for libc in Libc::ALL {
-        let Some(program) = build("blocks", libc, &[]) else { return };
+        let Some(program) = build("blocks", libc, &[]) else {
+            return;
+        };
         for mode in MODES {
             let judged = judged(&hugectl(&["--heap"], &program, &[mode, "500"]), mode);
             assert_eq!(judged.hugetlb, 0, "{libc:?} {mode}");
-            assert!(judged.share(judged.thp) >= ENOUGH, "{libc:?} {mode}: {judged:?}");
+            assert!(
+                judged.share(judged.thp) >= ENOUGH,
+                "{libc:?} {mode}: {judged:?}"
+            );
         }
     }
 }
 
 #[test]
 fn every_way_to_fill_a_heap_gets_pages_of_the_pool() {
-    let Some(live) = machine("heap with a pool") else { return };
+    let Some(live) = machine("heap with a pool") else {
+        return;
+    };
     live.set_pool(500);
     for libc in Libc::ALL {
-        let Some(program) = build("blocks", libc, &[]) else { return };
+        let Some(program) = build("blocks", libc, &[]) else {
+            return;
+        };
         for mode in MODES {
             let judged = judged(&hugectl(&["--heap"], &program, &[mode, "500"]), mode);
-            assert!(judged.share(judged.hugetlb) >= ENOUGH, "{libc:?} {mode}: {judged:?}");
+            assert!(
+                judged.share(judged.hugetlb) >= ENOUGH,
+                "{libc:?} {mode}: {judged:?}"
+            );
             assert_eq!(live.free_pages(), 500, "{libc:?} {mode}");
         }
     }
@@ -63,22 +77,33 @@ fn every_way_to_fill_a_heap_gets_pages_of_the_pool() {
 
 #[test]
 fn a_pool_that_is_too_small_is_used_up_and_transparent_pages_follow() {
-    let Some(live) = machine("heap with a small pool") else { return };
+    let Some(live) = machine("heap with a small pool") else {
+        return;
+    };
     live.set_pool(50);
-    let Some(program) = build("blocks", Libc::Glibc, &[]) else { return };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
     let ran = hugectl(&["--heap"], &program, &["medium", "300"]);
     let judged = judged(&ran, "medium");
     assert_eq!(judged.hugetlb, 50 * live.default_size().kib());
-    assert!(judged.share(judged.hugetlb + judged.thp) >= ENOUGH, "{judged:?}");
+    assert!(
+        judged.share(judged.hugetlb + judged.thp) >= ENOUGH,
+        "{judged:?}"
+    );
     assert!(ran.err.contains("has no page left"), "{ran:?}");
     assert!(ran.err.contains("hugeadm --pool-pages-min"), "{ran:?}");
 }
 
 #[test]
 fn the_fallback_is_what_was_asked_for() {
-    let Some(live) = machine("fallback") else { return };
+    let Some(live) = machine("fallback") else {
+        return;
+    };
     live.set_pool(0);
-    let Some(program) = build("blocks", Libc::Glibc, &[]) else { return };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
     let base = hugectl(&["--heap", "--fallback=base"], &program, &["medium", "100"]);
     let judged = judged(&base, "medium");
     assert_eq!((judged.thp, judged.hugetlb), (0, 0), "{judged:?}");
@@ -89,7 +114,9 @@ fn the_fallback_is_what_was_asked_for() {
 
 #[test]
 fn a_size_can_be_asked_for() {
-    let Some(live) = machine("heap size") else { return };
+    let Some(live) = machine("heap size") else {
+        return;
+    };
     let gib = hugetools_model::PageSize::new(1 << 30).unwrap();
     if live.now().pool(gib).is_none() {
         return skip("heap size", "this machine has no 1 GiB pages").unwrap_or(());
@@ -97,16 +124,25 @@ fn a_size_can_be_asked_for() {
     live.set_pool(0);
     let ran = live.hugeadm(&["--pool-pages-min", "1GB:2"]);
     assert_eq!(ran.status, 0, "{ran:?}");
-    let Some(program) = build("blocks", Libc::Glibc, &[]) else { return };
-    let judged = judged(&hugectl(&["--heap=1GB"], &program, &["medium", "1200"]), "medium");
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
+    let judged = judged(
+        &hugectl(&["--heap=1GB"], &program, &["medium", "1200"]),
+        "medium",
+    );
     assert_eq!(judged.hugetlb, 2 << 20, "{judged:?}");
 }
 
 #[test]
 fn a_small_heap_takes_no_page_of_the_pool() {
-    let Some(live) = machine("small heap") else { return };
+    let Some(live) = machine("small heap") else {
+        return;
+    };
     live.set_pool(20);
-    let Some(program) = build("blocks", Libc::Glibc, &[]) else { return };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
     let judged = judged(&hugectl(&["--heap"], &program, &["small", "1"]), "small");
     assert_eq!((judged.thp, judged.hugetlb), (0, 0), "{judged:?}");
 }
@@ -117,7 +153,9 @@ fn parts_of_a_heap_can_be_guarded_and_dropped() {
     for pages in [0, 60] {
         live.set_pool(pages);
         for libc in Libc::ALL {
-            let Some(program) = build("guard", libc, &[]) else { return };
+            let Some(program) = build("guard", libc, &[]) else {
+                return;
+            };
             let ran = hugectl(&["--heap"], &program, &[]);
             assert_eq!(ran.status, 0, "{ran:?}");
             let (before, huge) = (Judged::find(&ran.out, "before"), pages > 0);
@@ -132,28 +170,52 @@ fn blocks_of_another_malloc_find_their_way_back() {
     let Some(plugin) = build("deepbind", Libc::Glibc, &["-shared", "-fPIC", "-DPLUGIN"]) else {
         return;
     };
-    let Some(program) = build("deepbind", Libc::Glibc, &[]) else { return };
+    let Some(program) = build("deepbind", Libc::Glibc, &[]) else {
+        return;
+    };
     let ran = hugectl(&["--heap"], &program, &[plugin.to_str().unwrap()]);
     assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
 }
 
 #[test]
 fn a_limit_of_the_control_group_is_used_up_and_kills_nobody() {
-    let Some(live) = machine("control group") else { return };
-    let Some(group) = live.hugetlb_group("control group") else { return };
+    let Some(live) = machine("control group") else {
+        return;
+    };
+    let Some(group) = live.hugetlb_group("control group") else {
+        return;
+    };
     live.set_pool(300);
-    let Some(program) = build("blocks", Libc::Glibc, &[]) else { return };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
     let size = live.default_size();
-    for (file, limit, kib) in [("max", "40M", 40 << 10), ("rsvd.max", "40M", 40 << 10), ("max", "0", 0)] {
+    for (file, limit, kib) in [
+        ("max", "40M", 40 << 10),
+        ("rsvd.max", "40M", 40 << 10),
+        ("max", "0", 0),
+    ] {
         group.limit(size, "max", "max");
         group.limit(size, "rsvd.max", "max");
         group.limit(size, file, limit);
-        let script = format!("echo $$ > {}/cgroup.procs && exec \"$@\"", group.path.display());
+        let script = format!(
+            "echo $$ > {}/cgroup.procs && exec \"$@\"",
+            group.path.display()
+        );
         let mut command = Command::new("sh");
-        command.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_hugectl"), "--heap"]);
-        let ran: Ran = command.arg(&program).args(["medium", "200"]).output().unwrap().into();
+        command.args(["-c", &script, "sh"]);
+        command.arg(tool::hugectl()).arg("--heap");
+        let ran: Ran = command
+            .arg(&program)
+            .args(["medium", "200"])
+            .output()
+            .unwrap()
+            .into();
         let judged = judged(&ran, "medium");
         assert_eq!(judged.hugetlb, kib, "{file} {limit}: {ran:?}");
-        assert!(judged.share(judged.hugetlb + judged.thp) >= ENOUGH, "{file} {limit}: {judged:?}");
+        assert!(
+            judged.share(judged.hugetlb + judged.thp) >= ENOUGH,
+            "{file} {limit}: {judged:?}"
+        );
     }
 }

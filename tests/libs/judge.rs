@@ -18,7 +18,10 @@ impl Judged {
             .unwrap_or_else(|| panic!("no line {what:?} in {output:?}"));
         let field = |name: &str| {
             let word = line.split(' ').find_map(|word| word.strip_prefix(name));
-            word.and_then(|value| value.strip_prefix('=')).unwrap().parse().unwrap()
+            word.and_then(|value| value.strip_prefix('='))
+                .unwrap()
+                .parse()
+                .unwrap()
         };
         Judged {
             resident: field("resident_kb"),

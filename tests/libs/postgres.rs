@@ -20,9 +20,8 @@ struct Server {
 
 impl Server {
     fn new() -> Option<Server> {
-        let bins = ["17", "16", "15", "14", "13"].map(|version| {
-            PathBuf::from(format!("/usr/lib/postgresql/{version}/bin"))
-        });
+        let bins = ["17", "16", "15", "14", "13"]
+            .map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
         let bin = bins.into_iter().find(|bin| bin.join("pg_ctl").exists());
         let user = User::from_name("postgres").ok().flatten();
         let (Some(bin), Some(user)) = (bin, user) else {
@@ -80,7 +79,11 @@ impl Server {
         let _ = fs::remove_file(&log);
         let hugectl = self.hugectl();
         let before = [hugectl.to_str().unwrap(), "--shm"];
-        self.run("pg_ctl", &["-w", "-l", log.to_str().unwrap(), "start", "-D"], &before)
+        self.run(
+            "pg_ctl",
+            &["-w", "-l", log.to_str().unwrap(), "start", "-D"],
+            &before,
+        )
     }
 
     fn stop(&self) {
@@ -101,11 +104,17 @@ impl Server {
     fn huge_bytes(&self) -> u64 {
         let pid = self.pid();
         let mut command = tool("hugectl");
-        let ran: Ran = command.args(["--status", &pid, "--json"]).output().unwrap().into();
+        let ran: Ran = command
+            .args(["--status", &pid, "--json"])
+            .output()
+            .unwrap()
+            .into();
         assert_eq!(ran.status, 0, "{ran:?}");
         let status: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
         let segments = status["segments"].as_array().unwrap();
-        let shm = segments.iter().filter(|segment| segment["segment"] == "shm");
+        let shm = segments
+            .iter()
+            .filter(|segment| segment["segment"] == "shm");
         shm.flat_map(|segment| segment["huge"].as_object().unwrap().values())
             .map(|bytes| bytes.as_u64().unwrap())
             .sum()
@@ -114,11 +123,22 @@ impl Server {
     fn works(&self) {
         let socket = self.data();
         let at = ["-h", socket.to_str().unwrap(), "-p", "5544"];
-        let fill = self.run("pgbench", &[&at[..], &["-i", "-q", "-s", "2", "postgres"]].concat(), &[]);
+        let fill = self.run(
+            "pgbench",
+            &[&at[..], &["-i", "-q", "-s", "2", "postgres"]].concat(),
+            &[],
+        );
         assert_eq!(fill.status, 0, "{fill:?}");
-        let run = self.run("pgbench", &[&at[..], &["-c", "3", "-T", "2", "postgres"]].concat(), &[]);
+        let run = self.run(
+            "pgbench",
+            &[&at[..], &["-c", "3", "-T", "2", "postgres"]].concat(),
+            &[],
+        );
         assert_eq!(run.status, 0, "{run:?}");
-        assert!(run.out.contains("number of failed transactions: 0"), "{run:?}");
+        assert!(
+            run.out.contains("number of failed transactions: 0"),
+            "{run:?}"
+        );
     }
 }
 
@@ -140,18 +160,29 @@ fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, Str
     server.configure(kind, huge_pages);
     let (free, before) = (live.free_pages(), segments());
     let ran = server.start();
-    assert_eq!(ran.status, 0, "{kind} {huge_pages}: {ran:?} {}", server.log());
+    assert_eq!(
+        ran.status,
+        0,
+        "{kind} {huge_pages}: {ran:?} {}",
+        server.log()
+    );
     server.works();
     let (huge, log) = (server.huge_bytes(), server.log());
     server.stop();
-    assert_eq!(live.free_pages(), free, "{kind} {huge_pages}: a page is left");
+    assert_eq!(
+        live.free_pages(),
+        free,
+        "{kind} {huge_pages}: a page is left"
+    );
     assert_eq!(segments(), before, "{kind} {huge_pages}: a segment is left");
     (huge, log)
 }
 
 #[test]
 fn its_shared_memory_is_on_huge_pages_in_every_way_it_asks_for_it() {
-    let Some(live) = machine("PostgreSQL") else { return };
+    let Some(live) = machine("PostgreSQL") else {
+        return;
+    };
     let Some(server) = Server::new() else { return };
     live.set_pool(320);
     for huge_pages in ["off", "try", "on"] {
@@ -172,7 +203,9 @@ fn its_shared_memory_is_on_huge_pages_in_every_way_it_asks_for_it() {
 
 #[test]
 fn without_a_pool_it_starts_and_the_log_says_why() {
-    let Some(live) = machine("PostgreSQL without a pool") else { return };
+    let Some(live) = machine("PostgreSQL without a pool") else {
+        return;
+    };
     let Some(server) = Server::new() else { return };
     live.set_pool(0);
     for kind in ["mmap", "sysv"] {

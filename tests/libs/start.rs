@@ -7,7 +7,10 @@ use crate::support::live::machine;
 
 fn once(words: &[&str]) -> Duration {
     let start = Instant::now();
-    let status = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).status();
+    let status = Command::new(words[0])
+        .args(&words[1..])
+        .stdin(Stdio::null())
+        .status();
     assert!(status.unwrap().success());
     start.elapsed()
 }
@@ -28,14 +31,18 @@ fn ratio(a: &[&str], b: &[&str], times: u32) -> f64 {
 /// is slower in hugectl itself, so here the libraries alone are held to it.
 #[test]
 fn the_libraries_add_little_to_a_start() {
-    let Some(_live) = machine("start-up") else { return };
+    let Some(_live) = machine("start-up") else {
+        return;
+    };
     for (library, variable) in [
         (env!("HUGETOOLS_PRELOAD"), "HUGETLB_SHM=yes"),
         (env!("HUGETOOLS_HEAP"), "HUGETLB_MORECORE=yes"),
     ] {
         let preload = format!("LD_PRELOAD={library}");
         let with = ["env", &preload, variable, "/bin/true"];
-        let ratios: Vec<f64> = (0..3).map(|_| ratio(&with, &["env", "/bin/true"], 200)).collect();
+        let ratios: Vec<f64> = (0..3)
+            .map(|_| ratio(&with, &["env", "/bin/true"], 200))
+            .collect();
         let best = ratios.iter().copied().fold(f64::INFINITY, f64::min);
         assert!(best <= 1.25, "{library}: {ratios:?}");
     }

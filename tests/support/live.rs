@@ -125,7 +125,7 @@ impl Live {
     /// A control group of the hugetlb controller, version 2.
     pub(crate) fn hugetlb_group(&self, test: &str) -> Option<Group> {
         let roots = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
-        let has = |root: &&str| {
+        let has = |root: &&&str| {
             let controllers = fs::read_to_string(Path::new(root).join("cgroup.controllers"));
             controllers.is_ok_and(|names| names.split_whitespace().any(|name| name == "hugetlb"))
         };

@@ -1,5 +1,4 @@
 //! Programs in C from `tests/programs`, built once for each libc.
-#![expect(clippy::disallowed_methods, reason = "tests write their own files")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,7 +1,9 @@
 //! Running the tools.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 /// What a run printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,10 +23,33 @@ impl From<Output> for Ran {
     }
 }
 
+/// Where hugectl is, with the libraries that were built together with it
+/// beside it: those in cargo's own folder may be of another day.
+pub(crate) fn hugectl() -> &'static Path {
+    static PLACE: OnceLock<PathBuf> = OnceLock::new();
+    PLACE.get_or_init(|| {
+        let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let place = tmp.join(format!("hugectl-{}", env!("HUGETOOLS_DIGEST")));
+        fs::create_dir_all(&place).unwrap();
+        for file in [
+            env!("CARGO_BIN_EXE_hugectl"),
+            env!("HUGETOOLS_PRELOAD"),
+            env!("HUGETOOLS_HEAP"),
+        ] {
+            let name = Path::new(file).file_name().unwrap();
+            let new = place.join(format!("new-{}", std::process::id()));
+            fs::copy(file, &new).unwrap();
+            fs::rename(&new, place.join(name)).unwrap();
+        }
+        place.join("hugectl")
+    })
+}
+
 /// A tool by its name, in an environment of nothing but a locale.
 pub(crate) fn tool(name: &str) -> Command {
     let path = match name {
-        "hugeadm" => env!("CARGO_BIN_EXE_hugeadm"),
+        "hugeadm" => Path::new(env!("CARGO_BIN_EXE_hugeadm")),
+        "hugectl" => hugectl(),
         _ => panic!("there is no tool {name}"),
     };
     let mut command = Command::new(path);

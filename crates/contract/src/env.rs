@@ -14,6 +14,8 @@
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
 
+use core::fmt;
+
 use crate::size;
 
 /// `HUGETLB_VERBOSE`
@@ -40,6 +42,13 @@ pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
 /// The verbosity without any variable: errors and warnings.
 pub const DEFAULT_VERBOSITY: u8 = 2;
 
+/// The library for segments and shared memory.
+pub const LIBRARY: &str = "libhugetlbfs.so";
+/// The name by which programs that are linked with it find it at run time.
+pub const VERSIONED: &str = "libhugetlbfs.so.0";
+/// The library with a heap of its own besides.
+pub const HEAP_LIBRARY: &str = "libhugetlbfs_heap.so";
+
 /// The exported symbol by which our libraries are known among others of the
 /// same name.
 pub const MARKER: &str = "__hugetools_library";
@@ -53,6 +62,20 @@ pub enum Pages {
     Size(u64),
     /// Transparent huge pages; the pools are left alone.
     Thp,
+}
+
+impl fmt::Display for Pages {
+    /// The value of the variable: `yes`, a size such as `2MB`, or `thp`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Pages::Default => f.write_str("yes"),
+            Pages::Thp => f.write_str("thp"),
+            Pages::Size(n) if n >= 1 << 30 && n % (1 << 30) == 0 => write!(f, "{}GB", n >> 30),
+            Pages::Size(n) if n >= 1 << 20 && n % (1 << 20) == 0 => write!(f, "{}MB", n >> 20),
+            Pages::Size(n) if n >= 1 << 10 && n % (1 << 10) == 0 => write!(f, "{}KB", n >> 10),
+            Pages::Size(n) => write!(f, "{n}"),
+        }
+    }
 }
 
 /// What follows when huge pages run out.
@@ -316,6 +339,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_displayed_is_read_back(bytes in 1u64..1 << 62, shift in 0u32..40) {
+            let bytes = (bytes >> shift).max(1) << (shift / 2);
+            for pages in [Pages::Default, Pages::Thp, Pages::Size(bytes)] {
+                let value = std::format!("{pages}");
+                prop_assert_eq!(read(&[(MORECORE, &value)], "x").heap, Some(pages));
+            }
+        }
+
         #[test]
         fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
             let _ = Settings::read(|_| Some(&value), b"x");

@@ -1,6 +1,6 @@
 //! What hugectl and the run-time libraries agree on.
 //!
-//! * [`env`]: the environment variables, their grammar, and [`env::Settings`],
+//! * [`mod@env`]: the environment variables, their grammar, and [`env::Settings`],
 //!   what a process makes of them.
 //! * [`smaps`]: the records of `/proc/<pid>/smaps`.
 //! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.

@@ -15,6 +15,8 @@ pub struct Record<'a> {
     pub executable: bool,
     /// Whether it is shared (`MAP_SHARED`).
     pub shared: bool,
+    /// Where it begins in its file.
+    pub offset: u64,
     /// The inode of its file; 0 without one.
     pub inode: u64,
     /// Its file or the kernel's name for it, such as `[heap]`; may be empty.
@@ -108,7 +110,8 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
     let rest = rest.strip_prefix(b" ")?;
     let (perms, rest) = rest.split_at_checked(4)?;
     let mut words = rest.trim_ascii_start().splitn(3, |b| *b == b' ');
-    let (_offset, _device, rest) = (words.next()?, words.next()?, words.next()?);
+    let (offset, _device, rest) = (words.next()?, words.next()?, words.next()?);
+    let (offset, _) = hex(offset)?;
     let (inode, name) = decimal(rest)?;
     Some(Record {
         start,
@@ -117,6 +120,7 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
         writable: perms[1] == b'w',
         executable: perms[2] == b'x',
         shared: matches!(perms[3], b's' | b'S'),
+        offset,
         inode,
         name: name.trim_ascii_start(),
         ..Record::default()
@@ -170,7 +174,7 @@ mod tests {
     use std::vec::Vec;
 
     const TEXT: &[u8] =
-        b"7f1b00400000-7f1b00800000 rw-s 00000000 00:11 7688  /memfd:a b (deleted)\n\
+        b"7f1b00400000-7f1b00800000 rw-s 00200000 00:11 7688  /memfd:a b (deleted)\n\
         Size:               4096 kB\nKernelPageSize:     2048 kB\nRss:                   0 kB\n\
         Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    2048 kB\nVmFlags: rd wr mr mw me ht\n\
         563c8d270000-563c8d291000 rw-p 00000000 00:00 0                          [heap]\n\
@@ -184,6 +188,7 @@ mod tests {
         assert_eq!(all[0].name, b"/memfd:a b (deleted)");
         assert!(all[0].shared && all[0].writable && !all[0].executable);
         assert_eq!((all[0].mapped(), all[0].resident()), (4 << 20, 4 << 20));
+        assert_eq!((all[0].offset, all[0].inode), (2 << 20, 7688));
         assert_eq!(all[0].kernel_page_size, 2 << 20);
         assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
         assert!(all[2].executable);

@@ -1,1 +1,35 @@
-//! hugectl, from arguments to the program it starts.
+//! hugectl, from its arguments to the program that it starts.
+//!
+//! ```text
+//! argv --args--> Args --request--> Request
+//!   Run:    target (look), locate and bundle (library), kernel (preflight's facts)
+//!           --plan--> Plan --> print as shell | exec
+//!   Status: status --> Proof --> table | JSON
+//! ```
+//!
+//! `plan` is a pure function of what was found. Nothing here prints: what
+//! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
+
+mod allocator;
+pub mod args;
+pub mod bundle;
+pub mod caller;
+pub mod engine;
+pub mod exec;
+pub mod explore;
+pub mod failure;
+mod files;
+pub mod kernel;
+mod ldcache;
+mod loader;
+pub mod locate;
+pub mod note;
+pub mod plan;
+pub mod preflight;
+mod preload;
+pub mod request;
+mod script;
+pub mod status;
+mod sys;
+pub mod target;
+mod tunables;

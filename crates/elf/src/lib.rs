@@ -1,1 +1,30 @@
 //! What an ELF file says about how it can be started.
+//!
+//! | question | answer |
+//! |---|---|
+//! | for which machine is it? | [`Ident`] |
+//! | does a loader start it? | [`Kind`], [`Elf::interpreter`] |
+//! | what does it need, and where is that looked for? | [`Dynamic`] |
+//! | where do text, data and bss go? | [`Load`] |
+//! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
+//!
+//! Files are not trusted: whatever they say, the answer is a value or an
+//! [`ElfError`], and no more is read than the question needs. Section headers are
+//! not looked at, for a stripped file has none.
+#![forbid(unsafe_code)]
+
+mod error;
+mod file;
+mod header;
+mod ident;
+mod source;
+mod symbols;
+
+pub use error::ElfError;
+pub use file::{Dynamic, Elf};
+pub use header::{Kind, Load};
+pub use ident::{Class, Endian, Ident, Machine};
+pub use source::Source;
+
+#[cfg(test)]
+mod tests;

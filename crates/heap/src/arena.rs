@@ -28,13 +28,16 @@ static MANAGED: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
 
 const FIRST: usize = 1 << 30;
-const LARGEST: usize = 16 << 30;
+const LARGEST: usize = 8 << 30;
 
 /// Where the address space is limited, a window takes at most this part of it.
 const PART: usize = 16;
 
 /// The smallest window that mimalloc takes.
 const SMALLEST: usize = 64 << 20;
+
+/// Room for mimalloc's tables before the first larger page of a window.
+const TABLES: usize = 32 << 20;
 
 /// Makes sure that mimalloc has a window. Called before each allocation; costs
 /// a comparison.
@@ -66,7 +69,12 @@ fn start() {
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
-    add(FIRST);
+    if layout().big > 0 {
+        // A heap that is not worth a larger page finds room here.
+        let plain = Layout { big: 0, ..layout() };
+        add(SMALLEST, plain);
+    }
+    add(FIRST, layout());
     STATE.store(READY, Ordering::Release);
 }
 
@@ -98,13 +106,15 @@ pub(crate) fn layout() -> Layout {
 
 /// Hands a window of about `len` bytes to mimalloc; a smaller one where the
 /// address space is limited.
-fn add(len: usize) {
+fn add(len: usize, layout: Layout) {
     if HANDING_OVER.swap(true, Ordering::Acquire) {
         return;
     }
+    let lead = if layout.big > 0 { TABLES } else { 0 };
     let mut len = len.min(sys::address_space_limit() / PART);
     while len >= SMALLEST {
-        if let Ok(window) = Window::create(len, SLICE, layout()) {
+        let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
+        if let Ok(window) = Window::create_with_lead(lead, len_of_pages, SLICE, layout) {
             if hand_over(window) {
                 MANAGED.fetch_add(window.len, Ordering::Relaxed);
             } else {
@@ -172,14 +182,17 @@ unsafe extern "C" fn commit(
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
     if used > managed / 2 && is_ready() {
-        add(managed.clamp(FIRST, LARGEST));
+        add(managed.clamp(FIRST, LARGEST), layout());
     }
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large
 /// or too far aligned for an arena: a window of its own, all in use.
 pub(crate) fn map_block(len: usize) -> Option<usize> {
-    let layout = layout();
+    let mut layout = layout();
+    if len < layout.big {
+        layout.big = 0;
+    }
     let window = Window::create(len, layout.unit, layout).ok()?;
     match window.commit(window.base, len, wish()) {
         Ok(_) => Some(window.base),

@@ -10,7 +10,8 @@
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
 //! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
 //! | `/proc/swaps`, `/sys/block/ram*` | [`swap`] |
-//! | `/proc/<pid>/smaps`, `auxv`, `stat` | [`process`] |
+//! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
+//! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
@@ -18,6 +19,7 @@
 //! With the feature `fixture`, for tests: `fixture` reads recorded machines,
 //! `sim` is a kernel that answers what is written.
 
+pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;

@@ -1,5 +1,7 @@
 //! Memory nodes: `/sys/devices/system/node`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -101,6 +103,22 @@ fn node_pool_dir(node: NodeId, size: PageSize) -> KPath {
     node_dir()
         .join(format_args!("node{node}"))
         .join(format_args!("hugepages/hugepages-{}kB", size.kib()))
+}
+
+/// The nodes that are online; `None` without `CONFIG_NUMA`.
+pub fn online(root: &Root) -> Result<Option<BTreeSet<u32>>, FileError> {
+    let bytes = root.read_opt(&node_dir().join("online"))?;
+    Ok(bytes.and_then(|bytes| parse_list(std::str::from_utf8(&bytes).ok()?)))
+}
+
+/// The free pages of a size on one node; `None` where it has no such pool.
+pub fn free_pages(
+    root: &Root,
+    node: NodeId,
+    size: PageSize,
+) -> Result<Option<PageCount>, FileError> {
+    let path = node_pool_dir(node, size).join("free_hugepages");
+    Ok(root.number_opt(&path)?.map(PageCount::new))
 }
 
 /// Reads all nodes, lowest number first; none without `CONFIG_NUMA`.

@@ -127,6 +127,37 @@ pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
     kib.parse().ok().and_then(PageSize::from_kib)
 }
 
+/// The sizes that the machine has pools of, smallest first. The default size
+/// is among them on kernels that list none.
+pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, FileError> {
+    let names = root.list(&KPath::from("/sys/kernel/mm/hugepages"))?;
+    let mut sizes: Vec<PageSize> = names.iter().filter_map(|name| size_of_dir(name)).collect();
+    sizes.extend(default);
+    sizes.sort_unstable();
+    sizes.dedup();
+    Ok(sizes)
+}
+
+/// Reads the pool of one size; `None` where there is none. For those to whom
+/// every file counts: [`read`] reads them all.
+pub fn read_size(
+    root: &Root,
+    size: PageSize,
+    meminfo: &Meminfo,
+) -> Result<Option<Pool>, FileError> {
+    let default = meminfo.huge_page_size == Some(size);
+    match read_sysfs(root, size, default)? {
+        None if default => read_sysctl(root, size, meminfo),
+        found => Ok(found),
+    }
+}
+
+/// Reads how many surplus pages the kernel may make of a pool's size.
+pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, FileError> {
+    let path = counter_path(pool, Counter::NrOvercommitHugepages);
+    Ok(root.number_opt(&path)?.map(PageCount::new))
+}
+
 /// Reads all pools, smallest pages first.
 pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     let mut pools = Vec::new();

@@ -1,5 +1,7 @@
 //! A running process: `/proc/<pid>`.
 
+use std::path::PathBuf;
+
 use crate::error::{FileError, Op};
 use crate::root::{KPath, Root};
 
@@ -25,6 +27,13 @@ impl Pid {
     pub fn path(self, file: &'static str) -> KPath {
         KPath::from("/proc").join(self.0).join(file)
     }
+
+    /// The file that is mapped at exactly these addresses, whatever has become
+    /// of its name since.
+    pub fn map_file(self, start: u64, end: u64) -> KPath {
+        self.path("map_files")
+            .join(format_args!("{start:x}-{end:x}"))
+    }
 }
 
 impl std::fmt::Display for Pid {
@@ -38,10 +47,151 @@ pub fn read_smaps(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
     root.read(&pid.path("smaps"))
 }
 
-/// The path of the executable, without the ` (deleted)` that the kernel adds
+/// The path of the executable, with the ` (deleted)` that the kernel adds
 /// when its file is gone.
-pub fn exe(root: &Root, pid: Pid) -> Result<std::path::PathBuf, FileError> {
+pub fn exe(root: &Root, pid: Pid) -> Result<PathBuf, FileError> {
     let path = pid.path("exe");
     std::fs::read_link(root.host_path(path.as_str()))
         .map_err(|error| FileError::io(Op::Read, &path, &error))
+}
+
+/// The environment that the process was started with, as `NAME=value` entries
+/// that each end in a zero byte.
+pub fn read_environ(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
+    root.read(&pid.path("environ"))
+}
+
+/// The value of a variable in such an environment.
+pub fn variable<'e>(environ: &'e [u8], name: &str) -> Option<&'e [u8]> {
+    let mut entries = environ.split(|byte| *byte == 0);
+    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+/// `THP_enabled` of `/proc/<pid>/status`: whether the process may have
+/// transparent huge pages at all (`PR_SET_THP_DISABLE`). `None` where the
+/// kernel does not say, before Linux 5.0.
+pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
+    let bytes = root.read(&pid.path("status"))?;
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let value = lines.find_map(|line| line.strip_prefix(b"THP_enabled:"));
+    Ok(value.map(|value| value.trim_ascii() != b"0"))
+}
+
+/// What the kernel told the program at its start (`/proc/<pid>/auxv`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Auxv {
+    /// `AT_PHDR`: where the program headers of the executable are.
+    pub phdr: Option<u64>,
+    /// `AT_PAGESZ`: the size of a base page.
+    pub page_size: Option<u64>,
+}
+
+/// How a process writes its numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Words {
+    /// 8 bytes, else 4.
+    pub wide: bool,
+    /// The highest byte first.
+    pub big_endian: bool,
+}
+
+/// Reads `/proc/<pid>/auxv`.
+pub fn auxv(root: &Root, pid: Pid, words: Words) -> Result<Auxv, FileError> {
+    Ok(Auxv::parse(&root.read(&pid.path("auxv"))?, words))
+}
+
+impl Auxv {
+    /// Parses the contents of the file: pairs of key and value up to key 0.
+    pub fn parse(bytes: &[u8], words: Words) -> Auxv {
+        const AT_PHDR: u64 = 3;
+        const AT_PAGESZ: u64 = 6;
+        let width = if words.wide { 8 } else { 4 };
+        let numbers: Vec<u64> = bytes
+            .chunks_exact(width)
+            .map(|word| number(word, words.big_endian))
+            .collect();
+        let mut auxv = Auxv::default();
+        for pair in numbers.chunks_exact(2) {
+            match pair[0] {
+                0 => break,
+                AT_PHDR => auxv.phdr = Some(pair[1]),
+                AT_PAGESZ => auxv.page_size = Some(pair[1]),
+                _ => {}
+            }
+        }
+        auxv
+    }
+}
+
+fn number(word: &[u8], big_endian: bool) -> u64 {
+    let join = |n: u64, byte: &u8| (n << 8) | u64::from(*byte);
+    match big_endian {
+        true => word.iter().fold(0, join),
+        false => word.iter().rev().fold(0, join),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(file: &str, contents: &[u8]) -> (tempfile::TempDir, Root) {
+        use std::io::Write;
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/7")).unwrap();
+        let path = dir.path().join("proc/7").join(file);
+        std::fs::File::create(path)
+            .unwrap()
+            .write_all(contents)
+            .unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    const SEVEN: Pid = Pid(7);
+
+    #[test]
+    fn auxv_of_either_width_and_order() {
+        let little = Words {
+            wide: true,
+            big_endian: false,
+        };
+        let mut bytes = Vec::new();
+        for word in [6u64, 4096, 3, 0x5555_0040, 0, 0, 6, 1] {
+            bytes.extend(word.to_le_bytes());
+        }
+        let auxv = Auxv::parse(&bytes, little);
+        assert_eq!((auxv.phdr, auxv.page_size), (Some(0x5555_0040), Some(4096)));
+        let big = Words {
+            wide: false,
+            big_endian: true,
+        };
+        let bytes = [0, 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 3];
+        let auxv = Auxv::parse(&bytes, big);
+        assert_eq!((auxv.phdr, auxv.page_size), (None, Some(65536)));
+    }
+
+    #[test]
+    fn a_variable_is_found_by_its_whole_name() {
+        let (_dir, root) = tree("environ", b"AB=1\0A=x=y\0odd\0C=\0");
+        let environ = read_environ(&root, SEVEN).unwrap();
+        assert_eq!(variable(&environ, "A"), Some(&b"x=y"[..]));
+        assert_eq!(variable(&environ, "C"), Some(&b""[..]));
+        assert_eq!(variable(&environ, "odd"), None);
+    }
+
+    #[test]
+    fn a_process_without_transparent_huge_pages() {
+        let (_dir, root) = tree("status", b"Name:\tx\nTHP_enabled:\t0\nThreads:\t1\n");
+        assert_eq!(thp_enabled(&root, SEVEN), Ok(Some(false)));
+        let (_dir, root) = tree("status", b"Name:\tTHP_enabled: 0\n");
+        assert_eq!(thp_enabled(&root, SEVEN), Ok(None));
+    }
+
+    #[test]
+    fn paths_are_the_kernel_s_own() {
+        let path = SEVEN.map_file(0x5555_0000, 0x5556_0000);
+        assert_eq!(path.as_str(), "/proc/7/map_files/55550000-55560000");
+        assert_eq!(Pid::new(0), None);
+    }
 }

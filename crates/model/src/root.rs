@@ -22,7 +22,7 @@ pub struct KPath(String);
 impl KPath {
     /// One level further down.
     pub fn join(&self, piece: impl fmt::Display) -> KPath {
-        KPath(format!("{}/{piece}", self.0))
+        KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
     }
 
     /// The path as text.
@@ -199,8 +199,21 @@ impl Root {
         let mut file = fs::OpenOptions::new()
             .read(true)
             .open(self.checked_path(path.as_str())?)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        // Kernel files have no length beforehand; most of them fit at once.
+        let mut bytes = vec![0; 4096];
+        let mut filled = 0;
+        loop {
+            match file.read(&mut bytes[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            if filled == bytes.len() {
+                bytes.resize(filled * 2, 0);
+            }
+        }
+        bytes.truncate(filled);
         Ok(bytes)
     }
 

@@ -93,16 +93,30 @@ impl ThpSettings {
 impl Thp {
     /// Reads the settings.
     pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
-        if !root.exists(&dir().join("enabled")) {
+        let Some(modes) = Thp::read_modes(root)? else {
             return Ok(None);
-        }
+        };
         let pmd_size = root.number_opt(&dir().join("hpage_pmd_size"))?;
         Ok(Some(Thp {
-            enabled: choice(root, &dir().join("enabled"))?,
             defrag: choice(root, &dir().join("defrag"))?,
-            shmem_enabled: choice(root, &dir().join("shmem_enabled"))?,
             pmd_size: pmd_size.and_then(PageSize::new),
             sizes: read_sizes(root)?,
+            ..modes
+        }))
+    }
+
+    /// Reads `enabled` and `shmem_enabled` alone, for those to whom every file
+    /// counts.
+    pub fn read_modes(root: &Root) -> Result<Option<Thp>, FileError> {
+        let Some(enabled) = choice(root, &dir().join("enabled"))? else {
+            return Ok(None);
+        };
+        Ok(Some(Thp {
+            enabled: Some(enabled),
+            shmem_enabled: choice(root, &dir().join("shmem_enabled"))?,
+            defrag: None,
+            pmd_size: None,
+            sizes: Vec::new(),
         }))
     }
 

@@ -7,11 +7,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
 
-use crate::policy::Luck;
+use crate::policy::{Luck, Shortfall};
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
-use crate::window::{SMALL_HEAP, Window, in_use};
+use crate::window::{self, Window};
 use crate::{config, fault, hugetlb, populate, space};
 
 /// Which pages a range may get.
@@ -26,8 +26,19 @@ pub enum Wish {
     Table,
 }
 
-/// How hugetlb pages for the heap went so far.
+/// How hugetlb pages of the unit's size went so far.
 pub static LUCK: Luck = Luck::new();
+
+/// How larger ones went.
+static BIG_LUCK: Luck = Luck::new();
+
+/// What kept the heap from the pages that were asked for.
+pub fn shortfall() -> Shortfall {
+    match BIG_LUCK.shortfall() {
+        Shortfall::None => LUCK.shortfall(),
+        shortfall => shortfall,
+    }
+}
 
 /// Whether the process has been moved off hugetlb pages often enough to stay
 /// off them.
@@ -49,8 +60,7 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
         let whole = window.slices_of(unit..unit + 1);
         whole.start.max(slices.start)..whole.end.min(slices.end)
     };
-    let is_small = in_use() + slices.len() * SLICE <= SMALL_HEAP;
-    let wish = if is_small { Wish::Plain } else { wish };
+    let mut wish = wish;
     let mut zero = true;
     let mut unit = slices.start / per_unit;
     while unit < last {
@@ -61,6 +71,9 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
                 unit += 1;
             }
             continue;
+        }
+        if wish == Wish::Best && window::is_small(slices.len() * SLICE) {
+            wish = Wish::Plain;
         }
         let run = claim(window, unit..last, state);
         let (done, result) = fill(window, run.clone(), state, wish, part);
@@ -137,8 +150,8 @@ fn wants_hugetlb(window: &Window) -> bool {
     window.layout.huge || window.layout.big > 0
 }
 
-fn may_try_hugetlb() -> bool {
-    !NO_HUGETLB.load(Ordering::Relaxed) && LUCK.is_worth_a_try()
+fn may_try_hugetlb(luck: &Luck) -> bool {
+    !NO_HUGETLB.load(Ordering::Relaxed) && luck.is_worth_a_try()
 }
 
 /// The larger pages: a whole group of units for each, where all of it is
@@ -154,10 +167,10 @@ fn fill_big(
     if size == 0 || state != State::Empty {
         return at;
     }
-    let per_group = size / window.layout.unit;
-    while at < run.end && may_try_hugetlb() {
-        let start = at / per_group * per_group;
-        let group = start..start + per_group;
+    while at < run.end && may_try_hugetlb(&BIG_LUCK) {
+        let Some(group) = window.group_of(at) else {
+            break;
+        };
         let ours = at..run.end.min(group.end);
         if !fill_group(window, group, ours.clone()) {
             break;
@@ -197,7 +210,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     if result.is_err() {
         // SAFETY: as the caller says; nothing was handed out.
         let _ = unsafe { space::clear(addr, size) };
-        LUCK.heap_failed(size);
+        BIG_LUCK.heap_failed(size);
         return false;
     }
     fault::guard();
@@ -211,7 +224,7 @@ fn fill_huge(
     state: State,
     publish: &impl Fn(Range<usize>, State),
 ) -> usize {
-    if run.is_empty() || !window.layout.huge || !may_try_hugetlb() {
+    if run.is_empty() || !window.layout.huge || !may_try_hugetlb(&LUCK) {
         return run.start;
     }
     let size = window.layout.unit;

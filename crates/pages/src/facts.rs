@@ -124,6 +124,21 @@ pub fn available_memory() -> usize {
     usize::try_from(kib.unwrap_or(0)).map_or(0, |kib| kib.saturating_mul(1024))
 }
 
+/// Private memory of this process that is there, in bytes.
+pub fn resident_memory() -> usize {
+    let mut buffer = [0; 128];
+    let text = file::head(c"/proc/self/statm", &mut buffer);
+    let mut pages = text.split(|b| *b == b' ').skip(1).map(file::leading_number);
+    match (pages.next().flatten(), pages.next().flatten()) {
+        (Some(resident), Some(shared)) => {
+            let pages = usize::try_from(resident.saturating_sub(shared)).unwrap_or(usize::MAX);
+            pages.saturating_mul(page_size())
+        }
+        // Without /proc: what it is cannot be said, so it counts as much.
+        _ => usize::MAX,
+    }
+}
+
 /// Whether other threads run beside this one; yes where it cannot be told.
 pub fn has_threads() -> bool {
     sys::links(c"/proc/self/task").is_none_or(|links| links != 3)
@@ -144,6 +159,7 @@ mod tests {
         // The test runner has threads of its own.
         assert!(has_threads());
         assert!(available_memory() > 0);
+        assert!(resident_memory() > 0 && resident_memory() < available_memory());
     }
 
     #[test]

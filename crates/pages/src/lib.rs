@@ -5,7 +5,7 @@
 //!   follows from all that.
 //! * [`window`]: reserved address space, divided into [`unit`]s; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
-//!   back; [`register`] knows all windows.
+//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows.
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
 //!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
@@ -25,6 +25,7 @@ pub mod file;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
+pub mod grown;
 pub mod hugetlb;
 pub mod limits;
 pub mod lock;
@@ -52,3 +53,10 @@ fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     // SAFETY: abort takes nothing and does not return.
     unsafe { libc::abort() }
 }
+
+/// What the precompiled core library refers to where nothing was optimised
+/// away. Nothing unwinds here, so it is never called.
+#[cfg(not(test))]
+#[unsafe(no_mangle)]
+#[expect(unsafe_code, reason = "a name that the linker looks for")]
+extern "C" fn rust_eh_personality() {}

@@ -144,11 +144,16 @@ impl Luck {
 
     /// Notes that the pool of this size gave the heap no page, and says so
     /// once.
-    pub fn heap_failed(&self, size: usize) {
+    pub fn heap_failed(&self, bytes: usize) {
         self.skip.store(SPARED, Ordering::Relaxed);
-        let (shortfall, size) = (shortfall_of(size, 1), SizeName(size));
+        let (shortfall, size) = (shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
-        let (level, next) = (config::get().heap_level(), next_rung());
+        let level = match config::get().heap {
+            // Not what was asked for: a rung below it.
+            Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
+            _ => config::get().heap_level(),
+        };
+        let next = next_rung(bytes);
         match shortfall {
             Shortfall::Limited => say_once(
                 &self.said,
@@ -200,8 +205,9 @@ impl Default for Luck {
     }
 }
 
-fn next_rung() -> &'static str {
+fn next_rung(size: usize) -> &'static str {
     match config::get().fallback {
+        _ if size > LARGEST_UNIT => "smaller pages follow",
         Fallback::Thp if facts::private_thp().is_ok() => "transparent huge pages follow",
         Fallback::Thp | Fallback::Base => "base pages follow",
         Fallback::None => "the request fails",

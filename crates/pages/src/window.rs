@@ -10,11 +10,12 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::back::{self, Wish};
+use crate::grown;
 use crate::policy::Layout;
 use crate::slices::{SLICE, Slices};
 use crate::sys::{self, Errno, Result};
 use crate::unit::{State, Unit};
-use crate::{register, space};
+use crate::{facts, register, space};
 
 /// Reserved address space and what stands behind it.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub struct Window {
     pub len: usize,
     /// How it is divided.
     pub layout: Layout,
+    /// How many units lie before the first place of a larger page.
+    lead: usize,
     units: &'static [Unit],
     slices: &'static [AtomicU64],
     used: AtomicUsize,
@@ -33,7 +36,21 @@ pub struct Window {
 
 /// A heap up to this size stays on base pages, so that shells and daemons that
 /// fork at their start pay nothing.
-pub const SMALL_HEAP: usize = 4 << 20;
+pub const SMALL_HEAP: usize = 16 << 20;
+
+/// A heap of this size is not small any more, however little of it is touched.
+pub const GROWN_HEAP: usize = 4 * SMALL_HEAP;
+
+/// Whether a heap is small still once `more` bytes are taken. What is taken
+/// counts first; what is touched, which costs a look, counts where much is
+/// taken and little used: an allocator takes room for each size of block.
+pub fn is_small(more: usize) -> bool {
+    match in_use() + more {
+        taken if taken <= SMALL_HEAP => true,
+        taken if taken > GROWN_HEAP || more > SMALL_HEAP => false,
+        _ => facts::resident_memory() <= SMALL_HEAP,
+    }
+}
 
 /// Bytes in use in all windows.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
@@ -47,25 +64,50 @@ impl Window {
     /// Reserves a window of `len` bytes at a multiple of `align`, and enters it
     /// in the register.
     pub fn create(len: usize, align: usize, layout: Layout) -> Result<&'static Window> {
+        Window::create_with_lead(0, len, align, layout)
+    }
+
+    /// The same with `lead` bytes before the first place of a larger page, for
+    /// tables that would spoil it.
+    pub fn create_with_lead(
+        lead: usize,
+        len: usize,
+        align: usize,
+        layout: Layout,
+    ) -> Result<&'static Window> {
         let no_memory = Errno(libc::ENOMEM);
         let granule = layout.unit.max(layout.big);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
-        let base = space::reserve(len, align.max(granule))?;
-        let window =
-            Window::with_tables(base, len, layout).and_then(|window| {
-                match register::enter(window) {
-                    true => Ok(window),
-                    false => Err(window.unmap_tables()),
-                }
-            });
+        let before = lead.next_multiple_of(layout.unit);
+        // So much address space that a lead fits before an aligned rest.
+        let start = match before {
+            0 => space::reserve(len, align.max(granule))?,
+            _ => space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
+        };
+        let base = if before == 0 {
+            start
+        } else {
+            start + granule - before
+        };
+        let window = Window::with_tables(base, before, before + len, layout).and_then(|window| {
+            match register::enter(window) {
+                true => Ok(window),
+                false => Err(window.unmap_tables()),
+            }
+        });
         if window.is_err() {
             // SAFETY: reserved just now, and nothing refers to it.
-            let _ = unsafe { sys::munmap(base, len) };
+            let _ = unsafe { sys::munmap(base, before + len) };
         }
         window
     }
 
-    fn with_tables(base: usize, len: usize, layout: Layout) -> Result<&'static Window> {
+    fn with_tables(
+        base: usize,
+        lead: usize,
+        len: usize,
+        layout: Layout,
+    ) -> Result<&'static Window> {
         let units = len / layout.unit;
         let words = Slices::words(len / SLICE);
         let units_at = size_of::<Window>();
@@ -79,6 +121,7 @@ impl Window {
             base,
             len,
             layout,
+            lead: lead / layout.unit,
             // SAFETY: `units` zeroed words within the new mapping, which stays
             // until `destroy`; a zero word is an empty unit.
             units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
@@ -161,6 +204,7 @@ impl Window {
             // The allocator's tables make no heap large.
             IN_USE.fetch_sub(len.next_multiple_of(SLICE), Ordering::Relaxed);
         }
+        grown::watch();
         result
     }
 
@@ -195,11 +239,17 @@ impl Window {
 
     /// The units of the page that stands behind a unit in this state.
     pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
-        let per_page = match state {
-            State::Big => self.layout.big / self.layout.unit,
-            _ => 1,
-        };
-        let start = unit / per_page * per_page;
-        start..start + per_page
+        match state {
+            State::Big => self.group_of(unit).unwrap_or(unit..unit + 1),
+            _ => unit..unit + 1,
+        }
+    }
+
+    /// The units that one larger page would cover together with this one.
+    pub fn group_of(&self, unit: usize) -> Option<Range<usize>> {
+        let per_group = self.layout.big / self.layout.unit;
+        let behind = unit.checked_sub(self.lead)?;
+        let start = self.lead + behind.checked_div(per_group)? * per_group;
+        Some(start..start + per_group)
     }
 }

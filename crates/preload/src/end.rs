@@ -6,12 +6,11 @@ use core::fmt;
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_contract::report::Proof;
 use hugetools_contract::segment::{self, Extent, Row, Segment};
-use hugetools_pages::back::LUCK as HEAP_LUCK;
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::policy::Luck;
+use hugetools_pages::policy::Shortfall;
 use hugetools_pages::sys::{self, File};
 use hugetools_pages::window::SMALL_HEAP;
-use hugetools_pages::{facts, say};
+use hugetools_pages::{back, facts, say};
 
 use crate::map::LUCK as SHM_LUCK;
 use crate::marker;
@@ -97,7 +96,9 @@ fn give_reason(row: &mut Row<'static>) {
     }
     row.reason = match row.segment {
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
-        Segment::Shm if config.shm.is_some() => reason(&SHM_LUCK, config.shm, facts::shared_thp()),
+        Segment::Shm if config.shm.is_some() => {
+            reason(SHM_LUCK.shortfall(), config.shm, facts::shared_thp())
+        }
         _ => None,
     };
 }
@@ -106,19 +107,19 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     if !marker::has_heap() {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
-    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64 * 3 / 2;
-    match reason(&HEAP_LUCK, pages, facts::private_thp()) {
-        None if small => Some("the first 4 MiB of a heap stay on base pages"),
+    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
+    match reason(back::shortfall(), pages, facts::private_thp()) {
+        None if small => Some("a small heap, up to 16 MiB, is on base pages"),
         found => found,
     }
 }
 
 fn reason(
-    luck: &Luck,
+    shortfall: Shortfall,
     pages: Option<Pages>,
     thp: Result<(), facts::NoThp>,
 ) -> Option<&'static str> {
-    let fell = luck.shortfall().reason();
+    let fell = shortfall.reason();
     let transparent = pages == Some(Pages::Thp) || fell.is_some();
     match (config::get().fallback, thp) {
         (Fallback::Thp, Err(why)) if transparent => Some(why.reason()),

@@ -1,0 +1,196 @@
+//! Programs that bring an allocator of their own.
+//!
+//! Where a program has a second door to its allocator, memory that one of the
+//! two gives would be handed back to the other: such a program gets no heap of
+//! ours.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use hugetools_elf::{Elf, Source};
+
+use crate::files;
+use crate::loader::{Loader, Object};
+use crate::target::Libc;
+
+/// Why a program keeps its own allocator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// The program itself defines `malloc`.
+    Defined,
+    /// It, or a library that it needs, calls an allocator by another name.
+    Called {
+        /// The name.
+        symbol: &'static str,
+        /// The file that calls.
+        by: PathBuf,
+    },
+}
+
+impl fmt::Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Own::Defined => f.write_str("it defines malloc itself"),
+            Own::Called { symbol, by } => write!(f, "{} calls {symbol}", by.display()),
+        }
+    }
+}
+
+/// Names that belong to one allocator only: jemalloc's and tcmalloc's.
+const DOORS: [&str; 3] = ["mallocx", "sdallocx", "tc_malloc"];
+
+/// Libraries that are known to call no allocator by another name, so that most
+/// programs need no look into any library.
+const KNOWN: [&[u8]; 13] = [
+    b"libc.so.6",
+    b"libm.so.6",
+    b"libdl.so.2",
+    b"librt.so.1",
+    b"libpthread.so.0",
+    b"libresolv.so.2",
+    b"libutil.so.1",
+    b"libgcc_s.so.1",
+    b"libstdc++.so.6",
+    b"libmvec.so.1",
+    b"libc.so",
+    b"libz.so.1",
+    b"libtinfo.so.6",
+];
+
+/// More libraries than any program needs.
+const MOST: usize = 1000;
+
+/// Looks at a program and all the libraries that it needs. What cannot be
+/// found or read is passed over: the loader will complain itself.
+pub(crate) fn own(
+    program: &Path,
+    libc: Libc,
+    library_path: Option<&std::ffi::OsStr>,
+) -> Option<Own> {
+    let elf = files::open_elf(program)?;
+    if elf.defines("malloc").unwrap_or(false) {
+        return Some(Own::Defined);
+    }
+    if let Some(symbol) = door(&elf) {
+        let by = program.to_owned();
+        return Some(Own::Called { symbol, by });
+    }
+    let dynamic = elf.dynamic()?;
+    let top = Object {
+        path: program,
+        dynamic,
+    };
+    let loader = Loader::new(elf.ident(), libc, library_path);
+    let mut seen: HashSet<Vec<u8>> = KNOWN.iter().map(|name| name.to_vec()).collect();
+    let mut waiting = vec![(program.to_owned(), dynamic.clone())];
+    while let Some((path, dynamic)) = waiting.pop() {
+        for name in &dynamic.needed {
+            if seen.len() > MOST || !seen.insert(name.clone()) {
+                continue;
+            }
+            let object = Object {
+                path: &path,
+                dynamic: &dynamic,
+            };
+            let Some((by, elf)) = loader.find(name, object, top) else {
+                continue;
+            };
+            if let Some(symbol) = door(&elf) {
+                return Some(Own::Called { symbol, by });
+            }
+            if let Some(dynamic) = elf.dynamic() {
+                waiting.push((by, dynamic.clone()));
+            }
+        }
+    }
+    None
+}
+
+fn door<S: Source>(elf: &Elf<S>) -> Option<&'static str> {
+    elf.refers_to(&DOORS).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    const DOOR: &str = "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
+    const CALLER: &str =
+        "void *mallocx(unsigned long, int); void *make(void) { return mallocx(1, 0); }";
+    const MAIN: &str = "void *make(void); int main(void) { return make() != 0; }";
+    const OWN: &str = "static char pool[64]; void *malloc(unsigned long n) { (void)n; return pool; } \
+                       void free(void *p) { (void)p; } int main(void) { return 0; }";
+
+    fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
+        use std::io::Write;
+        let input = dir.join(format!("{name}.c"));
+        std::fs::File::create(&input)
+            .unwrap()
+            .write_all(source.as_bytes())
+            .unwrap();
+        let mut command = Command::new("cc");
+        command
+            .current_dir(dir)
+            .arg(input)
+            .args(args)
+            .args(["-o", name]);
+        assert!(command.status().unwrap().success());
+        dir.join(name)
+    }
+
+    #[test]
+    fn a_malloc_in_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = build(dir.path(), "program", OWN, &[]);
+        assert_eq!(own(&program, Libc::Glibc, None), Some(Own::Defined));
+        assert_eq!(own(Path::new("/bin/sh"), Libc::Glibc, None), None);
+    }
+
+    #[test]
+    fn a_second_door_in_a_library_of_a_library() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = ["-shared", "-fPIC"];
+        build(dir.path(), "libdoor.so", DOOR, &library);
+        build(
+            dir.path(),
+            "libcaller.so",
+            CALLER,
+            &["-shared", "-fPIC", "libdoor.so"],
+        );
+        let args = ["libcaller.so", "-Wl,-rpath-link,."];
+        let program = build(dir.path(), "program", MAIN, &args);
+        let called = Own::Called {
+            symbol: "mallocx",
+            by: dir.path().join("libcaller.so"),
+        };
+        let path = Some(dir.path().as_os_str());
+        assert_eq!(own(&program, Libc::Glibc, path), Some(called.clone()));
+        // Without the path the library is not found, as the loader would say.
+        assert_eq!(own(&program, Libc::Glibc, None), None);
+        for tags in ["-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"] {
+            let args = [
+                "libcaller.so",
+                "-Wl,-rpath-link,.",
+                "-Wl,-rpath,$ORIGIN",
+                tags,
+            ];
+            let program = build(dir.path(), "program", MAIN, &args);
+            assert_eq!(
+                own(&program, Libc::Glibc, None),
+                Some(called.clone()),
+                "{tags}"
+            );
+        }
+    }
+
+    #[test]
+    fn reasons_name_the_file_and_the_symbol() {
+        let called = Own::Called {
+            symbol: "tc_malloc",
+            by: PathBuf::from("/lib/x.so"),
+        };
+        assert_eq!(called.to_string(), "/lib/x.so calls tc_malloc");
+    }
+}

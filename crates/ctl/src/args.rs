@@ -1,0 +1,236 @@
+//! The command line as it is written: nothing is checked beyond its form.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
+
+/// The value of an option that takes a size, when it is given without one.
+pub const DEFAULT: &str = "default";
+
+/// The value of `--report` without a file.
+pub const TERMINAL: &str = "-";
+
+const EXAMPLES: &str = "\
+Examples:
+  hugectl --heap ./solver input         heap on huge pages, from the pool or transparent
+  hugectl --heap=1GB ./solver input     the same, on 1 GB pages first
+  hugectl --thp python3 job.py          transparent huge pages only; needs no pool
+  hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
+  hugectl --heap --report ./solver      and say at the end what was huge
+  hugectl --status 4711                 what a running program has on huge pages
+  hugectl --heap --dry-run ./solver     show what would be done
+
+Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
+Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
+127 if it is not found, else that of PROGRAM. See also hugectl(8).";
+
+/// Start a program with its memory on huge pages, and prove it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hugectl",
+    version,
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID [--json]",
+    after_help = EXAMPLES,
+    infer_long_args = true,
+    args_override_self = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+)]
+pub struct Args {
+    /// Put what malloc hands out on huge pages: of the default size, of SIZE,
+    /// or transparent ones
+    #[arg(
+        long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+    )]
+    pub heap: Option<String>,
+
+    /// Put shared memory on huge pages: shmget, shared anonymous mappings
+    #[arg(
+        long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+    )]
+    pub shm: Option<String>,
+
+    /// The heap on transparent huge pages, as --heap=thp
+    #[arg(long, help_heading = "What goes on huge pages")]
+    pub thp: bool,
+
+    /// What follows when huge pages run out: thp (transparent ones, then base
+    /// pages; the default), base (base pages at once) or none (the request
+    /// fails)
+    #[arg(
+        long, value_name = "thp|base|none", help_heading = "What goes on huge pages",
+        value_parser = ["thp", "base", "none"], hide_possible_values = true,
+    )]
+    pub fallback: Option<String>,
+
+    /// When the program ends, say what was on huge pages: a table on standard
+    /// error, or JSON lines appended to FILE
+    #[arg(
+        long, value_name = "FILE", help_heading = "Proof",
+        num_args = 0..=1, require_equals = true, default_missing_value = TERMINAL,
+        value_hint = ValueHint::FilePath,
+    )]
+    pub report: Option<PathBuf>,
+
+    /// Say what the running process PID has on huge pages
+    #[arg(
+        long,
+        value_name = "PID",
+        help_heading = "Proof",
+        allow_negative_numbers = true
+    )]
+    pub status: Option<String>,
+
+    /// What goes to the terminal as JSON
+    #[arg(long, help_heading = "Proof")]
+    pub json: bool,
+
+    /// Print what would be done, as shell commands, and do nothing
+    #[arg(long, help_heading = "Proof")]
+    pub dry_run: bool,
+
+    /// With --status or --dry-run: read the kernel's state below DIR
+    #[arg(long, value_name = "DIR", help_heading = "Proof", value_hint = ValueHint::DirPath)]
+    pub sysroot: Option<PathBuf>,
+
+    /// Set the variables only, for a program linked with the library
+    #[arg(long, help_heading = "The library", overrides_with = "force_preload")]
+    pub no_preload: bool,
+
+    /// Preload even where it looks useless, or unwise for this program
+    #[arg(
+        long, help_heading = "The library", overrides_with = "no_preload",
+        // What was unambiguous before there was --fallback stays so.
+        alias = "f",
+    )]
+    pub force_preload: bool,
+
+    /// Take the library from this directory, or from the prefix it is
+    /// installed below
+    #[arg(long, value_name = "PREFIX", help_heading = "The library", value_hint = ValueHint::DirPath)]
+    pub library_path: Option<PathBuf>,
+
+    /// Name the library only, and let the loader find it
+    #[arg(long, help_heading = "The library", overrides_with = "library_path")]
+    pub library_use_path: bool,
+
+    /// Say more: what was found and decided
+    #[arg(
+        short = 'v', help_heading = "Messages", action = ArgAction::Append,
+        num_args = 0, default_missing_value = "",
+    )]
+    pub louder: Vec<String>,
+
+    /// Say less
+    #[arg(
+        short = 'q', help_heading = "Messages", action = ArgAction::Append,
+        num_args = 0, default_missing_value = "",
+    )]
+    pub quieter: Vec<String>,
+
+    /// Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default),
+    /// 3 what was found and decided, 4 all; 99 for the program's library, too
+    #[arg(
+        long, value_name = "N", help_heading = "Messages", value_parser = clap::value_parser!(u8).range(0..=99),
+        // What was unambiguous before there was --version stays so.
+        aliases = ["v", "ve", "ver"],
+    )]
+    pub verbose: Option<u8>,
+
+    /// Print this help
+    #[arg(long, short, help_heading = "Messages", action = ArgAction::Help)]
+    help: Option<bool>,
+
+    /// Print the version
+    #[arg(long, help_heading = "Messages", action = ArgAction::Version)]
+    version: Option<bool>,
+
+    /// The program to start, and its arguments
+    #[arg(
+        value_name = "PROGRAM [ARGUMENT]", trailing_var_arg = true, hide = true,
+        value_hint = ValueHint::CommandWithArguments,
+    )]
+    pub command: Vec<OsString>,
+
+    /// How the verbosity changes, in the order written.
+    #[arg(skip)]
+    pub steps: Vec<Step>,
+
+    /// Whether the last of `--heap` and `--thp` is `--thp`.
+    #[arg(skip)]
+    pub thp_last: bool,
+}
+
+/// A change of verbosity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// `-v`
+    Louder,
+    /// `-q`
+    Quieter,
+    /// `--verbose N`
+    Exactly(u8),
+}
+
+/// Parses a whole command line, the name of the tool first.
+///
+/// # Errors
+/// Those of clap, help and version among them.
+pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let matches = Args::command().try_get_matches_from(argv)?;
+    let mut args = Args::from_arg_matches(&matches)?;
+    let mut steps = Vec::new();
+    let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
+    let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));
+    steps.extend(louder.chain(quieter));
+    if let (Some(level), Some(at)) = (args.verbose, places(&matches, "verbose").last()) {
+        steps.push((at, Step::Exactly(level)));
+    }
+    steps.sort_by_key(|(at, _)| *at);
+    args.steps = steps.into_iter().map(|(_, step)| step).collect();
+    args.thp_last = places(&matches, "thp").last() > places(&matches, "heap").last();
+    Ok(args)
+}
+
+/// Where an option is on the command line; nowhere, if it is a default.
+fn places(matches: &ArgMatches, id: &str) -> impl Iterator<Item = usize> {
+    let given = matches.value_source(id) == Some(ValueSource::CommandLine);
+    let places = given.then(|| matches.indices_of(id)).flatten();
+    places.into_iter().flatten()
+}
+
+/// The one line that says what is wrong with a command line.
+pub fn explain(error: &clap::Error) -> String {
+    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    if let (ErrorKind::UnknownArgument, Some(argument)) = (error.kind(), &argument) {
+        let meant = abbreviated(argument);
+        if meant.len() > 1 {
+            return format!("{argument} is ambiguous: {}", meant.join(", "));
+        }
+    }
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
+        Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
+        None => format!("{first} (see hugectl --help)"),
+    }
+}
+
+/// The options that an abbreviation may stand for.
+fn abbreviated(argument: &str) -> Vec<String> {
+    let name = argument.trim_start_matches("--");
+    let command = Args::command();
+    let longs = command.get_arguments().filter_map(|arg| arg.get_long());
+    let meant = longs.filter(|long| !name.is_empty() && long.starts_with(name));
+    meant.map(|long| format!("--{long}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

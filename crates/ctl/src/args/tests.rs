@@ -1,0 +1,134 @@
+use super::*;
+
+fn args(line: &str) -> Result<Args, String> {
+    let words = std::iter::once("hugectl").chain(line.split(' ').filter(|w| !w.is_empty()));
+    parse(words.map(OsString::from)).map_err(|error| explain(&error))
+}
+
+fn command(line: &str) -> Vec<OsString> {
+    args(line).unwrap().command
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Args::command().debug_assert();
+}
+
+#[test]
+fn options_end_at_the_first_operand_and_at_two_dashes() {
+    assert_eq!(command("--heap prog --shm -v"), ["prog", "--shm", "-v"]);
+    assert_eq!(command("-- --shm -- x"), ["--shm", "--", "x"]);
+    assert_eq!(command("prog -- --heap"), ["prog", "--", "--heap"]);
+    assert_eq!(command("--heap 2MB"), ["2MB"]);
+    assert_eq!(command("-- -v"), ["-v"]);
+}
+
+#[test]
+fn the_last_of_repeated_options_wins() {
+    let last = args("--heap=2MB --heap --shm --shm=thp --fallback base --fallback none x").unwrap();
+    assert_eq!(last.heap.as_deref(), Some(DEFAULT));
+    assert_eq!(last.shm.as_deref(), Some("thp"));
+    assert_eq!(last.fallback.as_deref(), Some("none"));
+    assert!(args("--report= x").is_err());
+    let preload = args("--no-preload --force-preload x").unwrap();
+    assert!(preload.force_preload && !preload.no_preload);
+    let preload = args("--force-preload --no-preload x").unwrap();
+    assert!(!preload.force_preload && preload.no_preload);
+}
+
+#[test]
+fn verbosity_follows_the_order_written() {
+    let steps = |line| args(line).unwrap().steps;
+    let (up, down) = (Step::Louder, Step::Quieter);
+    assert_eq!(
+        steps("-v --verbose 1 -vq x"),
+        [up, Step::Exactly(1), up, down]
+    );
+    assert_eq!(steps("x -v"), []);
+}
+
+/// The options that the classic tool had, as far as there are any; what
+/// `getopt_long` took for one of them still is that one.
+#[test]
+fn classic_abbreviations_keep_their_meaning() {
+    const CLASSIC: [&str; 16] = [
+        "help",
+        "verbose",
+        "text",
+        "data",
+        "bss",
+        "heap",
+        "shm",
+        "disable",
+        "thp",
+        "no-preload",
+        "force-preload",
+        "no-reserve",
+        "share-text",
+        "library-path",
+        "library-use-path",
+        "dry-run",
+    ];
+    let command = Args::command();
+    for long in CLASSIC {
+        let Some(arg) = command
+            .get_arguments()
+            .find(|arg| arg.get_long() == Some(long))
+        else {
+            continue;
+        };
+        for len in 1..long.len() {
+            let short = &long[..len];
+            if CLASSIC
+                .iter()
+                .filter(|other| other.starts_with(short))
+                .count()
+                > 1
+            {
+                continue;
+            }
+            let value = match arg.get_action().takes_values() && long != "heap" && long != "shm" {
+                true => " 1",
+                false => "",
+            };
+            let matches = Args::command()
+                .try_get_matches_from(format!("hugectl --{short}{value}").split(' '));
+            match matches {
+                Ok(matches) => {
+                    let source = matches.value_source(arg.get_id().as_str());
+                    assert_eq!(source, Some(ValueSource::CommandLine), "--{short}");
+                }
+                Err(error) => assert_eq!(error.kind(), ErrorKind::DisplayHelp, "--{short}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_in_one_line() {
+    let wrong = |line| args(line).unwrap_err();
+    assert_eq!(
+        wrong("--lib /x"),
+        "--lib is ambiguous: --library-path, --library-use-path"
+    );
+    assert_eq!(
+        wrong("--foo"),
+        "unexpected argument '--foo' found (see hugectl --help)"
+    );
+    assert_eq!(
+        wrong("--fallback=tape x"),
+        "invalid value 'tape' for '--fallback <thp|base|none>', use thp, base, none"
+    );
+    assert_eq!(
+        wrong("--verbose 100 x"),
+        "invalid value '100' for '--verbose <N>': 100 is not in 0..=99 (see hugectl --help)"
+    );
+    assert_eq!(
+        wrong("--status"),
+        "a value is required for '--status <PID>' but none was supplied (see hugectl --help)"
+    );
+    assert_eq!(
+        wrong("--dry-run=yes x"),
+        "unexpected value 'yes' for '--dry-run' found; no more were expected (see hugectl --help)"
+    );
+}

@@ -1,0 +1,251 @@
+//! The libraries inside hugectl: put where a loader can map them.
+//!
+//! | user | places, in turn |
+//! |---|---|
+//! | root | `/run/hugetools/<digest>`, `/tmp/hugetools-0/<digest>` |
+//! | others | `$XDG_RUNTIME_DIR/hugetools/<digest>`, `~/.cache/hugetools/<digest>`, `/tmp/hugetools-<uid>/<digest>` |
+//!
+//! What is there is believed only if nobody else can have written it and its
+//! contents are those inside, byte for byte. New files appear by rename, so
+//! that nobody ever sees half of one.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use hugetools_contract::env::HEAP_LIBRARY;
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+use crate::caller::Caller;
+use crate::sys;
+
+/// The libraries inside hugectl.
+#[derive(Debug, Clone, Copy)]
+pub struct Bundle<'a> {
+    /// What tells these files from those of another build; a file name.
+    pub digest: &'a str,
+    /// The library for segments and shared memory.
+    pub preload: &'a [u8],
+    /// The library with a heap besides.
+    pub heap: &'a [u8],
+}
+
+impl<'a> Bundle<'a> {
+    fn contents(&self, name: &str) -> &'a [u8] {
+        match name {
+            HEAP_LIBRARY => self.heap,
+            _ => self.preload,
+        }
+    }
+}
+
+/// A directory that may hold ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    /// It must exist, except that `make` allows to make it.
+    base: PathBuf,
+    make: bool,
+    /// Our directory in it.
+    name: String,
+}
+
+/// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and
+/// colons, and put something in for `$ORIGIN`.
+pub(crate) fn carries(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    let odd = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b':' | b'$');
+    !bytes.iter().any(odd)
+}
+
+/// The file `name` on disk, put there if need be and if it is allowed; else
+/// where it would be.
+///
+/// # Errors
+/// Why none of the places will do.
+pub(crate) fn place(
+    bundle: &Bundle<'_>,
+    name: &str,
+    caller: &Caller,
+    may_write: bool,
+) -> Result<PathBuf, String> {
+    place_in(&places(caller), bundle, name, caller.euid, may_write)
+}
+
+fn place_in(
+    places: &[Place],
+    bundle: &Bundle<'_>,
+    name: &str,
+    user: u32,
+    may_write: bool,
+) -> Result<PathBuf, String> {
+    let contents = bundle.contents(name);
+    let mut reasons = Vec::new();
+    for place in places {
+        let dir = place.base.join(&place.name);
+        let attempt = match carries(&dir) {
+            false => Err(io::Error::other("LD_PRELOAD cannot carry its name")),
+            true => put(place, bundle.digest, name, contents, user, may_write),
+        };
+        match attempt {
+            Ok(path) => return Ok(path),
+            Err(error) => reasons.push(format!("{}: {error}", dir.display())),
+        }
+    }
+    Err(match reasons.is_empty() {
+        true => "there is no directory for it".to_owned(),
+        false => reasons.join("; "),
+    })
+}
+
+fn places(caller: &Caller) -> Vec<Place> {
+    let at = |base: PathBuf, make, name: &str| Place {
+        base,
+        make,
+        name: name.to_owned(),
+    };
+    let temporary = at("/tmp".into(), false, &format!("hugetools-{}", caller.euid));
+    if caller.euid == 0 {
+        return vec![at("/run".into(), false, "hugetools"), temporary];
+    }
+    let absolute = |name| {
+        caller
+            .var(name)
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute())
+    };
+    let run_time = absolute("XDG_RUNTIME_DIR").map(|dir| at(dir, false, "hugetools"));
+    let cache = absolute("HOME").map(|dir| at(dir.join(".cache"), true, "hugetools"));
+    run_time
+        .into_iter()
+        .chain(cache)
+        .chain([temporary])
+        .collect()
+}
+
+/// Gives the file's path in one place.
+fn put(
+    place: &Place,
+    digest: &str,
+    name: &str,
+    contents: &[u8],
+    user: u32,
+    may_write: bool,
+) -> io::Result<PathBuf> {
+    let ours = place.base.join(&place.name);
+    let dir = ours.join(digest);
+    let path = dir.join(name);
+    if !may_write {
+        check_base(&place.base, user)?;
+        let flags = statvfs(&place.base)?.flags();
+        return match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
+            false => Ok(path),
+            true => Err(io::Error::other("it is on a noexec or read-only mount")),
+        };
+    }
+    if place.make && !place.base.exists() {
+        DirBuilder::new().mode(0o700).create(&place.base)?;
+    }
+    check_base(&place.base, user)?;
+    make_dir(&ours, user)?;
+    make_dir(&dir, user)?;
+    if let Ok(file) = open_checked(&path, contents, user) {
+        sys::map_executable(&file)?;
+        return Ok(path);
+    }
+    write(&dir, name, contents)?;
+    let file = open_checked(&path, contents, user)?;
+    sys::map_executable(&file)?;
+    Ok(path)
+}
+
+/// Whether others cannot rename what is in the directory.
+fn check_base(base: &Path, user: u32) -> io::Result<()> {
+    const STICKY: u32 = 0o1000;
+    const OTHERS_WRITE: u32 = 0o022;
+    let metadata = fs::metadata(base)?;
+    let mode = metadata.mode();
+    let closed = mode & OTHERS_WRITE == 0 || mode & STICKY != 0;
+    match metadata.is_dir() && closed && [0, user].contains(&metadata.uid()) {
+        true => Ok(()),
+        false => Err(io::Error::other("others can change its directory")),
+    }
+}
+
+/// Makes a directory that others can read, or checks the one that is there.
+fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
+    match DirBuilder::new().mode(0o755).create(dir) {
+        // The file mode mask may have taken rights away.
+        Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let metadata = fs::symlink_metadata(dir)?;
+    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others can change what is there"));
+    }
+    match metadata.mode() & 0o755 == 0o755 {
+        true => Ok(()),
+        false => fs::set_permissions(dir, Permissions::from_mode(0o755)),
+    }
+}
+
+/// Opens the file, if owner, mode and contents are right.
+fn open_checked(path: &Path, contents: &[u8], user: u32) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    let right = metadata.is_file()
+        && metadata.uid() == user
+        && metadata.mode() & 0o7777 == 0o644
+        && metadata.len() == contents.len() as u64;
+    match right && same(&file, contents)? {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not what is inside hugectl")),
+    }
+}
+
+fn same(mut file: &File, contents: &[u8]) -> io::Result<bool> {
+    let mut buffer = [0; 1 << 15];
+    let mut rest = contents;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(rest.is_empty());
+        }
+        match rest.strip_prefix(&buffer[..read]) {
+            Some(left) => rest = left,
+            None => return Ok(false),
+        }
+    }
+}
+
+fn write(dir: &Path, name: &str, contents: &[u8]) -> io::Result<()> {
+    // Another process of the same number may be at work in another container.
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let draft = format!(".{name}.{}.{}", std::process::id(), now.as_nanos());
+    let draft = dir.join(draft);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(&draft)?;
+    let written = file
+        .write_all(contents)
+        .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
+        .and_then(|()| fs::rename(&draft, dir.join(name)));
+    if written.is_err() {
+        // Nothing more can be done about a draft that cannot be removed.
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests;

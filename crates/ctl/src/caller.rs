@@ -1,0 +1,53 @@
+//! Who calls, and with what: read once, passed down.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use hugetools_contract::env::Settings;
+
+/// The process that hugectl is, before it becomes another program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The environment, in its order.
+    pub env: Vec<(OsString, OsString)>,
+    /// The process; exec keeps it.
+    pub pid: u32,
+    /// The real user.
+    pub uid: u32,
+    /// The effective user.
+    pub euid: u32,
+    /// The real group.
+    pub gid: u32,
+    /// The effective group.
+    pub egid: u32,
+    /// The file that hugectl was started from.
+    pub exe: Option<PathBuf>,
+}
+
+impl Caller {
+    /// The process that runs this, with the environment it is told.
+    pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
+        Caller {
+            env: env.into_iter().collect(),
+            pid: std::process::id(),
+            uid: nix::unistd::getuid().as_raw(),
+            euid: nix::unistd::geteuid().as_raw(),
+            gid: nix::unistd::getgid().as_raw(),
+            egid: nix::unistd::getegid().as_raw(),
+            exe: std::env::current_exe().ok(),
+        }
+    }
+
+    /// How much is to be said, by the environment alone.
+    pub fn verbosity(&self) -> u8 {
+        let get = |name: &str| self.var(name).map(OsStr::as_bytes);
+        Settings::read(get, b"").verbosity
+    }
+
+    /// The value of a variable: the first, should there be several.
+    pub fn var(&self, name: &str) -> Option<&OsStr> {
+        let mut env = self.env.iter();
+        env.find_map(|(key, value)| (key == name).then_some(value.as_os_str()))
+    }
+}

@@ -1,0 +1,246 @@
+//! What the plan depends on: the target, the library, the kernel's state.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::{Fallback, Pages, Settings};
+use hugetools_elf::Ident;
+use hugetools_model::Root;
+
+use crate::allocator;
+use crate::bundle::Bundle;
+use crate::caller::Caller;
+use crate::engine::{self, Decision, Engine, Look};
+use crate::failure::Failure;
+use crate::kernel::{Kernel, Wants, check_size};
+use crate::loader::Loader;
+use crate::locate::{self, Found};
+use crate::preload;
+use crate::request::{Library, Preload, ReportTo, Run, verbosity};
+use crate::target::{self, Image, Libc};
+use crate::tunables;
+
+/// What was found: all that the plan depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// How much is said, by the environment and the options.
+    pub verbosity: u8,
+    /// What is asked for, by option or by inherited variable.
+    pub asked: Wants,
+    /// What of it can be served for this target.
+    pub served: Wants,
+    /// The target.
+    pub look: Look,
+    /// How the request can be met for it.
+    pub decision: Decision,
+    /// The library, where one is to be preloaded.
+    pub library: Option<Found>,
+    /// Whether that file is on disk: a dry run leaves the copy inside hugectl
+    /// where it is.
+    pub library_is_there: bool,
+    /// What goes in front of `LD_LIBRARY_PATH`.
+    pub library_dir: Option<PathBuf>,
+    /// Entries of ours in the caller's `LD_PRELOAD`.
+    pub ours: Vec<Vec<u8>>,
+    /// The kernel's state.
+    pub kernel: Kernel,
+    /// The file of the report.
+    pub report: Option<PathBuf>,
+}
+
+/// Finds out what the plan depends on. Nothing is changed, except that the
+/// library inside hugectl is put on disk where it is needed.
+///
+/// # Errors
+/// When the program cannot be run, or something was asked that cannot be had.
+pub fn explore(
+    run: &Run,
+    caller: &Caller,
+    root: &Root,
+    bundle: Option<&Bundle<'_>>,
+) -> Result<Findings, Failure> {
+    let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
+    let name = run
+        .command
+        .first()
+        .map(OsString::as_os_str)
+        .unwrap_or_default();
+    let base = Path::new(name).file_name().unwrap_or_default();
+    let inherited = Settings::read(get, base.as_bytes());
+    let verbosity = verbosity(inherited.verbosity, &run.steps);
+    let asked = Wants {
+        heap: run.heap.or(inherited.heap),
+        shm: run.shm.or(inherited.shm),
+        fallback: run.fallback.unwrap_or(inherited.fallback),
+        hints: verbosity >= 3,
+    };
+    check_size(root, "--heap", run.heap)?;
+    check_size(root, "--shm", run.shm)?;
+    let report = match &run.report {
+        Some(ReportTo::File(file)) => Some(report_file(file)?),
+        _ => None,
+    };
+    let look = look(run, asked, caller)?;
+    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
+    let library = match decision.library {
+        None => None,
+        Some(name) => Some(find_library(run, name, caller, bundle)?),
+    };
+    let library_dir = match (&run.library, &library) {
+        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
+        (Library::At(dir), _) => Some(locate::search_dir(dir)?),
+        _ => None,
+    };
+    let ours = match (caller.var("LD_PRELOAD"), &library) {
+        (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
+        _ => Vec::new(),
+    };
+    let preloaded = matches!(library, Some(Found::At(_)));
+    let library_is_there = match &library {
+        Some(Found::At(path)) => !run.dry_run || path.exists(),
+        _ => false,
+    };
+    let served = served(asked, &decision, preloaded, run.preload, &look);
+    let kernel = Kernel::read(root, served, caller);
+    Ok(Findings {
+        verbosity,
+        asked,
+        served,
+        kernel: kernel.map_err(|error| Failure::Own(error.to_string()))?,
+        look,
+        decision,
+        library,
+        library_is_there,
+        library_dir,
+        ours,
+        report,
+    })
+}
+
+/// What of the request can be served: where nothing is, nothing falls short.
+pub(crate) fn served(
+    asked: Wants,
+    decision: &Decision,
+    preloaded: bool,
+    preload: Preload,
+    look: &Look,
+) -> Wants {
+    let target = look.target.as_ref();
+    let is_static = target.is_some_and(|target| target.image == Image::Static);
+    let linked = preload == Preload::Never;
+    Wants {
+        heap: match decision.engine {
+            Engine::Arena => asked.heap.filter(|_| preloaded),
+            // By itself glibc takes transparent huge pages: with those of a
+            // pool, a child that writes to its copy may be killed.
+            Engine::Libc => asked.heap.map(|pages| match pages {
+                Pages::Size(size) => Pages::Size(size),
+                Pages::Default | Pages::Thp => Pages::Thp,
+            }),
+            Engine::Linked | Engine::None => None,
+        },
+        shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        // And nothing but base pages after those of a pool.
+        fallback: match decision.engine {
+            Engine::Libc => Fallback::Base,
+            _ => asked.fallback,
+        },
+        hints: asked.hints,
+    }
+}
+
+fn loader(caller: &Caller) -> Loader<'_> {
+    Loader::new(Ident::native(), Libc::Glibc, caller.var("LD_LIBRARY_PATH"))
+}
+
+fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
+    let Some(name) = run.command.first() else {
+        return Ok(Look::default());
+    };
+    let target = target::find(name, caller)?;
+    let mut look = Look::default();
+    if wants.heap.is_some() {
+        match target.image {
+            Image::Dynamic(libc) => {
+                let path = caller.var("LD_LIBRARY_PATH");
+                look.own = allocator::own(&target.program, libc, path);
+            }
+            Image::Static => {
+                look.tunable = tunables::is_known_to(&target.program).unwrap_or(false);
+            }
+            _ => {}
+        }
+    }
+    look.target = Some(target);
+    Ok(look)
+}
+
+fn find_library(
+    run: &Run,
+    name: &str,
+    caller: &Caller,
+    bundle: Option<&Bundle<'_>>,
+) -> Result<Found, Failure> {
+    match &run.library {
+        Library::At(dir) => locate::below(dir, name).map(Found::At),
+        Library::Auto => Ok(locate::find(caller, name, bundle, !run.dry_run)),
+        Library::ByName => {
+            let found = loader(caller).find_preload(name.as_bytes());
+            Ok(match found {
+                Some((path, _)) if locate::is_ours(&path) => Found::At(PathBuf::from(name)),
+                Some((path, _)) => Found::Nowhere(format!(
+                    "the {name} that the loader finds, {}, is not ours",
+                    path.display()
+                )),
+                None => Found::Nowhere(format!("the loader finds no {name}")),
+            })
+        }
+    }
+}
+
+/// The absolute path of a report's file, if it can be written.
+fn report_file(file: &Path) -> Result<PathBuf, Failure> {
+    use nix::unistd::{AccessFlags, eaccess};
+    let fail = |why: String| Err(Failure::Own(format!("--report={}: {why}", file.display())));
+    let path = match std::path::absolute(file) {
+        Ok(path) => path,
+        Err(error) => return fail(error.to_string()),
+    };
+    let (checked, rights) = match path.exists() {
+        true => (path.as_path(), AccessFlags::W_OK),
+        false => (
+            path.parent().unwrap_or(Path::new("/")),
+            AccessFlags::W_OK | AccessFlags::X_OK,
+        ),
+    };
+    if path.is_dir() {
+        return fail("it is a directory".to_owned());
+    }
+    match eaccess(checked, rights) {
+        Ok(()) => Ok(path),
+        Err(errno) => {
+            let why = hugetools_model::error::describe_errno(errno as i32);
+            fail(format!("cannot write to {}: {why}", checked.display()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_s_file_must_be_writable() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("report");
+        assert_eq!(report_file(&path).unwrap(), path);
+        assert!(!path.exists(), "nothing is made beforehand");
+        let wrong = |path: &Path| report_file(path).unwrap_err().to_string();
+        assert!(wrong(dir.path()).contains("it is a directory"));
+        assert!(
+            wrong(&dir.path().join("no/report")).contains("no such file or directory (ENOENT)")
+        );
+        assert!(report_file(Path::new("x")).unwrap().is_absolute());
+    }
+}

@@ -1,0 +1,190 @@
+//! What preflight needs to know of the kernel: read once, and no file more
+//! than the request calls for, because every program waits for it.
+
+mod group;
+mod source;
+
+pub use source::{Share, Source};
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::pool;
+use hugetools_model::process::{self, Pid};
+use hugetools_model::thp::Thp;
+use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
+use nix::sys::resource::{Resource, getrlimit};
+
+use crate::caller::Caller;
+use crate::failure::Failure;
+
+/// Less than this is not worth a pool's administration: a few regions of the
+/// heap.
+pub const USEFUL: Bytes = Bytes::new(16 << 20);
+
+/// Checks that the machine has pages of a size that an option asks for.
+///
+/// # Errors
+/// When it has not, with the sizes that it has.
+pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
+    let Some(size) = pages.and_then(|pages| match pages {
+        Pages::Size(bytes) => PageSize::new(bytes),
+        Pages::Default | Pages::Thp => None,
+    }) else {
+        return Ok(());
+    };
+    if root.exists(&pool::pool_dir(size)) {
+        return Ok(());
+    }
+    let file = |error: FileError| Failure::Own(error.to_string());
+    let meminfo = Meminfo::read(root).map_err(file)?;
+    let sizes = pool::sizes(root, meminfo.huge_page_size).map_err(file)?;
+    if sizes.contains(&size) {
+        return Ok(());
+    }
+    let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    let size = Bytes::new(size.get());
+    Err(Failure::Own(match names.is_empty() {
+        true => format!("{option}={size}: this machine has no huge page pools"),
+        false => format!(
+            "{option}={size}: this machine has no huge pages of that size; it has {}",
+            names.join(", ")
+        ),
+    }))
+}
+
+/// What is asked of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// The heap's pages.
+    pub heap: Option<Pages>,
+    /// Shared memory's pages.
+    pub shm: Option<Pages>,
+    /// What follows when huge pages run out.
+    pub fallback: Fallback,
+    /// Whether hints that are no shortfall are wanted, too.
+    pub hints: bool,
+}
+
+/// The state of the kernel, as far as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kernel {
+    /// The default huge page size.
+    pub default: Option<PageSize>,
+    /// The pools of the sizes that are asked for.
+    pub sources: Vec<Source>,
+    /// Transparent huge pages, where they are what the request may come to.
+    pub thp: Option<Thp>,
+    /// Whether this process may have no transparent huge pages at all.
+    pub thp_disabled: bool,
+    /// `vm.overcommit_memory`.
+    pub overcommit: Option<u64>,
+    /// The limit of the address space (`ulimit -v`).
+    pub address_space: Option<Bytes>,
+    /// The group to set so that the caller may have System V segments of pool
+    /// pages, where the caller may not have any.
+    pub shm_group: Option<String>,
+}
+
+impl Kernel {
+    /// Reads the state.
+    ///
+    /// # Errors
+    /// When a file that exists cannot be read or makes no sense.
+    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
+        let mut kernel = Kernel::default();
+        if wants.heap.is_some() || wants.shm.is_some() {
+            kernel.read_pools(root, wants)?;
+            kernel.read_others(root, wants, caller)?;
+        }
+        Ok(kernel)
+    }
+
+    /// The pool that pages of this kind come from.
+    pub fn source(&self, pages: Pages) -> Option<&Source> {
+        let size = self.size(pages)?;
+        self.sources.iter().find(|source| source.pool.size == size)
+    }
+
+    /// The page size that is meant.
+    pub fn size(&self, pages: Pages) -> Option<PageSize> {
+        match pages {
+            Pages::Default => self.default,
+            Pages::Size(bytes) => PageSize::new(bytes),
+            Pages::Thp => None,
+        }
+    }
+
+    /// Whether private memory can have transparent huge pages.
+    pub fn serves_private(&self) -> bool {
+        self.thp.as_ref().is_some_and(Thp::serves_madvise) && !self.thp_disabled
+    }
+
+    /// Whether shared memory can have transparent huge pages.
+    pub fn serves_shared(&self) -> bool {
+        self.thp.as_ref().is_some_and(Thp::serves_shared_madvise) && !self.thp_disabled
+    }
+
+    /// Whether transparent huge pages are what the request comes to.
+    pub fn comes_to_thp(&self, pages: Pages, fallback: Fallback) -> bool {
+        match (pages, fallback) {
+            (Pages::Thp, _) => true,
+            (_, Fallback::Thp) => {
+                let source = self.source(pages);
+                source.is_none_or(|source| source.obtainable() < USEFUL)
+            }
+            _ => false,
+        }
+    }
+
+    fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
+        let asked = [wants.heap, wants.shm].into_iter().flatten();
+        let asked: Vec<_> = asked.filter(|pages| *pages != Pages::Thp).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let meminfo = Meminfo::read(root)?;
+        self.default = meminfo.huge_page_size;
+        for pages in asked {
+            if let (Some(size), None) = (self.size(pages), self.source(pages)) {
+                self.sources.extend(source::read(root, size, &meminfo)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
+        let asked = [wants.heap, wants.shm].into_iter().flatten();
+        let mut asked = asked.filter(|pages| self.comes_to_thp(*pages, wants.fallback));
+        let limited = self.sources.iter().any(|source| source.limit.is_some());
+        if asked.next().is_some() || limited {
+            self.thp = Thp::read_modes(root)?;
+        }
+        if wants.heap.is_some() {
+            self.overcommit = root.number_opt(&KPath::from("/proc/sys/vm/overcommit_memory"))?;
+        }
+        if root.is_live() {
+            let (soft, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((libc::RLIM_INFINITY, 0));
+            self.address_space = (soft != libc::RLIM_INFINITY).then_some(Bytes::new(soft));
+            self.thp_disabled = thp_disabled(root, caller)?;
+        }
+        let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
+        if wants.hints && from_pool && root.is_live() && !group::may_lock(root, caller)? {
+            self.shm_group = Some(group::name(caller.egid));
+        }
+        Ok(())
+    }
+}
+
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
+fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
+    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+        return Ok(false);
+    }
+    let Some(pid) = Pid::new(caller.pid) else {
+        return Ok(false);
+    };
+    Ok(process::thp_enabled(root, pid)? != Some(true))
+}
+
+#[cfg(test)]
+mod tests;

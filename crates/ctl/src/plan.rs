@@ -1,0 +1,224 @@
+//! What will be done: a difference to the environment, and a program. It
+//! prints as the shell commands that do the same.
+
+mod make;
+
+pub use make::make;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use crate::engine::Engine;
+use crate::note::Note;
+
+/// A variable that is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+}
+
+/// The value of a variable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// This text.
+    Text(OsString),
+    /// The number of the process that sets it and becomes the program; `$$` in
+    /// the shell.
+    Process,
+}
+
+/// The program that is started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// Its arguments, the name that was asked for first.
+    pub argv: Vec<OsString>,
+    /// Whether it is text that the shell runs, should the kernel not take it.
+    pub is_text: bool,
+    /// Why the kernel may not take it, where that is known.
+    pub doubt: Option<String>,
+}
+
+/// What will be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// What is set, in the order in which the classic tool sets it.
+    pub variables: Vec<Variable>,
+    /// What is started; nothing in a dry run of options alone.
+    pub program: Option<Program>,
+    /// What serves the heap.
+    pub engine: Engine,
+    /// What there is to say.
+    pub notes: Vec<Note>,
+}
+
+impl Plan {
+    /// The shell commands, byte for byte: a line `NAME='value'` for each
+    /// variable, as the classic tool prints them, then `export` and `exec`.
+    pub fn to_shell(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        for variable in &self.variables {
+            out.extend(variable.name.bytes());
+            out.push(b'=');
+            match &variable.value {
+                Value::Text(text) => quote(&mut out, text),
+                Value::Process => out.extend(b"$$"),
+            }
+            out.push(b'\n');
+        }
+        if !self.variables.is_empty() {
+            out.extend(b"export");
+            for variable in &self.variables {
+                out.push(b' ');
+                out.extend(variable.name.bytes());
+            }
+            out.push(b'\n');
+        }
+        if let Some(program) = &self.program {
+            out.extend(b"exec");
+            if program
+                .argv
+                .first()
+                .is_some_and(|name| name.as_bytes().starts_with(b"-"))
+            {
+                out.extend(b" --");
+            }
+            for argument in &program.argv {
+                out.push(b' ');
+                quote(&mut out, argument);
+            }
+            out.push(b'\n');
+        }
+        out
+    }
+
+    /// The plan as one line of JSON; what is no UTF-8 becomes U+FFFD.
+    pub fn to_json(&self) -> String {
+        let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
+        let variables = self.variables.iter();
+        let value = |value: &Value| match value {
+            Value::Text(text) => lossy(text),
+            Value::Process => "$$".to_owned(),
+        };
+        let variables: serde_json::Map<_, _> = variables
+            .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
+            .collect();
+        let program = self.program.as_ref();
+        let value = serde_json::json!({
+            "environment": variables,
+            "program": program.map(|program| lossy(program.path.as_os_str())),
+            "arguments": program.map(|program| program.argv.iter().map(|a| lossy(a)).collect::<Vec<_>>()),
+            "heap_engine": self.engine,
+            "notes": self.notes,
+        });
+        format!("{value}\n")
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.to_shell()))
+    }
+}
+
+/// Puts a word in single quotes, which every shell leaves as it is.
+fn quote(out: &mut Vec<u8>, word: &OsStr) {
+    out.push(b'\'');
+    for byte in word.as_bytes() {
+        match byte {
+            b'\'' => out.extend(b"'\\''"),
+            byte => out.push(*byte),
+        }
+    }
+    out.push(b'\'');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::ffi::OsStringExt;
+    use std::process::Command;
+
+    fn plan(variables: &[(&'static str, &str)], argv: &[&[u8]]) -> Plan {
+        let variable = |(name, value): &(&'static str, &str)| Variable {
+            name,
+            value: Value::Text(value.into()),
+        };
+        let argv: Vec<_> = argv
+            .iter()
+            .map(|a| OsString::from_vec(a.to_vec()))
+            .collect();
+        Plan {
+            variables: variables.iter().map(variable).collect(),
+            program: argv.first().cloned().map(|path| Program {
+                path: path.into(),
+                argv,
+                is_text: false,
+                doubt: None,
+            }),
+            engine: Engine::None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn classic_lines_come_first() {
+        let plan = plan(
+            &[("HUGETLB_VERBOSE", "2"), ("HUGETLB_SHM", "yes")],
+            &[b"echo", b"a b"],
+        );
+        assert_eq!(
+            plan.to_string(),
+            "HUGETLB_VERBOSE='2'\nHUGETLB_SHM='yes'\nexport HUGETLB_VERBOSE HUGETLB_SHM\n\
+             exec 'echo' 'a b'\n"
+        );
+    }
+
+    #[test]
+    fn a_name_with_a_dash_is_no_option() {
+        assert_eq!(plan(&[], &[b"-x"]).to_string(), "exec -- '-x'\n");
+        assert_eq!(plan(&[], &[]).to_string(), "");
+    }
+
+    #[test]
+    fn json_holds_the_same() {
+        let plan = plan(&[("HUGETLB_SHM", "yes")], &[b"echo", b"\xff"]);
+        let value: serde_json::Value = serde_json::from_str(&plan.to_json()).unwrap();
+        assert_eq!(value["environment"]["HUGETLB_SHM"], "yes");
+        assert_eq!(value["arguments"][1], "\u{fffd}");
+        assert_eq!(value["heap_engine"], "none");
+        assert!(value["notes"].as_array().unwrap().is_empty());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        /// Whatever the arguments, `sh` gives them on as they were.
+        #[test]
+        fn the_shell_reads_back_what_is_quoted(
+            value in "[^\0]{0,20}",
+            arguments in prop::collection::vec(prop::collection::vec(1u8..=255, 0..12), 0..4),
+        ) {
+            let mut argv: Vec<&[u8]> = vec![b"/usr/bin/printf", b"%s\\0"];
+            argv.extend(arguments.iter().map(Vec::as_slice));
+            let shell = plan(&[("HUGETLB_TEST", &value)], &argv).to_shell();
+            let output = Command::new("sh").arg("-c").arg(OsString::from_vec(shell)).output().unwrap();
+            let mut expected: Vec<u8> = Vec::new();
+            for argument in &arguments {
+                expected.extend(argument);
+                expected.push(0);
+            }
+            if arguments.is_empty() {
+                expected.push(0);
+            }
+            prop_assert_eq!(output.stdout, expected);
+        }
+    }
+}

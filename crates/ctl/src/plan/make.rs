@@ -1,0 +1,276 @@
+//! From what was found to the plan: a pure function.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use hugetools_contract::env::{self, Fallback, Pages};
+use hugetools_elf::Ident;
+use hugetools_model::PageSize;
+
+use super::{Plan, Program, Value, Variable};
+use crate::caller::Caller;
+use crate::engine::{self, Engine};
+use crate::explore::Findings;
+use crate::locate::Found;
+use crate::note::Note;
+use crate::preflight;
+use crate::preload;
+use crate::request::{Preload, ReportTo, Run};
+use crate::target::Image;
+use crate::tunables;
+
+/// Makes the plan: a pure function of its arguments.
+pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
+    let mut maker = Maker {
+        run,
+        caller,
+        findings,
+        variables: Vec::new(),
+        notes: Vec::new(),
+    };
+    let target = findings.look.target.as_ref();
+    maker.notes.extend(target.map(engine::describe));
+    maker.notes.extend(findings.decision.notes.iter().cloned());
+    maker.verbosity();
+    maker.library_path();
+    maker.segments();
+    maker.preload();
+    maker.tunables();
+    maker.report();
+    maker.shortfalls();
+    Plan {
+        variables: maker.variables,
+        program: target.map(|target| Program {
+            path: target.path.clone(),
+            argv: run.command.clone(),
+            is_text: target.is_text,
+            doubt: match &target.image {
+                Image::Unknown(why) => Some(why.clone()),
+                Image::Foreign(ident) => Some(format!(
+                    "it is for {ident}, this machine is {}",
+                    Ident::native()
+                )),
+                _ => None,
+            },
+        }),
+        engine: findings.decision.engine,
+        notes: maker.notes,
+    }
+}
+
+struct Maker<'a> {
+    run: &'a Run,
+    caller: &'a Caller,
+    findings: &'a Findings,
+    variables: Vec<Variable>,
+    notes: Vec<Note>,
+}
+
+impl Maker<'_> {
+    fn set(&mut self, name: &'static str, value: impl Into<OsString>) {
+        let value = Value::Text(value.into());
+        self.variables.push(Variable { name, value });
+    }
+
+    fn set_process(&mut self, name: &'static str) {
+        let value = Value::Process;
+        self.variables.push(Variable { name, value });
+    }
+
+    fn warn(&mut self, text: impl Into<String>) {
+        self.notes.push(Note::warning(text));
+    }
+
+    fn info(&mut self, text: impl Into<String>) {
+        self.notes.push(Note::info(text));
+    }
+
+    fn verbosity(&mut self) {
+        let level = self.findings.verbosity;
+        if level == 99 {
+            self.set(env::DEBUG, "yes");
+        }
+        self.set(env::VERBOSE, level.to_string());
+    }
+
+    /// For programs that are linked with the library; never with an empty
+    /// entry, which would mean the current directory.
+    fn library_path(&mut self) {
+        let Some(dir) = &self.findings.library_dir else {
+            return;
+        };
+        let mut value = dir.clone().into_os_string();
+        let old = self.caller.var("LD_LIBRARY_PATH").unwrap_or_default();
+        for entry in old.as_bytes().split(|byte| *byte == b':') {
+            if !entry.is_empty() && entry != dir.as_os_str().as_bytes() {
+                value.push(":");
+                value.push(OsStr::from_bytes(entry));
+            }
+        }
+        self.set("LD_LIBRARY_PATH", value);
+    }
+
+    fn segments(&mut self) {
+        let engine = self.findings.decision.engine;
+        // Children of a static program may still be served by our library.
+        let heap_served = engine != Engine::None || self.is_static();
+        if let Some(pages) = self.run.heap.filter(|_| heap_served) {
+            self.set(env::MORECORE, pages.to_string());
+        }
+        if let Some(pages) = self.run.shm {
+            self.set(env::SHM, pages.to_string());
+        }
+        if let Some(fallback) = self.run.fallback {
+            if fallback != Fallback::default() || self.caller.var(env::FALLBACK).is_some() {
+                self.set(env::FALLBACK, fallback.word());
+            }
+        }
+        let asked = self.findings.asked;
+        if asked.heap.is_none() && asked.shm.is_none() && self.run.report.is_none() {
+            self.warn("nothing was asked for: there is neither --heap nor --shm nor --report");
+        }
+        self.describe_pages();
+    }
+
+    fn describe_pages(&mut self) {
+        let served = self.findings.served;
+        let next = match served.fallback {
+            Fallback::Thp => "then transparent huge pages, then base pages",
+            Fallback::Base => "then base pages",
+            Fallback::None => "and nothing else",
+        };
+        let heap = match self.findings.decision.engine {
+            Engine::Libc => "heap, by the program's own glibc",
+            _ => "heap, by our malloc",
+        };
+        for (name, pages) in [(heap, served.heap), ("shared memory", served.shm)] {
+            let text = pages.map(|pages| match pages {
+                Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
+                pages => match self.findings.kernel.size(pages) {
+                    Some(size) => format!("{name}: {size} pages from the pool, {next}"),
+                    None => format!("{name}: no pool, {next}"),
+                },
+            });
+            text.into_iter().for_each(|text| self.info(text));
+        }
+    }
+
+    fn is_static(&self) -> bool {
+        let target = self.findings.look.target.as_ref();
+        target.is_some_and(|target| target.image == Image::Static)
+    }
+
+    fn preload(&mut self) {
+        match &self.findings.library {
+            None => {}
+            Some(Found::Nowhere(why)) => {
+                self.warn(format!(
+                    "{why}: the program runs without it, on the pages it has"
+                ));
+            }
+            Some(Found::At(path)) => {
+                let list = self.caller.var("LD_PRELOAD");
+                let merged = preload::merge(path.as_os_str(), list, &self.findings.ours);
+                for entry in &self.findings.ours {
+                    let entry = OsString::from_vec(entry.clone());
+                    let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());
+                    self.info(text);
+                }
+                self.info(format!("library: {}", path.display()));
+                // Only a dry run leaves it inside.
+                if path.is_absolute() && !self.findings.library_is_there {
+                    self.warn(format!(
+                        "{} is not there yet: it is inside hugectl, whose first start puts it there",
+                        path.display()
+                    ));
+                }
+                self.set("LD_PRELOAD", merged);
+            }
+        }
+    }
+
+    /// Tells a static glibc. Transparent huge pages are what is safe: a child
+    /// that writes to a private page of a pool may find none left for its copy.
+    fn tunables(&mut self) {
+        if self.findings.decision.engine != Engine::Libc {
+            return;
+        }
+        let list = self.caller.var(tunables::VARIABLE);
+        if let Some(value) = tunables::value(list, tunables::HUGETLB) {
+            let value = String::from_utf8_lossy(value);
+            let text = format!("{} is {value} already, and stays so", tunables::HUGETLB);
+            return self.info(text);
+        }
+        let size = match self.findings.served.heap {
+            Some(Pages::Size(size)) => Some(size),
+            _ => None,
+        };
+        let default = self.findings.kernel.default.map(PageSize::get);
+        let value = match size {
+            None => 1,
+            Some(size) if Some(size) == default => 2,
+            Some(size) => size,
+        };
+        if size.is_some() {
+            self.warn(
+                "glibc takes pool pages by itself: a forked child may be killed when the pool is \
+                 empty; --heap=thp has no such risk",
+            );
+        }
+        let mut more = vec![(tunables::HUGETLB, value)];
+        if tunables::value(list, tunables::MMAP_THRESHOLD).is_none() {
+            more.push((tunables::MMAP_THRESHOLD, tunables::LARGEST_THRESHOLD));
+        }
+        self.set(tunables::VARIABLE, tunables::with(list, &more));
+    }
+
+    fn report(&mut self) {
+        let Some(report) = &self.run.report else {
+            return;
+        };
+        match (report, &self.findings.report) {
+            (ReportTo::File(_), Some(path)) => self.set(env::REPORT, path.clone()),
+            _ => {
+                self.set(env::REPORT, "-");
+                self.set_process(env::REPORT_PID);
+                match self.run.json {
+                    true => self.set(env::REPORT_JSON, "yes"),
+                    false if self.caller.var(env::REPORT_JSON).is_some() => {
+                        self.set(env::REPORT_JSON, "no");
+                    }
+                    false => {}
+                }
+            }
+        }
+        if self.is_static() {
+            self.warn(
+                "no report will come: the program is static, so no library can be added to it",
+            );
+        } else if !matches!(self.findings.library, Some(Found::At(_))) {
+            let linked = self.run.preload == Preload::Never;
+            self.warn(match linked {
+                true => {
+                    "a report comes only if the program is linked with our library (--no-preload)"
+                }
+                false => "no report will come: the library is not in the program",
+            });
+        } else {
+            self.info("a program that ends by _exit or by a signal prints no report");
+        }
+    }
+
+    fn shortfalls(&mut self) {
+        let checked = preflight::check(self.findings.served, &self.findings.kernel);
+        self.notes.extend(checked.notes);
+        if self.findings.served.heap.is_some() && self.findings.decision.engine == Engine::Arena {
+            match checked.heap_told {
+                true => self.set(env::PID, "0"),
+                false => self.set_process(env::PID),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+use super::*;
+use crate::allocator::Own;
+use crate::args;
+use crate::engine::Look;
+use crate::explore;
+use crate::kernel::{Kernel, Wants};
+use crate::request::{Library, Request, verbosity};
+use crate::target::{Libc, Target};
+use hugetools_model::PageSize;
+
+fn caller(env: &[(&str, &str)]) -> Caller {
+    let env = env.iter().map(|(name, value)| (name.into(), value.into()));
+    let mut caller = Caller::this(env);
+    caller.pid = 42;
+    caller
+}
+
+fn run(line: &str) -> Run {
+    let words = std::iter::once("hugectl").chain(line.split(' '));
+    match Request::from_args(args::parse(words.map(OsString::from)).unwrap()).unwrap() {
+        Request::Run(run) => run,
+        Request::Status(_) => panic!("{line} starts a program"),
+    }
+}
+
+fn target(image: Image) -> Look {
+    Look {
+        target: Some(Target {
+            path: "/bin/x".into(),
+            is_text: false,
+            program: "/bin/x".into(),
+            image,
+            secure: None,
+        }),
+        ..Look::default()
+    }
+}
+
+fn dynamic() -> Look {
+    target(Image::Dynamic(Libc::Glibc))
+}
+
+/// A machine with all that can be asked for.
+fn kernel() -> Kernel {
+    use crate::kernel::Source;
+    use hugetools_model::PageCount;
+    use hugetools_model::pool::Pool;
+    use hugetools_model::thp::Thp;
+    let size = PageSize::new(2 << 20).unwrap();
+    let pages = PageCount::new(512);
+    let pool = Pool {
+        size,
+        default: true,
+        total: pages,
+        free: pages,
+        reserved: PageCount::ZERO,
+        surplus: PageCount::ZERO,
+        overcommit: None,
+        demote_size: None,
+    };
+    Kernel {
+        default: Some(size),
+        sources: vec![Source {
+            pool,
+            limit: None,
+            share: None,
+        }],
+        thp: Some(Thp {
+            enabled: Some("madvise".to_owned()),
+            defrag: None,
+            shmem_enabled: Some("advise".to_owned()),
+            pmd_size: None,
+            sizes: Vec::new(),
+        }),
+        ..Kernel::default()
+    }
+}
+
+/// Everything that `explore` would find, without looking.
+fn findings(run: &Run, look: Look) -> Findings {
+    let asked = Wants {
+        heap: run.heap,
+        shm: run.shm,
+        fallback: run.fallback.unwrap_or_default(),
+        hints: true,
+    };
+    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
+    let library = decision
+        .library
+        .map(|name| Found::At(Path::new("/l").join(name)));
+    Findings {
+        verbosity: verbosity(2, &run.steps),
+        asked,
+        served: explore::served(
+            asked,
+            &decision,
+            decision.library.is_some(),
+            run.preload,
+            &look,
+        ),
+        look,
+        decision,
+        library,
+        library_is_there: true,
+        library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
+        ours: Vec::new(),
+        kernel: kernel(),
+        report: run.report.is_some().then(|| "/d/report".into()),
+    }
+}
+
+fn planned(line: &str, look: Look, env: &[(&str, &str)]) -> Plan {
+    let run = run(line);
+    let findings = findings(&run, look);
+    make(&run, &caller(env), &findings)
+}
+
+fn lines(plan: &Plan) -> Vec<String> {
+    let shell = plan.to_string();
+    let lines = shell.lines().take(plan.variables.len());
+    lines.map(str::to_owned).collect()
+}
+
+fn warnings(plan: &Plan) -> Vec<&str> {
+    let warnings = plan.notes.iter().filter(|note| note.level.is_shown(2));
+    warnings.map(|note| note.text.as_str()).collect()
+}
+
+#[test]
+fn variables_in_the_classic_order() {
+    let plan = planned(
+        "--heap=2MB --shm --fallback=base --report --json --verbose 99 x a",
+        dynamic(),
+        &[],
+    );
+    assert_eq!(
+        plan.to_string(),
+        "HUGETLB_DEBUG='yes'\nHUGETLB_VERBOSE='99'\nHUGETLB_MORECORE='2MB'\nHUGETLB_SHM='yes'\n\
+         HUGETLB_FALLBACK='base'\nLD_PRELOAD='/l/libhugetlbfs_heap.so'\nHUGETLB_REPORT='-'\n\
+         HUGETLB_REPORT_PID=$$\nHUGETLB_REPORT_JSON='yes'\nHUGETLB_PID=$$\nexport HUGETLB_DEBUG HUGETLB_VERBOSE \
+         HUGETLB_MORECORE HUGETLB_SHM HUGETLB_FALLBACK LD_PRELOAD HUGETLB_REPORT \
+         HUGETLB_REPORT_PID HUGETLB_REPORT_JSON HUGETLB_PID\nexec 'x' 'a'\n"
+    );
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+}
+
+#[test]
+fn only_what_is_asked_for_is_set() {
+    let plan = planned("--shm x", dynamic(), &[]);
+    let set = [
+        "HUGETLB_VERBOSE='2'",
+        "HUGETLB_SHM='yes'",
+        "LD_PRELOAD='/l/libhugetlbfs.so'",
+    ];
+    assert_eq!(lines(&plan), set);
+    let plan = planned("--no-preload --heap x", dynamic(), &[]);
+    assert_eq!(
+        lines(&plan),
+        ["HUGETLB_VERBOSE='2'", "HUGETLB_MORECORE='yes'"]
+    );
+}
+
+#[test]
+fn nothing_asked_for_is_said() {
+    let plan = planned("x", dynamic(), &[]);
+    assert_eq!(
+        lines(&plan),
+        ["HUGETLB_VERBOSE='2'", "LD_PRELOAD='/l/libhugetlbfs.so'"]
+    );
+    assert!(warnings(&plan)[0].starts_with("nothing was asked for"));
+}
+
+#[test]
+fn a_default_fallback_is_set_only_over_another() {
+    let set = |env: &[(&str, &str)]| lines(&planned("--shm --fallback=thp x", dynamic(), env));
+    assert!(
+        !set(&[])
+            .iter()
+            .any(|line| line.starts_with("HUGETLB_FALLBACK"))
+    );
+    assert!(set(&[("HUGETLB_FALLBACK", "none")]).contains(&"HUGETLB_FALLBACK='thp'".to_owned()));
+}
+
+#[test]
+fn what_is_preloaded_already_stays_behind_ours() {
+    let run = run("--heap x");
+    let mut findings = findings(&run, dynamic());
+    findings.ours = vec![b"/old/libhugetlbfs.so".to_vec()];
+    let env = [("LD_PRELOAD", "/a.so /old/libhugetlbfs.so:/b.so")];
+    let plan = make(&run, &caller(&env), &findings);
+    let merged = "LD_PRELOAD='/l/libhugetlbfs_heap.so:/a.so:/b.so'";
+    assert!(lines(&plan).iter().any(|line| line == merged), "{plan}");
+}
+
+#[test]
+fn a_library_path_is_put_in_front_and_never_ends_in_a_colon() {
+    let path = |env: &[(&str, &str)]| {
+        let plan = planned("--library-path /p --shm x", dynamic(), env);
+        lines(&plan)[1].clone()
+    };
+    assert_eq!(path(&[]), "LD_LIBRARY_PATH='/l'");
+    assert_eq!(path(&[("LD_LIBRARY_PATH", "")]), "LD_LIBRARY_PATH='/l'");
+    assert_eq!(
+        path(&[("LD_LIBRARY_PATH", "/a::/l:/b:")]),
+        "LD_LIBRARY_PATH='/l:/a:/b'"
+    );
+}
+
+#[test]
+fn a_program_with_its_own_allocator_is_not_told_of_a_heap() {
+    let look = Look {
+        own: Some(Own::Defined),
+        ..dynamic()
+    };
+    let plan = planned("--heap --shm x", look, &[]);
+    let set = [
+        "HUGETLB_VERBOSE='2'",
+        "HUGETLB_SHM='yes'",
+        "LD_PRELOAD='/l/libhugetlbfs.so'",
+    ];
+    assert_eq!(lines(&plan), set);
+    assert!(warnings(&plan)[0].contains("its own allocator"));
+}
+
+#[test]
+fn a_static_glibc_is_told_by_its_tunables() {
+    let tunables = |line: &str, env: &[(&str, &str)]| {
+        let look = Look {
+            tunable: true,
+            ..target(Image::Static)
+        };
+        let plan = planned(line, look, env);
+        let set = plan.variables.iter().find(|v| v.name == "GLIBC_TUNABLES");
+        let value = set.map(|set| match &set.value {
+            Value::Text(text) => text.to_str().unwrap().to_owned(),
+            Value::Process => panic!("{set:?}"),
+        });
+        (value, warnings(&plan).join("\n"))
+    };
+    let own = format!(
+        "glibc.malloc.mmap_threshold={}",
+        (4 * size_of::<usize>()) << 20
+    );
+    let value = |text: &str| Some(format!("{text}:{own}"));
+    assert_eq!(
+        tunables("--heap x", &[]),
+        (value("glibc.malloc.hugetlb=1"), String::new())
+    );
+    let (set, said) = tunables("--heap=2MB x", &[]);
+    assert_eq!(set, value("glibc.malloc.hugetlb=2"));
+    assert!(said.contains("a forked child may be killed"), "{said}");
+    let (set, _) = tunables("--heap=1GB x", &[]);
+    assert_eq!(set, value("glibc.malloc.hugetlb=1073741824"));
+    let old = [("GLIBC_TUNABLES", "glibc.malloc.mmap_threshold=7")];
+    let merged = "glibc.malloc.mmap_threshold=7:glibc.malloc.hugetlb=1";
+    assert_eq!(tunables("--thp x", &old).0.as_deref(), Some(merged));
+    let kept = [("GLIBC_TUNABLES", "glibc.malloc.hugetlb=2")];
+    assert_eq!(tunables("--heap x", &kept).0, None);
+}
+
+#[test]
+fn reports() {
+    let plan = planned("--report=r x", dynamic(), &[]);
+    assert_eq!(lines(&plan)[2], "HUGETLB_REPORT='/d/report'");
+    let plan = planned("--report x", dynamic(), &[("HUGETLB_REPORT_JSON", "yes")]);
+    assert_eq!(lines(&plan).last().unwrap(), "HUGETLB_REPORT_JSON='no'");
+    assert!(warnings(&plan).is_empty());
+    let plan = planned("--report x", target(Image::Static), &[]);
+    assert!(warnings(&plan)[0].contains("no report will come: the program is static"));
+    let plan = planned("--no-preload --report x", dynamic(), &[]);
+    assert!(warnings(&plan)[0].contains("--no-preload"));
+}
+
+#[test]
+fn a_dry_run_says_what_is_still_inside_hugectl() {
+    let run = run("--dry-run --shm x");
+    let mut findings = findings(&run, dynamic());
+    findings.library_is_there = false;
+    let plan = make(&run, &caller(&[]), &findings);
+    assert!(warnings(&plan)[0].starts_with("/l/libhugetlbfs.so is not there yet"));
+}
+
+#[test]
+fn without_a_library_the_shortfall_is_the_library() {
+    let run = run("--heap x");
+    let mut findings = findings(&run, dynamic());
+    findings.library = Some(Found::Nowhere("there is none".to_owned()));
+    findings.served = explore::served(
+        findings.asked,
+        &findings.decision,
+        false,
+        Preload::Auto,
+        &findings.look,
+    );
+    findings.kernel = Kernel::default();
+    let plan = make(&run, &caller(&[]), &findings);
+    let said = ["there is none: the program runs without it, on the pages it has"];
+    assert_eq!(warnings(&plan), said);
+    assert!(!plan.to_string().contains("LD_PRELOAD"));
+}

@@ -1,0 +1,189 @@
+use super::*;
+use crate::kernel::Share;
+use hugetools_model::cgroup::Limit;
+use hugetools_model::pool::Pool;
+use hugetools_model::thp::Thp;
+use hugetools_model::{KPath, PageCount, PageSize};
+
+fn two() -> PageSize {
+    PageSize::new(2 << 20).unwrap()
+}
+
+fn kernel(free: u64, reserved: u64) -> Kernel {
+    let pool = Pool {
+        size: two(),
+        default: true,
+        total: PageCount::new(free),
+        free: PageCount::new(free),
+        reserved: PageCount::new(reserved),
+        surplus: PageCount::ZERO,
+        overcommit: Some(PageCount::ZERO),
+        demote_size: None,
+    };
+    let word = |word: &str| Some(word.to_owned());
+    Kernel {
+        default: Some(two()),
+        sources: vec![Source {
+            pool,
+            limit: None,
+            share: None,
+        }],
+        thp: Some(Thp {
+            enabled: word("madvise"),
+            defrag: None,
+            shmem_enabled: word("advise"),
+            pmd_size: Some(two()),
+            sizes: Vec::new(),
+        }),
+        ..Kernel::default()
+    }
+}
+
+const BOTH: Wants = Wants {
+    heap: Some(Pages::Default),
+    shm: Some(Pages::Default),
+    fallback: Fallback::Thp,
+    hints: true,
+};
+
+const HEAP: Wants = Wants { shm: None, ..BOTH };
+
+fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
+    let notes = check(wants, kernel).notes;
+    let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
+    notes.iter().map(line).collect()
+}
+
+#[test]
+fn a_good_pool_needs_no_word() {
+    assert!(said(BOTH, &kernel(512, 100)).is_empty());
+    assert!(said(HEAP, &kernel(512, 100)).is_empty());
+}
+
+#[test]
+fn an_empty_pool_names_the_next_rung_and_the_remedy() {
+    assert_eq!(
+        said(HEAP, &kernel(0, 0)),
+        [
+            "Warning: the pool of 2MB pages is empty: the heap goes to transparent huge \
+          pages; to fill it: hugeadm --pool-pages-min 2MB:+512"
+        ]
+    );
+    let text = said(BOTH, &kernel(5, 5)).concat();
+    assert!(
+        text.contains(
+            "has no page left (5 in all, 5 free, 5 of them reserved): heap and shared memory go to"
+        ),
+        "{text}"
+    );
+    let text = said(HEAP, &kernel(5, 2)).concat();
+    assert!(
+        text.contains("has 3 pages (6MB) left: beyond them, the heap goes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn pages_made_on_demand_count() {
+    let mut kernel = kernel(0, 0);
+    kernel.sources[0].pool.overcommit = Some(PageCount::new(512));
+    assert!(said(HEAP, &kernel).is_empty());
+}
+
+#[test]
+fn what_follows_is_what_was_asked_for() {
+    let empty = kernel(0, 0);
+    let said = |fallback| {
+        check(Wants { fallback, ..HEAP }, &empty).notes[0]
+            .text
+            .clone()
+    };
+    assert!(said(Fallback::Base).contains("the heap goes to base pages"));
+    assert!(said(Fallback::None).contains("requests beyond it fail (--fallback=none)"));
+}
+
+#[test]
+fn transparent_pages_are_looked_at_where_they_matter() {
+    let mut off = kernel(512, 0);
+    let thp = off.thp.as_mut().unwrap();
+    thp.enabled = Some("never".to_owned());
+    thp.shmem_enabled = Some("never".to_owned());
+    assert!(said(BOTH, &off).is_empty(), "the pool will do");
+    off.sources[0].pool.free = PageCount::ZERO;
+    let text = said(BOTH, &off);
+    assert_eq!(text.len(), 3, "{text:?}");
+    assert!(
+        text[1]
+            .contains("set to never: the heap stays on base pages; to have them: echo madvise >")
+    );
+    assert!(
+        text[2].contains("for shared memory are set to never") && text[2].contains("echo advise >")
+    );
+    let thp = Wants {
+        heap: Some(Pages::Thp),
+        ..HEAP
+    };
+    off.thp = None;
+    assert!(
+        said(thp, &off)
+            .concat()
+            .contains("has no transparent huge pages")
+    );
+    let mut disabled = kernel(0, 0);
+    disabled.thp_disabled = true;
+    assert!(said(thp, &disabled).concat().contains("PR_SET_THP_DISABLE"));
+}
+
+#[test]
+fn a_control_group_counts_where_it_is_tighter() {
+    let mut kernel = kernel(512, 0);
+    let limit = |limit| Limit {
+        file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
+        limit: Bytes::new(limit),
+        used: Bytes::new(1 << 20),
+    };
+    kernel.sources[0].limit = Some(limit(41 << 20));
+    assert_eq!(
+        said(HEAP, &kernel),
+        [
+            "Warning: the control group allows 40MB more of 2MB pages: beyond them, the \
+          heap goes to transparent huge pages; to lift it: echo max > \
+          /sys/fs/cgroup/a/hugetlb.2MB.max"
+        ]
+    );
+    kernel.sources[0].limit = Some(limit(8 << 30));
+    assert!(said(HEAP, &kernel)[0].starts_with("Info"));
+}
+
+#[test]
+fn other_limits() {
+    let mut kernel = kernel(512, 0);
+    kernel.address_space = Some(Bytes::new(1 << 30));
+    kernel.overcommit = Some(2);
+    let text = said(HEAP, &kernel).concat();
+    assert!(text.contains("limited to 1GB (ulimit -v)") && text.contains("vm.overcommit_memory=0"));
+    kernel.shm_group = Some("postgres".to_owned());
+    let text = said(Wants { heap: None, ..BOTH }, &kernel);
+    assert_eq!(text.len(), 1);
+    assert!(
+        text[0].ends_with("hugeadm --set-shm-group postgres"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
+    let mut kernel = kernel(512, 0);
+    kernel.sources[0].share = Some(Share {
+        nodes: [1].into(),
+        free: PageCount::ZERO,
+    });
+    assert_eq!(
+        said(HEAP, &kernel),
+        [
+            "Warning: the pool of 2MB pages has no page left on node 1, which this process \
+          is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
+          --pool-pages-min 2MB@1:+512"
+        ]
+    );
+}

@@ -1,0 +1,228 @@
+//! What is asked, validated as far as the command line alone allows.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::PageSize;
+use hugetools_model::process::Pid;
+
+use crate::args::{Args, DEFAULT, Step, TERMINAL};
+use crate::failure::Failure;
+
+/// What is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Request {
+    /// Start a program.
+    Run(Run),
+    /// Say what a running process has.
+    Status(Status),
+}
+
+/// Start a program, or say how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// The heap's huge pages, where asked for.
+    pub heap: Option<Pages>,
+    /// Shared memory's huge pages, where asked for.
+    pub shm: Option<Pages>,
+    /// When huge pages run out, where it is said.
+    pub fallback: Option<Fallback>,
+    /// The report at the end of the program.
+    pub report: Option<ReportTo>,
+    /// Whether the library is preloaded.
+    pub preload: Preload,
+    /// Where the library is.
+    pub library: Library,
+    /// How the verbosity differs from the environment's.
+    pub steps: Vec<Step>,
+    /// Print instead of starting.
+    pub dry_run: bool,
+    /// As JSON.
+    pub json: bool,
+    /// A directory with a recorded `/proc` and `/sys`, for a dry run.
+    pub sysroot: Option<PathBuf>,
+    /// The program and its arguments; empty in a dry run of options alone.
+    pub command: Vec<OsString>,
+}
+
+/// Say what a running process has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The process.
+    pub pid: Pid,
+    /// As JSON.
+    pub json: bool,
+    /// How the verbosity differs from the environment's.
+    pub steps: Vec<Step>,
+    /// A directory with a recorded `/proc` and `/sys`.
+    pub sysroot: Option<PathBuf>,
+}
+
+/// Where a report goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReportTo {
+    /// To standard error.
+    Terminal,
+    /// To the end of a file, as JSON lines.
+    File(PathBuf),
+}
+
+/// Whether the library is preloaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preload {
+    /// Where it is of use.
+    Auto,
+    /// Not at all.
+    Never,
+    /// In any case.
+    Always,
+}
+
+/// Where the library is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Library {
+    /// hugectl finds it or brings it.
+    Auto,
+    /// In this directory, or in the library directories below it.
+    At(PathBuf),
+    /// The loader finds it by its name.
+    ByName,
+}
+
+impl Request {
+    /// Validates a command line.
+    ///
+    /// # Errors
+    /// An [`Failure::Own`] that names the option and what is wrong with it.
+    pub fn from_args(args: Args) -> Result<Request, Failure> {
+        match args.status.clone() {
+            Some(pid) => status(&pid, args).map(Request::Status),
+            None => run(args).map(Request::Run),
+        }
+    }
+}
+
+/// The verbosity that results from the environment's and the options.
+pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
+    steps.iter().fold(start, |level, step| match step {
+        Step::Louder => level.saturating_add(1).min(99),
+        Step::Quieter => level.saturating_sub(1),
+        Step::Exactly(level) => *level,
+    })
+}
+
+fn status(pid: &str, args: Args) -> Result<Status, Failure> {
+    let number = pid.parse().ok().and_then(Pid::new);
+    let Some(pid) = number else {
+        return usage(format!("--status {pid}: not the number of a process"));
+    };
+    let starting = [
+        (args.heap.is_some(), "--heap"),
+        (args.shm.is_some(), "--shm"),
+        (args.thp, "--thp"),
+        (args.fallback.is_some(), "--fallback"),
+        (args.report.is_some(), "--report"),
+        (args.dry_run, "--dry-run"),
+        (args.no_preload, "--no-preload"),
+        (args.force_preload, "--force-preload"),
+        (args.library_path.is_some(), "--library-path"),
+        (args.library_use_path, "--library-use-path"),
+    ];
+    if let Some((_, option)) = starting.iter().find(|(given, _)| *given) {
+        return usage(format!(
+            "--status starts no program, so {option} has no meaning with it"
+        ));
+    }
+    if let Some(program) = args.command.first() {
+        let program = Path::new(program).display();
+        return usage(format!(
+            "--status starts no program, so {program} has no meaning with it"
+        ));
+    }
+    Ok(Status {
+        pid,
+        json: args.json,
+        steps: args.steps,
+        sysroot: args.sysroot,
+    })
+}
+
+fn run(args: Args) -> Result<Run, Failure> {
+    let report = match args.report {
+        None => None,
+        Some(file) if file.as_os_str() == TERMINAL => Some(ReportTo::Terminal),
+        Some(file) => Some(ReportTo::File(file)),
+    };
+    if args.command.is_empty() && !args.dry_run {
+        return usage("which program? (see hugectl --help)");
+    }
+    if args
+        .command
+        .first()
+        .is_some_and(|program| program.is_empty())
+    {
+        return Err(Failure::NotFound(
+            "the name of the program is empty".to_owned(),
+        ));
+    }
+    if args.sysroot.is_some() && !args.dry_run {
+        return usage("--sysroot needs --status or --dry-run: a recorded machine runs no program");
+    }
+    if args.json && !args.dry_run && report.is_none() {
+        return usage("--json needs --status, --report or --dry-run");
+    }
+    let heap = match (args.heap.as_deref(), args.thp) {
+        // The classic tool lets a bare --heap leave --thp as it is.
+        (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
+        (Some(_), true) if args.thp_last => Some(Pages::Thp),
+        (Some(text), _) => Some(pages("--heap", text)?),
+        (None, false) => None,
+    };
+    Ok(Run {
+        heap,
+        shm: args.shm.map(|text| pages("--shm", &text)).transpose()?,
+        fallback: args.fallback.as_deref().and_then(fallback),
+        report,
+        preload: match (args.no_preload, args.force_preload) {
+            (true, _) => Preload::Never,
+            (_, true) => Preload::Always,
+            _ => Preload::Auto,
+        },
+        library: match (args.library_use_path, args.library_path) {
+            (true, _) => Library::ByName,
+            (false, Some(path)) => Library::At(path),
+            (false, None) => Library::Auto,
+        },
+        steps: args.steps,
+        dry_run: args.dry_run,
+        json: args.json,
+        sysroot: args.sysroot,
+        command: args.command,
+    })
+}
+
+fn pages(option: &str, text: &str) -> Result<Pages, Failure> {
+    if text == DEFAULT {
+        return Ok(Pages::Default);
+    }
+    if text.eq_ignore_ascii_case("thp") {
+        return Ok(Pages::Thp);
+    }
+    match text.parse::<PageSize>() {
+        Ok(size) => Ok(Pages::Size(size.get())),
+        Err(error) => usage(format!("{option}={text}: {error}")),
+    }
+}
+
+fn fallback(word: &str) -> Option<Fallback> {
+    let all = [Fallback::Thp, Fallback::Base, Fallback::None];
+    all.into_iter().find(|fallback| fallback.word() == word)
+}
+
+fn usage<T>(text: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure::Own(text.into()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+use super::*;
+use crate::args;
+
+fn request(line: &str) -> Result<Request, Failure> {
+    let words = std::iter::once("hugectl").chain(line.split(' ').filter(|w| !w.is_empty()));
+    Request::from_args(args::parse(words.map(OsString::from)).unwrap())
+}
+
+fn run(line: &str) -> Run {
+    match request(line).unwrap() {
+        Request::Run(run) => run,
+        Request::Status(_) => panic!("{line} starts a program"),
+    }
+}
+
+fn wrong(line: &str) -> String {
+    let failure = request(line).unwrap_err();
+    assert_eq!(failure.status(), 125, "{line}");
+    failure.to_string()
+}
+
+#[test]
+fn sizes_and_words() {
+    assert_eq!(run("--heap x").heap, Some(Pages::Default));
+    assert_eq!(run("--heap=2MiB x").heap, Some(Pages::Size(2 << 20)));
+    assert_eq!(run("--heap=THP --shm=0x40000000 x").heap, Some(Pages::Thp));
+    assert_eq!(run("--shm=0x40000000 x").shm, Some(Pages::Size(1 << 30)));
+    assert_eq!(run("x").heap, None);
+    assert_eq!(run("--fallback=base x").fallback, Some(Fallback::Base));
+}
+
+#[test]
+fn thp_and_heap_together() {
+    assert_eq!(run("--thp x").heap, Some(Pages::Thp));
+    assert_eq!(run("--thp --heap x").heap, Some(Pages::Thp));
+    assert_eq!(run("--heap --thp x").heap, Some(Pages::Thp));
+    assert_eq!(run("--heap=2M --thp x").heap, Some(Pages::Thp));
+    assert_eq!(run("--thp --heap=2M x").heap, Some(Pages::Size(2 << 20)));
+}
+
+#[test]
+fn odd_sizes_name_the_option() {
+    assert_eq!(wrong("--heap=lots x"), "--heap=lots: not a number");
+    assert_eq!(wrong("--shm=0 x"), "--shm=0: must not be zero");
+    assert_eq!(wrong("--heap= x"), "--heap=: not a number");
+    assert_eq!(
+        wrong("--heap=99999999999T x"),
+        "--heap=99999999999T: does not fit into 64 bits"
+    );
+    assert!(wrong("--heap=2mfoo x").starts_with("--heap=2mfoo: unknown unit"));
+}
+
+#[test]
+fn what_has_no_meaning_together() {
+    assert!(wrong("--status 1 --heap").contains("--heap has no meaning"));
+    assert!(wrong("--status 1 prog").contains("prog has no meaning"));
+    assert!(wrong("--sysroot / prog").starts_with("--sysroot needs"));
+    assert!(wrong("--json prog").starts_with("--json needs"));
+    assert!(wrong("--heap").starts_with("which program?"));
+    assert_eq!(
+        wrong("--status 0"),
+        "--status 0: not the number of a process"
+    );
+    assert_eq!(
+        wrong("--status -5"),
+        "--status -5: not the number of a process"
+    );
+}
+
+#[test]
+fn the_library_is_looked_for_where_was_said_last() {
+    let library = |line| run(line).library;
+    assert_eq!(library("x"), Library::Auto);
+    assert_eq!(
+        library("--library-use-path --library-path /p x"),
+        Library::At("/p".into())
+    );
+    assert_eq!(
+        library("--library-path /p --library-use-path x"),
+        Library::ByName
+    );
+}
+
+#[test]
+fn reports_go_to_the_terminal_or_a_file() {
+    assert_eq!(run("--report x").report, Some(ReportTo::Terminal));
+    assert_eq!(run("--report=- --json x").report, Some(ReportTo::Terminal));
+    assert_eq!(
+        run("--report=a/b x").report,
+        Some(ReportTo::File("a/b".into()))
+    );
+}
+
+#[test]
+fn verbosity_stays_within_its_bounds() {
+    assert_eq!(verbosity(2, &[Step::Quieter; 5]), 0);
+    assert_eq!(verbosity(98, &[Step::Louder; 5]), 99);
+    assert_eq!(verbosity(2, &[Step::Exactly(7), Step::Louder]), 8);
+}

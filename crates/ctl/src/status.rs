@@ -1,0 +1,126 @@
+//! What a running process has on huge pages.
+
+mod objects;
+mod reason;
+
+use std::os::unix::ffi::OsStrExt;
+
+use hugetools_contract::report::Proof;
+use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_contract::smaps::records;
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::process::{self, Pid};
+use hugetools_model::thp::Thp;
+use hugetools_model::{FileError, Root};
+
+use crate::failure::Failure;
+use objects::Known;
+use reason::Reasons;
+
+/// A process at one moment.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    pid: Pid,
+    exe: Vec<u8>,
+    smaps: Vec<u8>,
+    pmd_size: u64,
+    known: Vec<Known>,
+    reasons: Reasons,
+}
+
+impl Snapshot {
+    /// Looks at a process.
+    ///
+    /// # Errors
+    /// When there is no such process, or it may not be looked at.
+    pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
+        let smaps = process::read_smaps(root, pid).map_err(|error| unreadable(pid, &error))?;
+        if records(&smaps).next().is_none() {
+            return Err(Failure::Own(format!(
+                "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
+            )));
+        }
+        let exe = exe(root, pid, &smaps);
+        let failed = |error: FileError| Failure::Own(error.to_string());
+        let thp = Thp::read(root).map_err(failed)?;
+        let meminfo = Meminfo::read(root).map_err(failed)?;
+        let pmd_size = thp.as_ref().and_then(|thp| thp.pmd_size);
+        let pmd_size = pmd_size.or(meminfo.huge_page_size);
+        Ok(Snapshot {
+            pid,
+            known: objects::find(root, pid, &exe, &smaps),
+            reasons: Reasons::find(root, pid, &exe, thp.as_ref()).map_err(failed)?,
+            pmd_size: pmd_size.map_or(0, hugetools_model::PageSize::get),
+            exe,
+            smaps,
+        })
+    }
+
+    /// As a table, or as one line of JSON: the schema of
+    /// [`hugetools_contract::report`].
+    pub fn to_text(&self, json: bool) -> String {
+        let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
+        // A row for each mapping is more than enough.
+        let most = records(&self.smaps).count() + extents.len() + 1;
+        let mut rows = vec![Row::EMPTY; most];
+        let filled = segment::sort(&self.smaps, self.pmd_size, &extents, &mut rows);
+        rows.truncate(filled);
+        rows.sort_by_key(|row| row.segment);
+        for row in &mut rows {
+            row.reason = self.reason(row);
+        }
+        let proof = Proof {
+            pid: self.pid.get(),
+            exe: &self.exe,
+            rows: &rows,
+        };
+        let mut text = String::new();
+        let written = match json {
+            true => proof.write_json(&mut text),
+            false => proof.write_table(&mut text),
+        };
+        debug_assert!(written.is_ok(), "a String takes everything");
+        text
+    }
+
+    /// Why a segment is not on huge pages, where it is worth a word: not for
+    /// less than a page, nor for the last few pages of a segment.
+    fn reason(&self, row: &Row<'_>) -> Option<&str> {
+        let rest = row.resident.saturating_sub(row.huge_bytes());
+        if rest < self.pmd_size || rest < row.resident / 20 {
+            return None;
+        }
+        match row.segment {
+            Segment::Heap => self.reasons.heap.as_deref(),
+            Segment::Shm => self.reasons.shm.as_deref(),
+            Segment::Anon => self.reasons.anon.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+fn unreadable(pid: Pid, error: &FileError) -> Failure {
+    Failure::Own(match error.errno() {
+        Some(libc::ENOENT | libc::ESRCH) => format!("there is no process {pid}"),
+        Some(libc::EACCES | libc::EPERM) => {
+            format!("{error}; ask as the owner of process {pid}, or with CAP_SYS_PTRACE")
+        }
+        _ => error.to_string(),
+    })
+}
+
+/// The executable; where the link cannot be read, the first file that is
+/// mapped to be executed.
+fn exe(root: &Root, pid: Pid, smaps: &[u8]) -> Vec<u8> {
+    if let Ok(path) = process::exe(root, pid) {
+        return path.as_os_str().as_bytes().to_vec();
+    }
+    let mut files = records(smaps).filter(|r| r.executable && r.name.starts_with(b"/"));
+    files
+        .next()
+        .map(|record| record.name.to_vec())
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

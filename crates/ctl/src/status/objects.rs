@@ -1,0 +1,204 @@
+//! Which addresses of a process are text, data and bss, by the headers of the
+//! files that are mapped.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::segment::{Extent, Segment};
+use hugetools_contract::smaps::{Record, records};
+use hugetools_elf::{Class, Elf, Endian, Load};
+use hugetools_model::Root;
+use hugetools_model::process::{self, Pid, Words};
+
+use crate::files;
+
+/// Addresses whose meaning is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    start: u64,
+    end: u64,
+    segment: Segment,
+    object: Vec<u8>,
+}
+
+impl Known {
+    pub(super) fn extent(&self) -> Extent<'_> {
+        Extent {
+            start: self.start,
+            end: self.end,
+            segment: self.segment,
+            object: Some(&self.object),
+        }
+    }
+}
+
+/// A file of which a part is mapped to be executed, and all its mappings.
+struct Object<'s> {
+    name: &'s [u8],
+    mappings: Vec<Record<'s>>,
+}
+
+/// What the kernel adds to the name of a file that is gone.
+const DELETED: &[u8] = b" (deleted)";
+
+/// Finds text, data and bss of the program and its libraries.
+pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], smaps: &[u8]) -> Vec<Known> {
+    let mut known = Vec::new();
+    for object in objects(smaps) {
+        let is_exe = object.name == exe;
+        match open(root, pid, &object, is_exe) {
+            Some(elf) => known.extend(by_headers(root, pid, &object, &elf, is_exe)),
+            None => known.extend(by_rights(&object)),
+        }
+    }
+    known
+}
+
+fn objects(smaps: &[u8]) -> Vec<Object<'_>> {
+    let mut objects: Vec<Object<'_>> = Vec::new();
+    for record in records(smaps) {
+        if record.shared || record.inode == 0 || !record.name.starts_with(b"/") {
+            continue;
+        }
+        match objects
+            .iter_mut()
+            .rev()
+            .find(|object| object.name == record.name)
+        {
+            Some(object) => object.mappings.push(record),
+            None => objects.push(Object {
+                name: record.name,
+                mappings: vec![record],
+            }),
+        }
+    }
+    objects.retain(|object| object.mappings.iter().any(|record| record.executable));
+    objects
+}
+
+/// Opens the file that is mapped: by the mapping itself, which needs rights,
+/// else by its name, if that still means the same file.
+fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
+    let first = object.mappings.first()?;
+    let proc = [
+        Some(pid.map_file(first.start, first.end)),
+        is_exe.then(|| pid.path("exe")),
+    ];
+    if root.is_live() {
+        for path in proc.into_iter().flatten() {
+            if let Some(elf) = files::open_elf(Path::new(path.as_str())) {
+                return Some(elf);
+            }
+        }
+    }
+    if object.name.ends_with(DELETED) {
+        return None;
+    }
+    let name = Path::new(OsStr::from_bytes(object.name));
+    let candidates = match root.prefix() {
+        None => vec![
+            PathBuf::from(pid.path("root").as_str()).join(name.strip_prefix("/").ok()?),
+            name.to_owned(),
+        ],
+        Some(prefix) => vec![inside(prefix, &root.host_path(name))?],
+    };
+    let same = |file: &File| {
+        let inode = file.metadata().map(|metadata| metadata.ino());
+        !root.is_live() || inode.is_ok_and(|inode| inode == first.inode)
+    };
+    candidates.iter().find_map(|path| {
+        let (file, _) = files::open_regular(path).ok()?;
+        same(&file).then(|| Elf::read(file).ok()).flatten()
+    })
+}
+
+/// The file, if no link leads out of the recorded tree.
+fn inside(prefix: &Path, path: &Path) -> Option<PathBuf> {
+    let (prefix, path) = (prefix.canonicalize().ok()?, path.canonicalize().ok()?);
+    path.starts_with(&prefix).then_some(path)
+}
+
+/// What the program headers say, at the place where the object is loaded.
+fn by_headers(
+    root: &Root,
+    pid: Pid,
+    object: &Object<'_>,
+    elf: &Elf<File>,
+    is_exe: bool,
+) -> Vec<Known> {
+    let words = Words {
+        wide: elf.ident().class == Class::Elf64,
+        big_endian: elf.ident().endian == Endian::Big,
+    };
+    let auxv = process::auxv(root, pid, words).unwrap_or_default();
+    let told = match (is_exe, auxv.phdr, elf.header_address()) {
+        (true, Some(loaded), Some(address)) => Some(loaded.wrapping_sub(address)),
+        _ => None,
+    };
+    let Some(bias) = told.or_else(|| bias(&object.mappings, elf.loads())) else {
+        return by_rights(object);
+    };
+    let page = auxv
+        .page_size
+        .filter(|page| page.is_power_of_two())
+        .unwrap_or(1);
+    let known = elf.loads().iter().flat_map(|load| parts(load, bias, page));
+    known
+        .filter(|(start, end, _)| start < end)
+        .map(|(start, end, segment)| Known {
+            start,
+            end,
+            segment,
+            object: object.name.to_vec(),
+        })
+        .collect()
+}
+
+/// How far the object was moved: the difference for a part whose beginning is
+/// mapped.
+fn bias(mappings: &[Record<'_>], loads: &[Load]) -> Option<u64> {
+    loads.iter().find_map(|load| {
+        let mapped = mappings.iter().find(|record| {
+            let into = load.offset.checked_sub(record.offset);
+            into.is_some_and(|into| into < record.mapped())
+        })?;
+        let address = mapped.start + (load.offset - mapped.offset);
+        Some(address.wrapping_sub(load.address))
+    })
+}
+
+/// Text, or data and bss; the kernel maps whole pages.
+fn parts(load: &Load, bias: u64, page: u64) -> Vec<(u64, u64, Segment)> {
+    let down = |address: u64| address & !(page - 1);
+    let up = |address: u64| down(address.saturating_add(page - 1));
+    let start = down(load.address.wrapping_add(bias));
+    let file_end = load.file_end().wrapping_add(bias);
+    let end = up(load.end().wrapping_add(bias));
+    match (load.writable, load.memory_size > load.file_size) {
+        (false, _) => vec![(start, end, Segment::Text)],
+        (true, false) => vec![(start, end, Segment::Data)],
+        (true, true) => vec![
+            (start, file_end, Segment::Data),
+            (file_end, end, Segment::Bss),
+        ],
+    }
+}
+
+/// Without headers: what cannot be written is text, what can is data.
+fn by_rights(object: &Object<'_>) -> Vec<Known> {
+    let mappings = object.mappings.iter();
+    mappings
+        .map(|record| Known {
+            start: record.start,
+            end: record.end,
+            segment: match record.writable {
+                true => Segment::Data,
+                false => Segment::Text,
+            },
+            object: object.name.to_vec(),
+        })
+        .collect()
+}

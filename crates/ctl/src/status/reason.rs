@@ -1,0 +1,171 @@
+//! Why a process has not more on huge pages, as far as it can be seen from
+//! outside.
+
+use hugetools_contract::env::{Pages, Settings};
+use hugetools_model::cgroup::{self, Limit};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::process::{self, Pid};
+use hugetools_model::thp::Thp;
+use hugetools_model::{Bytes, FileError, PageSize, Root};
+
+/// A reason for each kind of memory, where there is one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Reasons {
+    pub(super) heap: Option<String>,
+    pub(super) shm: Option<String>,
+    pub(super) anon: Option<String>,
+}
+
+impl Reasons {
+    pub(super) fn find(
+        root: &Root,
+        pid: Pid,
+        exe: &[u8],
+        thp: Option<&Thp>,
+    ) -> Result<Reasons, FileError> {
+        let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
+        let private = private_thp(thp, enabled);
+        // Without the environment it is not known what was asked for.
+        let Ok(environ) = process::read_environ(root, pid) else {
+            return Ok(Reasons {
+                anon: private,
+                ..Reasons::default()
+            });
+        };
+        let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let asked = Settings::read(|name| process::variable(&environ, name), name);
+        let shared = shared_thp(thp, enabled);
+        Ok(Reasons {
+            heap: match asked.heap {
+                None => Some("not asked for, see hugectl --heap".to_owned()),
+                Some(pages) => joined(shortage(root, pid, pages)?, private.clone()),
+            },
+            shm: match asked.shm {
+                None => Some("not asked for, see hugectl --shm".to_owned()),
+                Some(pages) => joined(shortage(root, pid, pages)?, shared),
+            },
+            anon: private,
+        })
+    }
+}
+
+fn joined(pool: Option<String>, thp: Option<String>) -> Option<String> {
+    match (pool, thp) {
+        (Some(pool), Some(thp)) => Some(format!("{pool}; {thp}")),
+        (pool, thp) => pool.or(thp),
+    }
+}
+
+fn private_thp(thp: Option<&Thp>, enabled: bool) -> Option<String> {
+    match thp {
+        None => Some("the kernel has no transparent huge pages".to_owned()),
+        Some(thp) if !thp.serves_madvise() => Some(setting("transparent huge pages", &thp.enabled)),
+        Some(_) if !enabled => {
+            Some("transparent huge pages are switched off for the process".to_owned())
+        }
+        Some(_) => None,
+    }
+}
+
+fn shared_thp(thp: Option<&Thp>, enabled: bool) -> Option<String> {
+    match thp {
+        Some(thp) if !thp.serves_shared_madvise() => Some(setting(
+            "transparent huge pages for shared memory",
+            &thp.shmem_enabled,
+        )),
+        Some(_) if enabled => None,
+        other => private_thp(other, enabled),
+    }
+}
+
+fn setting(what: &str, word: &Option<String>) -> String {
+    format!("{what} are set to {}", word.as_deref().unwrap_or("never"))
+}
+
+/// Why the pool has nothing more for the process.
+fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileError> {
+    let meminfo = Meminfo::read(root)?;
+    let size = match pages {
+        Pages::Thp => return Ok(None),
+        Pages::Default => meminfo.huge_page_size,
+        Pages::Size(bytes) => PageSize::new(bytes),
+    };
+    let Some(size) = size else {
+        return Ok(Some("the machine has no huge page pools".to_owned()));
+    };
+    let Some(pool) = pool::read_size(root, size, &meminfo)? else {
+        return Ok(Some(format!("the machine has no {size} pages")));
+    };
+    let limit = cgroup::tightest(root, &pid.path("cgroup"), size)?;
+    Ok(limit.as_ref().and_then(used_up).or_else(|| empty(&pool)))
+}
+
+fn used_up(limit: &Limit) -> Option<String> {
+    (limit.rest() == Bytes::default()).then(|| format!("{} is used up", limit.file))
+}
+
+fn empty(pool: &Pool) -> Option<String> {
+    let size = pool.size;
+    match (pool.total.get(), pool.available().get()) {
+        (0, _) => Some(format!("the pool of {size} pages is empty")),
+        (_, 0) => Some(format!("the pool of {size} pages has no page left")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thp(enabled: &str, shmem: &str) -> Thp {
+        Thp {
+            enabled: Some(enabled.to_owned()),
+            defrag: None,
+            shmem_enabled: Some(shmem.to_owned()),
+            pmd_size: None,
+            sizes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn transparent_huge_pages_of_both_kinds() {
+        let off = thp("never", "deny");
+        let on = thp("madvise", "advise");
+        assert_eq!(private_thp(Some(&on), true), None);
+        assert_eq!(shared_thp(Some(&on), true), None);
+        assert!(
+            private_thp(Some(&on), false)
+                .unwrap()
+                .contains("switched off")
+        );
+        assert!(
+            shared_thp(Some(&on), false)
+                .unwrap()
+                .contains("switched off")
+        );
+        assert!(
+            private_thp(Some(&off), true)
+                .unwrap()
+                .ends_with("are set to never")
+        );
+        assert!(
+            shared_thp(Some(&off), true)
+                .unwrap()
+                .ends_with("for shared memory are set to deny")
+        );
+        assert!(
+            shared_thp(None, true)
+                .unwrap()
+                .contains("has no transparent huge pages")
+        );
+    }
+
+    #[test]
+    fn two_reasons_are_joined() {
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(joined(text("a"), text("b")), text("a; b"));
+        assert_eq!(joined(None, text("b")), text("b"));
+        assert_eq!(joined(None, None), None);
+    }
+}

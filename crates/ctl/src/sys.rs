@@ -1,0 +1,116 @@
+//! The system calls that no safe function stands for.
+#![expect(
+    unsafe_code,
+    reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
+)]
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::num::NonZeroUsize;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+
+/// Whether the file may be mapped executable, as a loader maps it: not on a
+/// `noexec` mount, nor against a security module.
+///
+/// # Errors
+/// What the kernel says.
+pub(crate) fn map_executable(file: &File) -> io::Result<()> {
+    let one = NonZeroUsize::MIN;
+    let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
+    // SAFETY: the kernel chooses a place where nothing is.
+    let place = unsafe { mmap(None, one, prot, MapFlags::MAP_PRIVATE, file, 0) }?;
+    // SAFETY: the mapping is the one just made, and nothing refers to it.
+    unsafe { munmap(place, one.get()) }?;
+    Ok(())
+}
+
+/// Whether an executable gives capabilities to those who start it
+/// (`security.capability`).
+pub(crate) fn has_file_capabilities(path: &Path) -> bool {
+    let Ok(path) = std::ffi::CString::new(path.as_os_str().as_bytes()) else {
+        return false;
+    };
+    let name = c"security.capability";
+    // SAFETY: both strings end in zero, and a size of 0 asks for the length
+    // alone, so that nothing is written.
+    let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) };
+    len > 0
+}
+
+/// The memory nodes that this process may take pages from: those of its
+/// cpuset, and of these those that its policy binds it to. `None` where the
+/// kernel knows no nodes.
+pub(crate) fn allowed_nodes() -> Option<BTreeSet<u32>> {
+    // MPOL_F_MEMS_ALLOWED, which libc does not name.
+    const MEMS_ALLOWED: libc::c_ulong = 1 << 2;
+    let (_, allowed) = memory_policy(MEMS_ALLOWED)?;
+    let (mode, policy) = memory_policy(0)?;
+    match mode {
+        libc::MPOL_BIND => Some(allowed.intersection(&policy).copied().collect()),
+        _ => Some(allowed),
+    }
+}
+
+/// The mode and the nodes that `get_mempolicy(2)` answers with.
+fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
+    // More nodes than any kernel is built for.
+    const NODES: usize = 4096;
+    const BITS: u32 = libc::c_ulong::BITS;
+    const MODE_FLAGS: libc::c_int = 0xe000;
+    let mut mode: libc::c_int = 0;
+    let mut mask = [0 as libc::c_ulong; NODES / BITS as usize];
+    let address = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: the kernel writes one number and at most as many bits as told.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            &raw mut mode,
+            mask.as_mut_ptr(),
+            NODES,
+            address,
+            flags,
+        )
+    };
+    if result != 0 {
+        return None;
+    }
+    let words = (0..).zip(mask).filter(|(_, word)| *word != 0);
+    let nodes = words.flat_map(|(index, word): (u32, libc::c_ulong)| {
+        let set = (0..BITS).filter(move |bit| word >> bit & 1 == 1);
+        set.map(move |bit| index * BITS + bit)
+    });
+    Some((mode & !MODE_FLAGS, nodes.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_file_can_be_mapped_and_a_directory_cannot() {
+        let open = |path: &Path| std::fs::OpenOptions::new().read(true).open(path).unwrap();
+        let program = std::env::current_exe().unwrap();
+        map_executable(&open(&program)).unwrap();
+        assert!(map_executable(&open(Path::new("/"))).is_err());
+        assert!(!has_file_capabilities(&program));
+        assert!(!has_file_capabilities(Path::new("/no/such/file")));
+    }
+
+    #[test]
+    fn the_nodes_are_those_that_the_kernel_lists() {
+        let Some(nodes) = allowed_nodes() else {
+            return;
+        };
+        let status = std::process::Command::new("grep")
+            .args(["Mems_allowed_list", "/proc/self/status"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8(status.stdout).unwrap();
+        let list = text.split_once(':').unwrap().1;
+        assert_eq!(hugetools_model::list::parse_list(list), Some(nodes));
+    }
+}

@@ -1,0 +1,190 @@
+//! The file header and the program headers, as plain numbers.
+
+use object::elf::{self, FileHeader32, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, pod};
+
+use crate::error::ElfError;
+use crate::ident::{Class, Endian, Ident, Machine};
+use crate::source::{Reader, Source};
+
+/// How a file is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// At a fixed address, by a loader.
+    Exec,
+    /// At a fixed address, by the kernel alone.
+    Static,
+    /// Anywhere, by a loader. Some libraries can be started so, too.
+    Pie,
+    /// Anywhere, by the kernel alone.
+    StaticPie,
+    /// A library; also a loader itself, which the kernel can start.
+    Library,
+    /// An object file, a core: nothing to start.
+    Other,
+}
+
+/// A part of the file that goes into memory (`PT_LOAD`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Where it begins in the file.
+    pub offset: u64,
+    /// Its address, before the load bias of a program that can go anywhere.
+    pub address: u64,
+    /// How many bytes come from the file: text or data.
+    pub file_size: u64,
+    /// How many bytes it has in memory; those beyond `file_size` are bss.
+    pub memory_size: u64,
+    /// The alignment of its address, `offset` agreeing modulo it.
+    pub align: u64,
+    /// Whether it can be written.
+    pub writable: bool,
+    /// Whether it can be executed.
+    pub executable: bool,
+}
+
+impl Load {
+    /// The first address behind it.
+    pub fn end(&self) -> u64 {
+        self.address.saturating_add(self.memory_size)
+    }
+
+    /// The first address behind what comes from the file.
+    pub fn file_end(&self) -> u64 {
+        self.address.saturating_add(self.file_size)
+    }
+}
+
+/// A place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) offset: u64,
+    pub(crate) len: u64,
+}
+
+/// What the headers say.
+#[derive(Debug)]
+pub(crate) struct Headers {
+    pub(crate) ident: Ident,
+    pub(crate) file_type: u16,
+    pub(crate) entry: u64,
+    /// Where the program headers are in the file.
+    pub(crate) table: u64,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) interpreter: Option<Place>,
+    pub(crate) dynamic: Option<Place>,
+}
+
+const HEADER: &str = "header";
+const TABLE: &str = "program header table";
+
+/// Reads the headers.
+pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, ElfError> {
+    let magic = reader.up_to(0, 16, HEADER)?;
+    if !magic.starts_with(&elf::ELFMAG) {
+        return Err(ElfError::NotElf);
+    }
+    match magic.get(4) {
+        Some(1) => read_class::<FileHeader32<Endianness>, S>(reader, Class::Elf32),
+        Some(2) => read_class::<FileHeader64<Endianness>, S>(reader, Class::Elf64),
+        Some(_) => Err(ElfError::Odd(HEADER)),
+        None => Err(ElfError::Truncated(HEADER)),
+    }
+}
+
+fn read_class<H, S>(reader: &Reader<S>, class: Class) -> Result<Headers, ElfError>
+where
+    H: FileHeader<Endian = Endianness>,
+    S: Source,
+{
+    let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
+    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Odd(HEADER))?;
+    let endian = header.endian().map_err(|_error| ElfError::Odd(HEADER))?;
+    if !header.is_supported() {
+        return Err(ElfError::Odd(HEADER));
+    }
+    let mut headers = Headers {
+        ident: Ident {
+            class,
+            endian: match endian {
+                Endianness::Little => Endian::Little,
+                Endianness::Big => Endian::Big,
+            },
+            machine: Machine(header.e_machine(endian).0),
+        },
+        file_type: header.e_type(endian).0,
+        entry: header.e_entry(endian).into(),
+        table: header.e_phoff(endian).into(),
+        loads: Vec::new(),
+        interpreter: None,
+        dynamic: None,
+    };
+    for program in &programs::<H, S>(reader, header, endian)? {
+        headers.take(program, endian);
+    }
+    Ok(headers)
+}
+
+fn programs<H, S>(
+    reader: &Reader<S>,
+    header: &H,
+    endian: Endianness,
+) -> Result<Vec<H::ProgramHeader>, ElfError>
+where
+    H: FileHeader<Endian = Endianness>,
+    S: Source,
+{
+    let count = header.e_phnum(endian);
+    let size = size_of::<H::ProgramHeader>();
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    // 0xffff says that there are more; the kernel refuses far fewer.
+    if usize::from(header.e_phentsize(endian)) != size || count == u16::MAX {
+        return Err(ElfError::Odd(TABLE));
+    }
+    let len = u64::from(count) * size as u64;
+    let bytes = reader.bytes(header.e_phoff(endian).into(), len, TABLE)?;
+    let (programs, _) = pod::slice_from_bytes(&bytes, usize::from(count))
+        .map_err(|_error| ElfError::Truncated(TABLE))?;
+    Ok(programs.to_vec())
+}
+
+impl Headers {
+    fn take<P: ProgramHeader<Endian = Endianness>>(&mut self, program: &P, endian: Endianness) {
+        let place = Place {
+            offset: program.p_offset(endian).into(),
+            len: program.p_filesz(endian).into(),
+        };
+        let flags = program.p_flags(endian).0;
+        match program.p_type(endian) {
+            elf::PT_LOAD => self.loads.push(Load {
+                offset: place.offset,
+                address: program.p_vaddr(endian).into(),
+                file_size: place.len,
+                memory_size: program.p_memsz(endian).into(),
+                align: program.p_align(endian).into(),
+                writable: flags & elf::PF_W.0 != 0,
+                executable: flags & elf::PF_X.0 != 0,
+            }),
+            elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
+            elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),
+            _ => {}
+        }
+    }
+
+    /// Where an address comes from in the file, and how many bytes follow
+    /// there in the same part.
+    pub(crate) fn place_of(&self, address: u64) -> Option<Place> {
+        let load = self
+            .loads
+            .iter()
+            .find(|load| load.address <= address && address < load.file_end())?;
+        let into = address - load.address;
+        Some(Place {
+            offset: load.offset.checked_add(into)?,
+            len: load.file_size - into,
+        })
+    }
+}

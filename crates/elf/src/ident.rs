@@ -1,0 +1,126 @@
+//! For which machine a file is made.
+
+use std::fmt;
+
+use object::elf;
+
+/// The size of an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// 32 bits.
+    Elf32,
+    /// 64 bits.
+    Elf64,
+}
+
+/// The order of the bytes in a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Endian {
+    /// The lowest byte first.
+    Little,
+    /// The highest byte first.
+    Big,
+}
+
+/// The architecture, by its number in ELF (`e_machine`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Machine(pub u16);
+
+/// What the first bytes of a file say: a loader takes only libraries that say
+/// the same as the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ident {
+    /// The size of an address.
+    pub class: Class,
+    /// The order of bytes.
+    pub endian: Endian,
+    /// The architecture.
+    pub machine: Machine,
+}
+
+const NAMES: &[(elf::Machine, &str)] = &[
+    (elf::EM_386, "i386"),
+    (elf::EM_PPC, "ppc"),
+    (elf::EM_PPC64, "ppc64"),
+    (elf::EM_S390, "s390x"),
+    (elf::EM_ARM, "arm"),
+    (elf::EM_SPARCV9, "sparc64"),
+    (elf::EM_IA_64, "ia64"),
+    (elf::EM_X86_64, "x86_64"),
+    (elf::EM_AARCH64, "aarch64"),
+    (elf::EM_RISCV, "riscv"),
+    (elf::EM_MIPS, "mips"),
+    (elf::EM_LOONGARCH, "loongarch"),
+];
+
+impl Ident {
+    /// What this program itself is made for.
+    pub fn native() -> Ident {
+        let machine = match std::env::consts::ARCH {
+            "x86" => elf::EM_386,
+            "powerpc" => elf::EM_PPC,
+            "powerpc64" => elf::EM_PPC64,
+            "s390x" => elf::EM_S390,
+            "arm" => elf::EM_ARM,
+            "sparc64" => elf::EM_SPARCV9,
+            "x86_64" => elf::EM_X86_64,
+            "aarch64" => elf::EM_AARCH64,
+            "riscv32" | "riscv64" => elf::EM_RISCV,
+            "mips" | "mips64" => elf::EM_MIPS,
+            "loongarch64" => elf::EM_LOONGARCH,
+            _ => elf::EM_NONE,
+        };
+        Ident {
+            class: match usize::BITS {
+                64 => Class::Elf64,
+                _ => Class::Elf32,
+            },
+            endian: match cfg!(target_endian = "little") {
+                true => Endian::Little,
+                false => Endian::Big,
+            },
+            machine: Machine(machine.0),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.iter().find(|(machine, _)| machine.0 == self.0) {
+            Some((_, name)) => f.write_str(name),
+            None => write!(f, "machine {}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Ident {
+    /// As in `64-bit x86_64`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = match self.class {
+            Class::Elf32 => 32,
+            Class::Elf64 => 64,
+        };
+        let order = match self.endian {
+            Endian::Big => " big-endian",
+            Endian::Little => "",
+        };
+        write!(f, "{bits}-bit{order} {}", self.machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_have_their_usual_names() {
+        assert_eq!(Machine(183).to_string(), "aarch64");
+        assert_eq!(Machine(9999).to_string(), "machine 9999");
+        let old = Ident {
+            class: Class::Elf32,
+            endian: Endian::Big,
+            machine: Machine(20),
+        };
+        assert_eq!(old.to_string(), "32-bit big-endian ppc");
+    }
+}

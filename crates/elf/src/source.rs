@@ -1,0 +1,124 @@
+//! Where the bytes of a file come from.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+use crate::error::ElfError;
+
+/// Bytes that can be read at any place, at most as many as are there.
+pub trait Source {
+    /// Fills the front of `buffer` from `offset` on and returns how many bytes
+    /// were there; fewer than asked only at the end.
+    ///
+    /// # Errors
+    /// Those of the operating system.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+}
+
+impl Source for File {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let at = offset.saturating_add(filled as u64);
+            // No file reaches so far, and pread(2) calls it an invalid value.
+            if i64::try_from(at).is_err() {
+                break;
+            }
+            match FileExt::read_at(self, &mut buffer[filled..], at) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+impl Source for &[u8] {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let start = usize::try_from(offset).map_or(self.len(), |start| start.min(self.len()));
+        let read = buffer.len().min(self.len() - start);
+        buffer[..read].copy_from_slice(&self[start..start + read]);
+        Ok(read)
+    }
+}
+
+/// How much of the front is read at once: in nearly every file it holds all
+/// headers.
+const FRONT: usize = 4096;
+
+/// Larger tables are refused: the largest real string tables have some 10 MiB.
+const LARGEST: u64 = 64 << 20;
+
+/// A source with its front at hand.
+#[derive(Debug)]
+pub(crate) struct Reader<S> {
+    source: S,
+    front: Vec<u8>,
+}
+
+impl<S: Source> Reader<S> {
+    pub(crate) fn new(source: S) -> Result<Reader<S>, ElfError> {
+        let mut front = vec![0; FRONT];
+        let read = source
+            .read_at(0, &mut front)
+            .map_err(|error| ElfError::read(error, "header"))?;
+        front.truncate(read);
+        Ok(Reader { source, front })
+    }
+
+    /// Exactly `len` bytes of the part `what`.
+    pub(crate) fn bytes(
+        &self,
+        offset: u64,
+        len: u64,
+        what: &'static str,
+    ) -> Result<Vec<u8>, ElfError> {
+        if len > LARGEST {
+            return Err(ElfError::TooLarge(what));
+        }
+        let bytes = self.up_to(offset, len, what)?;
+        match bytes.len() as u64 == len {
+            true => Ok(bytes),
+            false => Err(ElfError::Truncated(what)),
+        }
+    }
+
+    /// At most `len` bytes; fewer only at the end of the file. Memory grows
+    /// with what is there, not with what a header claims.
+    pub(crate) fn up_to(
+        &self,
+        offset: u64,
+        len: u64,
+        what: &'static str,
+    ) -> Result<Vec<u8>, ElfError> {
+        let (start, len) = match (usize::try_from(offset), usize::try_from(len.min(LARGEST))) {
+            (Ok(start), Ok(len)) => (start, len),
+            _ => return Err(ElfError::TooLarge(what)),
+        };
+        if let Some(bytes) = start
+            .checked_add(len)
+            .and_then(|end| self.front.get(start..end))
+        {
+            return Ok(bytes.to_vec());
+        }
+        let mut bytes = Vec::new();
+        let mut step = 1 << 16;
+        while bytes.len() < len {
+            let filled = bytes.len();
+            bytes.resize(len.min(filled + step), 0);
+            let read = self
+                .source
+                .read_at(offset.saturating_add(filled as u64), &mut bytes[filled..])
+                .map_err(|error| ElfError::read(error, what))?;
+            if read < bytes.len() - filled {
+                bytes.truncate(filled + read);
+                break;
+            }
+            step = bytes.len();
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,306 @@
+//! Whether a file defines a symbol or refers to one.
+
+use object::elf::{self, Sym32, Sym64};
+use object::read::elf::Sym;
+use object::{Endianness, pod};
+
+use crate::error::ElfError;
+use crate::file::{Elf, Tables};
+use crate::header::Place;
+use crate::ident::Class;
+use crate::source::Source;
+
+const SYMBOLS: &str = "symbol table";
+const STRINGS: &str = "string table";
+const HASH: &str = "symbol hash table";
+
+/// More symbols than any file has that is not made to harm.
+const MOST_SYMBOLS: u64 = 1 << 22;
+
+/// More symbols of one hash value than any linker leaves.
+const LONGEST_CHAIN: u32 = 1 << 14;
+
+/// A symbol as a plain value.
+#[derive(Debug, Clone, Copy)]
+struct Symbol {
+    name: u32,
+    defined: bool,
+    global: bool,
+}
+
+impl<S: Source> Elf<S> {
+    /// Whether others find the symbol in this file.
+    ///
+    /// # Errors
+    /// When the tables make no sense.
+    pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
+        let Some(tables) = self.tables() else {
+            return Ok(false);
+        };
+        let name = name.as_bytes();
+        let found = match (tables.gnu_hash, tables.hash) {
+            (0, 0) => self.all(&tables, 0)?.into_iter().find_map(|symbol| {
+                let same = symbol.defined && self.is_named(&tables, symbol, name).ok()?;
+                same.then_some(symbol)
+            }),
+            (0, hash) => self.find_by_hash(&tables, hash, name)?,
+            (gnu_hash, _) => self.find_by_gnu_hash(&tables, gnu_hash, name)?,
+        };
+        Ok(found.is_some_and(|symbol| symbol.defined && symbol.global))
+    }
+
+    /// Which of the symbols it refers to without defining them.
+    ///
+    /// # Errors
+    /// When the tables make no sense.
+    pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, ElfError> {
+        let Some(tables) = self.tables() else {
+            return Ok(None);
+        };
+        let place = self.place(tables.strings, STRINGS)?;
+        let len = tables.strings_len.min(place.len);
+        let strings = self.reader.bytes(place.offset, len, STRINGS)?;
+        // Hardly any file holds the name at all, and one search says so.
+        let held = |name: &&str| contains(&strings, name.as_bytes());
+        let names: Vec<&str> = names.iter().copied().filter(held).collect();
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let referred = |symbol: Symbol| {
+            let name = strings.get(symbol.name as usize..)?;
+            let name = name.split(|byte| *byte == 0).next()?;
+            names
+                .iter()
+                .copied()
+                .find(|wanted| wanted.as_bytes() == name)
+        };
+        let count = self.count(&tables)?;
+        let undefined = self
+            .all(&tables, count)?
+            .into_iter()
+            .filter(|symbol| !symbol.defined);
+        Ok(undefined.filter_map(referred).next())
+    }
+
+    fn tables(&self) -> Option<Tables> {
+        let tables = self.dynamic()?.tables;
+        (tables.symbols != 0 && tables.strings != 0).then_some(tables)
+    }
+
+    fn place(&self, address: u64, what: &'static str) -> Result<Place, ElfError> {
+        self.headers.place_of(address).ok_or(ElfError::Odd(what))
+    }
+
+    fn symbol_size(&self) -> u64 {
+        match self.ident().class {
+            Class::Elf32 => size_of::<Sym32<Endianness>>() as u64,
+            Class::Elf64 => size_of::<Sym64<Endianness>>() as u64,
+        }
+    }
+
+    fn word(&self, address: u64) -> Result<u32, ElfError> {
+        let place = self.place(address, HASH)?;
+        let bytes = self.reader.bytes(place.offset, 4, HASH)?;
+        let bytes = bytes
+            .try_into()
+            .map_err(|_bytes| ElfError::Truncated(HASH))?;
+        Ok(match self.endian() {
+            Endianness::Little => u32::from_le_bytes(bytes),
+            Endianness::Big => u32::from_be_bytes(bytes),
+        })
+    }
+
+    /// The word `index` of an array of words.
+    fn item(&self, array: u64, index: u64) -> Result<u32, ElfError> {
+        let into = index.checked_mul(4).ok_or(ElfError::Odd(HASH))?;
+        self.word(array.checked_add(into).ok_or(ElfError::Odd(HASH))?)
+    }
+
+    /// `count` symbols; with a count of 0, as many as lie before the strings,
+    /// which is where every linker puts them.
+    fn all(&self, tables: &Tables, count: u64) -> Result<Vec<Symbol>, ElfError> {
+        let size = self.symbol_size();
+        let count = match count {
+            0 => tables.strings.saturating_sub(tables.symbols) / size,
+            count => count,
+        };
+        if count > MOST_SYMBOLS {
+            return Err(ElfError::TooLarge(SYMBOLS));
+        }
+        let place = self.place(tables.symbols, SYMBOLS)?;
+        let len = (count * size).min(place.len);
+        let bytes = self.reader.up_to(place.offset, len, SYMBOLS)?;
+        Ok(match self.ident().class {
+            Class::Elf32 => plain::<Sym32<Endianness>>(&bytes, self.endian()),
+            Class::Elf64 => plain::<Sym64<Endianness>>(&bytes, self.endian()),
+        })
+    }
+
+    fn symbol(&self, tables: &Tables, index: u32) -> Result<Symbol, ElfError> {
+        let into = u64::from(index) * self.symbol_size();
+        let address = tables
+            .symbols
+            .checked_add(into)
+            .ok_or(ElfError::Odd(SYMBOLS))?;
+        let at = Tables {
+            symbols: address,
+            ..*tables
+        };
+        let one = self.all(&at, 1)?;
+        one.first().copied().ok_or(ElfError::Truncated(SYMBOLS))
+    }
+
+    fn is_named(&self, tables: &Tables, symbol: Symbol, name: &[u8]) -> Result<bool, ElfError> {
+        let at = u64::from(symbol.name);
+        let address = tables
+            .strings
+            .checked_add(at)
+            .ok_or(ElfError::Odd(STRINGS))?;
+        let place = self.place(address, STRINGS)?;
+        let found = self
+            .reader
+            .up_to(place.offset, name.len() as u64 + 1, STRINGS)?;
+        Ok(found.split_last() == Some((&0, name)))
+    }
+
+    /// The table of `DT_GNU_HASH`: four words, a Bloom filter, buckets, chains.
+    fn find_by_gnu_hash(
+        &self,
+        tables: &Tables,
+        at: u64,
+        name: &[u8],
+    ) -> Result<Option<Symbol>, ElfError> {
+        let gnu = self.gnu_hash(at)?;
+        let hash = elf::gnu_hash(name);
+        if gnu.buckets_len == 0 {
+            return Ok(None);
+        }
+        let mut index = self.item(gnu.buckets, u64::from(hash % gnu.buckets_len))?;
+        if index < gnu.first {
+            return Ok(None);
+        }
+        for _ in 0..LONGEST_CHAIN {
+            let chain = self.item(gnu.chains, u64::from(index - gnu.first))?;
+            if chain | 1 == hash | 1 {
+                let symbol = self.symbol(tables, index)?;
+                if self.is_named(tables, symbol, name)? {
+                    return Ok(Some(symbol));
+                }
+            }
+            if chain & 1 == 1 {
+                return Ok(None);
+            }
+            index = index.checked_add(1).ok_or(ElfError::Odd(HASH))?;
+        }
+        Err(ElfError::Odd(HASH))
+    }
+
+    fn gnu_hash(&self, at: u64) -> Result<GnuHash, ElfError> {
+        let (buckets_len, first, bloom_len) =
+            (self.item(at, 0)?, self.item(at, 1)?, self.item(at, 2)?);
+        let bloom_word = match self.ident().class {
+            Class::Elf32 => 4,
+            Class::Elf64 => 8,
+        };
+        let odd = ElfError::Odd(HASH);
+        let buckets = at.checked_add(16 + u64::from(bloom_len) * bloom_word);
+        let chains = buckets.and_then(|buckets| buckets.checked_add(u64::from(buckets_len) * 4));
+        match (buckets, chains) {
+            (Some(buckets), Some(chains)) => Ok(GnuHash {
+                buckets_len,
+                first,
+                buckets,
+                chains,
+            }),
+            _ => Err(odd),
+        }
+    }
+
+    /// The table of `DT_HASH`: two lengths, buckets, chains.
+    fn find_by_hash(
+        &self,
+        tables: &Tables,
+        at: u64,
+        name: &[u8],
+    ) -> Result<Option<Symbol>, ElfError> {
+        let (buckets, chains) = (self.item(at, 0)?, self.item(at, 1)?);
+        if buckets == 0 {
+            return Ok(None);
+        }
+        let mut index = self.item(at, 2 + u64::from(elf::hash(name) % buckets))?;
+        for _ in 0..chains.min(LONGEST_CHAIN) {
+            if index == 0 {
+                return Ok(None);
+            }
+            let symbol = self.symbol(tables, index)?;
+            if self.is_named(tables, symbol, name)? {
+                return Ok(Some(symbol));
+            }
+            index = self.item(at, 2 + u64::from(buckets) + u64::from(index))?;
+        }
+        Ok(None)
+    }
+
+    /// How many symbols there are; 0 where no table says so.
+    fn count(&self, tables: &Tables) -> Result<u64, ElfError> {
+        if tables.hash != 0 {
+            return Ok(u64::from(self.item(tables.hash, 1)?));
+        }
+        if tables.gnu_hash == 0 || tables.strings > tables.symbols {
+            return Ok(0);
+        }
+        // What a file refers to comes before what the table finds.
+        let gnu = self.gnu_hash(tables.gnu_hash)?;
+        Ok(u64::from(gnu.first))
+    }
+}
+
+/// Where the parts of a `DT_GNU_HASH` table are.
+#[derive(Debug, Clone, Copy)]
+struct GnuHash {
+    buckets_len: u32,
+    /// The first symbol that the table finds.
+    first: u32,
+    buckets: u64,
+    chains: u64,
+}
+
+fn plain<Y: Sym<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<Symbol> {
+    let count = bytes.len() / size_of::<Y>();
+    let Ok((symbols, _)) = pod::slice_from_bytes::<Y>(bytes, count) else {
+        return Vec::new();
+    };
+    let plain = |symbol: &Y| Symbol {
+        name: symbol.st_name(endian),
+        defined: symbol.st_shndx(endian) != elf::SHN_UNDEF,
+        global: symbol.st_bind() != elf::STB_LOCAL,
+    };
+    symbols.iter().map(plain).collect()
+}
+
+fn contains(bytes: &[u8], name: &[u8]) -> bool {
+    let Some(first) = name.first() else {
+        return false;
+    };
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|byte| byte == first) {
+        if rest[at..].starts_with(name) && rest.get(at + name.len()) == Some(&0) {
+            return true;
+        }
+        rest = &rest[at + 1..];
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_counts_only_up_to_its_end() {
+        assert!(contains(b"\0malloc\0x\0", b"malloc"));
+        assert!(!contains(b"\0mallocx\0", b"malloc"));
+        assert!(!contains(b"\0malloc", b"malloc"));
+        assert!(!contains(b"abc\0", b""));
+    }
+}

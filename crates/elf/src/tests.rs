@@ -1,0 +1,292 @@
+//! Real files of every kind, and the same files damaged.
+
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use proptest::prelude::*;
+
+use crate::{Class, Elf, ElfError, Ident, Kind};
+
+/// Builds a C source with `cc` and the arguments.
+fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
+    let (input, output) = (dir.join(format!("{name}.c")), dir.join(name));
+    write(&input, source);
+    let status = Command::new("cc")
+        .arg(&input)
+        .args(args)
+        .arg("-o")
+        .arg(&output)
+        .status();
+    assert!(status.unwrap().success(), "cc {args:?}");
+    output
+}
+
+fn write(path: &Path, text: &str) {
+    use std::io::Write;
+    let mut file = fs::File::create(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+fn open(path: &Path) -> Elf<fs::File> {
+    let file = OpenOptions::new().read(true).open(path).unwrap();
+    Elf::read(file).unwrap()
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    let mut file = OpenOptions::new().read(true).open(path).unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+const MAIN: &str = "int main(void) { return 0; }";
+const OWN: &str = "#include <stddef.h>\nvoid *malloc(size_t n) { static char pool[4096]; (void)n; \
+                   return pool; }\nint big[1000]; int main(void) { return malloc(1) == 0; }";
+const USER: &str = "extern void *mallocx(unsigned long, int); void *user(void) { return mallocx(1, 0); }\
+                    void *xmallocx(void) { return 0; }";
+
+#[test]
+fn kinds_of_programs() {
+    let dir = tempfile::tempdir().unwrap();
+    let cases: [(&str, &[&str], Kind); 5] = [
+        ("pie", &["-pie", "-fPIE"], Kind::Pie),
+        ("exec", &["-no-pie"], Kind::Exec),
+        ("static", &["-static"], Kind::Static),
+        ("static-pie", &["-static-pie", "-fPIE"], Kind::StaticPie),
+        ("library", &["-shared", "-fPIC"], Kind::Library),
+    ];
+    for (name, args, kind) in cases {
+        let path = build(dir.path(), name, MAIN, args);
+        let elf = open(&path);
+        assert_eq!(elf.kind(), kind, "{name}");
+        assert_eq!(elf.ident(), Ident::native(), "{name}");
+        let loaded = matches!(kind, Kind::Pie | Kind::Exec);
+        assert_eq!(elf.interpreter().is_some(), loaded, "{name}");
+        let table = elf.header_address().unwrap();
+        assert!(
+            elf.loads()
+                .iter()
+                .any(|l| l.address <= table && table < l.file_end())
+        );
+        let entered =
+            |l: &&crate::Load| l.executable && l.address <= elf.entry() && elf.entry() < l.end();
+        assert!(
+            kind == Kind::Library || elf.loads().iter().any(|l| entered(&l)),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_object_file_is_nothing_to_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = build(dir.path(), "x.o", MAIN, &["-c"]);
+    assert_eq!(open(&path).kind(), Kind::Other);
+}
+
+#[test]
+fn what_the_loader_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let args = [
+        "-shared",
+        "-fPIC",
+        "-Wl,-soname,libuser.so.3",
+        "-Wl,-rpath,$ORIGIN/../lib:/opt/lib",
+        "-Wl,--enable-new-dtags",
+        "-Wl,--no-as-needed",
+        "-lm",
+    ];
+    let path = build(dir.path(), "libuser.so", USER, &args);
+    let elf = open(&path);
+    let dynamic = elf.dynamic().unwrap();
+    assert_eq!(dynamic.soname.as_deref(), Some(&b"libuser.so.3"[..]));
+    assert_eq!(
+        dynamic.runpath.as_deref(),
+        Some(&b"$ORIGIN/../lib:/opt/lib"[..])
+    );
+    assert_eq!(dynamic.rpath, None);
+    assert_eq!(dynamic.needed, [&b"libm.so.6"[..], b"libc.so.6"]);
+}
+
+#[test]
+fn symbols_under_every_hash_table() {
+    let dir = tempfile::tempdir().unwrap();
+    for style in ["sysv", "gnu", "both"] {
+        let hash = format!("-Wl,--hash-style={style}");
+        let own = open(&build(dir.path(), "own", OWN, &["-rdynamic", &hash]));
+        assert!(own.defines("malloc").unwrap(), "{style}");
+        assert!(!own.defines("mallocx").unwrap(), "{style}");
+        assert_eq!(
+            own.refers_to(&["malloc", "mallocx"]).unwrap(),
+            None,
+            "{style}"
+        );
+        let user = open(&build(
+            dir.path(),
+            "user",
+            USER,
+            &["-shared", "-fPIC", &hash],
+        ));
+        assert!(user.defines("user").unwrap() && user.defines("xmallocx").unwrap());
+        assert!(!user.defines("mallocx").unwrap(), "{style}");
+        assert_eq!(
+            user.refers_to(&["mallocx"]).unwrap(),
+            Some("mallocx"),
+            "{style}"
+        );
+        assert_eq!(
+            user.refers_to(&["sdallocx", "allocx", "user"]).unwrap(),
+            None
+        );
+    }
+}
+
+#[test]
+fn a_program_that_exports_nothing_still_tells_what_it_refers_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = format!("{USER} int main(void) {{ return user() != 0; }}");
+    let library = build(
+        dir.path(),
+        "libx.so",
+        "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }",
+        &["-shared", "-fPIC"],
+    );
+    let elf = open(&build(
+        dir.path(),
+        "program",
+        &source,
+        &[library.to_str().unwrap()],
+    ));
+    assert_eq!(
+        elf.refers_to(&["tc_malloc", "mallocx"]).unwrap(),
+        Some("mallocx")
+    );
+    assert!(!elf.defines("user").unwrap());
+}
+
+#[test]
+fn bss_is_what_lies_beyond_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let source =
+        "char zero[1 << 20]; char one[1 << 16] = {1}; int main(void) { return zero[one[5]]; }";
+    let elf = open(&build(dir.path(), "bss", source, &[]));
+    let data: Vec<_> = elf.loads().iter().filter(|load| load.writable).collect();
+    assert_eq!(data.len(), 1);
+    assert!(data[0].file_size >= 1 << 16 && data[0].end() - data[0].file_end() >= 1 << 20);
+}
+
+/// A hand-made header of a foreign machine.
+fn foreign() -> Vec<u8> {
+    let mut bytes = vec![0; 52];
+    bytes[..7].copy_from_slice(b"\x7fELF\x01\x02\x01");
+    bytes[16..20].copy_from_slice(&[0, 2, 0, 20]);
+    bytes[23] = 1;
+    bytes
+}
+
+#[test]
+fn other_machines_are_read_as_well() {
+    let bytes = foreign();
+    let elf = Elf::read(&bytes[..]).unwrap();
+    assert_eq!(elf.ident().to_string(), "32-bit big-endian ppc");
+    assert_eq!(
+        (elf.ident().class, elf.kind()),
+        (Class::Elf32, Kind::Static)
+    );
+    assert!(!elf.defines("malloc").unwrap());
+}
+
+#[test]
+fn what_is_no_elf_file_is_said() {
+    let text = |bytes: &[u8]| Elf::read(bytes).unwrap_err().to_string();
+    assert_eq!(text(b"#!/bin/sh\n"), "not an ELF file");
+    assert_eq!(text(b""), "not an ELF file");
+    assert_eq!(text(b"\x7fELF"), "cut off in its header");
+    assert_eq!(text(b"\x7fELF\x03\x01\x01"), "its header makes no sense");
+    assert_eq!(text(&foreign()[..40]), "cut off in its header");
+}
+
+#[test]
+fn a_directory_is_an_error_of_the_system() {
+    let file = OpenOptions::new().read(true).open("/").unwrap();
+    assert!(matches!(Elf::read(file), Err(ElfError::Io(_))));
+}
+
+/// Small real files to damage: with a loader and without, with either hash
+/// table.
+fn samples() -> &'static [Vec<u8>] {
+    static SAMPLES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    SAMPLES.get_or_init(|| {
+        let dir = tempfile::tempdir().unwrap();
+        let sysv = ["-shared", "-fPIC", "-Wl,--hash-style=sysv", "-s"];
+        let paths = [
+            build(dir.path(), "program", OWN, &["-rdynamic", "-s"]),
+            build(dir.path(), "library", USER, &sysv),
+            build(
+                dir.path(),
+                "static",
+                MAIN,
+                &["-nostdlib", "-static", "-Wl,-e,main"],
+            ),
+        ];
+        let mut samples: Vec<_> = paths.iter().map(|path| bytes(path)).collect();
+        samples.push(foreign());
+        samples
+    })
+}
+
+/// Asks everything; the answers may be anything but a panic.
+fn ask(bytes: &[u8]) {
+    if let Ok(elf) = Elf::read(bytes) {
+        let _ = (elf.kind(), elf.header_address(), elf.ident().to_string());
+        let _ = elf.loads().iter().map(|load| load.end()).max();
+        for name in ["malloc", "user", ""] {
+            let _ = elf.defines(name);
+        }
+        let _ = elf.refers_to(&["mallocx", "printf", ""]);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn damaged_files_never_panic(
+        sample in 0usize..4,
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 0..8),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut bytes = samples()[sample].clone();
+        for (at, byte, front) in edits {
+            // Most of what matters is in front.
+            let len = if front { bytes.len().min(1024) } else { bytes.len() };
+            bytes[at.index(len)] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        ask(&bytes);
+    }
+
+    #[test]
+    fn large_numbers_never_panic(
+        sample in 0usize..4,
+        at in any::<prop::sample::Index>(),
+        word in prop_oneof![Just(u64::MAX), Just(u64::MAX - 7), Just(1 << 63), Just(i64::MAX as u64), any::<u64>()],
+    ) {
+        let mut bytes = samples()[sample].clone();
+        let at = at.index(bytes.len() / 8) * 8;
+        bytes[at..at + 8].copy_from_slice(&word.to_ne_bytes());
+        ask(&bytes);
+    }
+
+    #[test]
+    fn noise_behind_a_header_never_panics(noise in prop::collection::vec(any::<u8>(), 0..600)) {
+        let mut bytes = samples()[0][..64].to_vec();
+        bytes.extend(noise);
+        ask(&bytes);
+    }
+}

@@ -1,0 +1,307 @@
+//! Limits of the hugetlb controller: `hugetlb.<size>.max` and its relatives in
+//! the control groups of a process, in version 1 and 2 of the interface.
+//!
+//! A limit anywhere on the path from a process's group to the root holds, and
+//! there are two kinds: of pages in use, which is felt at the first touch, and
+//! of reservations (`rsvd`, since Linux 5.7), which is felt by `mmap(2)`.
+
+use crate::error::FileError;
+use crate::mount::{self, Mount};
+use crate::root::{KPath, Root};
+use crate::size::{Bytes, PageSize};
+
+/// A limit on the huge pages of one size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// The file that sets it.
+    pub file: KPath,
+    /// The limit.
+    pub limit: Bytes,
+    /// What the group uses of it.
+    pub used: Bytes,
+}
+
+impl Limit {
+    /// What is left of it.
+    pub fn rest(&self) -> Bytes {
+        Bytes::new(self.limit.get().saturating_sub(self.used.get()))
+    }
+}
+
+/// The names of the files, without the size in front.
+struct Names {
+    limit: &'static str,
+    used: &'static str,
+}
+
+const V1: [Names; 2] = [
+    Names {
+        limit: "limit_in_bytes",
+        used: "usage_in_bytes",
+    },
+    Names {
+        limit: "rsvd.limit_in_bytes",
+        used: "rsvd.usage_in_bytes",
+    },
+];
+
+const V2: [Names; 2] = [
+    Names {
+        limit: "max",
+        used: "current",
+    },
+    Names {
+        limit: "rsvd.max",
+        used: "rsvd.current",
+    },
+];
+
+/// The limit with the least left, of all that hold for the process whose
+/// groups `membership` names (such as `/proc/self/cgroup`). `None` where
+/// nothing is limited.
+///
+/// # Errors
+/// When a file that exists cannot be read or makes no sense.
+pub fn tightest(
+    root: &Root,
+    membership: &KPath,
+    size: PageSize,
+) -> Result<Option<Limit>, FileError> {
+    let Some(bytes) = root.read_opt(membership)? else {
+        return Ok(None);
+    };
+    let mut found: Option<Limit> = None;
+    for group in groups(&bytes) {
+        // The root group has no limits, and most processes are in it.
+        if group.path.is_empty() {
+            continue;
+        }
+        let Some(mount) = mount_point(root, group.version)? else {
+            continue;
+        };
+        let names = match group.version {
+            Version::One => &V1,
+            Version::Two => &V2,
+        };
+        for dir in dirs(root, &mount, &group.path) {
+            for names in names {
+                let limit = read_limit(root, &dir, names, size)?;
+                let tighter =
+                    |limit: &Limit| found.as_ref().is_none_or(|f| limit.rest() < f.rest());
+                found = limit.filter(tighter).or(found);
+            }
+        }
+    }
+    Ok(found)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+/// The group of a process in one hierarchy.
+#[derive(Debug, PartialEq, Eq)]
+struct Group {
+    version: Version,
+    /// Its directories, from the root of the hierarchy on.
+    path: Vec<String>,
+}
+
+/// The hierarchies that can have the controller, from lines such as
+/// `5:hugetlb:/a` and `0::/a`.
+fn groups(bytes: &[u8]) -> Vec<Group> {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().filter_map(parse_group).collect()
+}
+
+fn parse_group(line: &str) -> Option<Group> {
+    let mut fields = line.splitn(3, ':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let version = match (number, controllers) {
+        ("0", "") => Version::Two,
+        (_, names) if names.split(',').any(|name| name == "hugetlb") => Version::One,
+        _ => return None,
+    };
+    let names = path.split('/').filter(|name| !name.is_empty());
+    // Outside the reader's control group namespace nothing can be read.
+    let path: Vec<String> = names.map(str::to_owned).collect();
+    let inside = !path.iter().any(|name| name == "..");
+    inside.then_some(Group { version, path })
+}
+
+/// Where a hierarchy is: the usual place, else what the mount table says.
+fn mount_point(root: &Root, version: Version) -> Result<Option<KPath>, FileError> {
+    let usual: &[&'static str] = match version {
+        Version::One => &["/sys/fs/cgroup/hugetlb"],
+        Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
+    };
+    let there = |dir: &KPath| match version {
+        Version::One => root.exists(dir),
+        Version::Two => root.exists(&dir.join("cgroup.controllers")),
+    };
+    let found = usual.iter().map(|dir| KPath::from(*dir)).find(there);
+    if found.is_some() {
+        return Ok(found);
+    }
+    let is_it = |mount: &&Mount| match version {
+        Version::One => {
+            mount.fs_type == "cgroup" && mount.options.split(',').any(|o| o == "hugetlb")
+        }
+        Version::Two => mount.fs_type == "cgroup2",
+    };
+    let mounts = mount::read(root)?;
+    let point = mounts
+        .iter()
+        .find(is_it)
+        .and_then(|mount| mount.point.to_str());
+    let names = |point: &str| {
+        let names = point.split('/').filter(|name| !name.is_empty());
+        names.fold(KPath::from("/"), |path, name| path.join(name))
+    };
+    Ok(point.map(names))
+}
+
+/// The group's directory and those above it. In a container the mount shows
+/// less than the path says: then what is there holds.
+fn dirs(root: &Root, mount: &KPath, path: &[String]) -> Vec<KPath> {
+    let mut dirs = vec![mount.clone()];
+    let mut dir = mount.clone();
+    for name in path {
+        dir = dir.join(name);
+        if !root.exists(&dir) {
+            break;
+        }
+        dirs.push(dir.clone());
+    }
+    dirs
+}
+
+fn read_limit(
+    root: &Root,
+    dir: &KPath,
+    names: &Names,
+    size: PageSize,
+) -> Result<Option<Limit>, FileError> {
+    let file = dir.join(format_args!("hugetlb.{size}.{}", names.limit));
+    let Some(bytes) = root.read_opt(&file)? else {
+        return Ok(None);
+    };
+    if bytes.trim_ascii() == b"max" {
+        return Ok(None);
+    }
+    let limit = root.number(&file)?;
+    // Version 1 writes the largest number of bytes that it can count.
+    if limit >= 1 << 62 {
+        return Ok(None);
+    }
+    let used = dir.join(format_args!("hugetlb.{size}.{}", names.used));
+    Ok(Some(Limit {
+        limit: Bytes::new(limit),
+        used: Bytes::new(root.number_opt(&used)?.unwrap_or(0)),
+        file,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::fs;
+    use std::io::Write;
+
+    struct Tree {
+        _dir: tempfile::TempDir,
+        root: Root,
+    }
+
+    fn tree(files: &[(&str, &str)]) -> Tree {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        for (path, text) in files {
+            let path = root.host_path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = fs::File::create(path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        Tree { _dir: dir, root }
+    }
+
+    fn find(tree: &Tree) -> Option<(String, u64)> {
+        let size = PageSize::new(2 << 20).unwrap();
+        let found = tightest(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
+        found.map(|limit| (limit.file.to_string(), limit.rest().get()))
+    }
+
+    #[test]
+    fn a_limit_above_the_group_holds() {
+        let tree = tree(&[
+            ("/proc/self/cgroup", "0::/a/b\n"),
+            ("/sys/fs/cgroup/cgroup.controllers", "hugetlb\n"),
+            ("/sys/fs/cgroup/a/hugetlb.2MB.max", "41943040\n"),
+            ("/sys/fs/cgroup/a/hugetlb.2MB.current", "2097152\n"),
+            ("/sys/fs/cgroup/a/hugetlb.2MB.rsvd.max", "max\n"),
+            ("/sys/fs/cgroup/a/b/hugetlb.2MB.max", "104857600\n"),
+            ("/sys/fs/cgroup/a/b/hugetlb.1GB.max", "0\n"),
+        ]);
+        let file = "/sys/fs/cgroup/a/hugetlb.2MB.max".to_owned();
+        assert_eq!(find(&tree), Some((file, 39_845_888)));
+    }
+
+    #[test]
+    fn reservations_have_their_own_limit() {
+        let tree = tree(&[
+            ("/proc/self/cgroup", "7:memory:/x\n3:hugetlb:/a\n0::/\n"),
+            (
+                "/sys/fs/cgroup/hugetlb/a/hugetlb.2MB.limit_in_bytes",
+                "9223372036854771712\n",
+            ),
+            (
+                "/sys/fs/cgroup/hugetlb/a/hugetlb.2MB.rsvd.limit_in_bytes",
+                "0\n",
+            ),
+        ]);
+        let file = "/sys/fs/cgroup/hugetlb/a/hugetlb.2MB.rsvd.limit_in_bytes".to_owned();
+        assert_eq!(find(&tree), Some((file, 0)));
+    }
+
+    #[test]
+    fn an_unusual_mount_point_is_found_in_the_mount_table() {
+        let tree = tree(&[
+            ("/proc/self/cgroup", "0::/a\n"),
+            (
+                "/proc/self/mountinfo",
+                "30 1 0:27 / /cg rw - cgroup2 cgroup2 rw\n",
+            ),
+            ("/cg/a/hugetlb.2MB.max", "4194304\n"),
+        ]);
+        assert_eq!(
+            find(&tree),
+            Some(("/cg/a/hugetlb.2MB.max".to_owned(), 4 << 20))
+        );
+    }
+
+    #[test]
+    fn without_groups_or_controller_there_is_no_limit() {
+        assert_eq!(find(&tree(&[])), None);
+        assert_eq!(
+            find(&tree(&[("/proc/self/cgroup", "0::/\n5:memory:/a\n")])),
+            None
+        );
+        let outside = tree(&[
+            ("/proc/self/cgroup", "0::/../../etc\n"),
+            ("/sys/fs/cgroup/cgroup.controllers", ""),
+            ("/sys/fs/cgroup/hugetlb.2MB.max", "0\n"),
+        ]);
+        assert_eq!(find(&outside), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = groups(&bytes);
+        }
+    }
+}

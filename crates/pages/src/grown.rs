@@ -1,0 +1,43 @@
+//! A heap that has grown: the base pages of its small beginning become
+//! transparent huge pages too.
+#![expect(unsafe_code, reason = "advises memory by address")]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_contract::env::Fallback;
+
+use crate::unit::State;
+use crate::window::{GROWN_HEAP, Window, in_use};
+use crate::{back, config, facts, register, sys};
+
+/// Since Linux 6.1; before, khugepaged does it in its own time.
+const MADV_COLLAPSE: i32 = 25;
+
+/// Whether it was done.
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// Does it once, when the heap has grown.
+pub fn watch() {
+    if in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed) && is_wanted() {
+        register::windows().for_each(collapse);
+    }
+}
+
+fn is_wanted() -> bool {
+    let config = config::get();
+    config.heap.is_some() && config.fallback != Fallback::Base && facts::private_thp().is_ok()
+}
+
+fn collapse(window: &Window) {
+    for (index, unit) in window.units().iter().enumerate() {
+        let Some(used) = unit.claim(State::Base) else {
+            continue;
+        };
+        let (addr, len) = (window.address(index), window.layout.unit);
+        // SAFETY: mapped by us; the advice changes no contents.
+        let state = unsafe { back::advise(addr, len) };
+        // SAFETY: likewise. Where it fails the pages stay as they are.
+        let _ = unsafe { sys::madvise(addr, len, MADV_COLLAPSE) };
+        unit.publish(state, used);
+    }
+}

@@ -1,0 +1,43 @@
+//! A part of the build script: hugectl without `libgcc_s.so`.
+//!
+//! Rust's library refers to the unwinder, which on glibc systems is a shared
+//! library of its own. To load it costs a tenth of hugectl's whole start, and
+//! a tool that aborts on panic never calls it. So the linker is given the
+//! static one, by a file that stands for the shared one's name.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Tells cargo to link the unwinder statically, where the compiler has it.
+pub(crate) fn static_unwinder() {
+    let is_gnu = env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|env| env == "gnu");
+    let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
+    let is_static = features.split(',').any(|feature| feature == "crt-static");
+    let Some(out) = env::var_os("OUT_DIR").map(PathBuf::from) else {
+        return;
+    };
+    if !is_gnu || is_static || !has_static_unwinder() {
+        return;
+    }
+    let dir = out.join("unwinder");
+    let written = fs::create_dir_all(&dir)
+        .and_then(|()| fs::write(dir.join("libgcc_s.so"), "INPUT(-lgcc_eh)\n"));
+    if written.is_ok() {
+        println!("cargo::rustc-link-search=native={}", dir.display());
+    }
+}
+
+/// Asks the compiler that links; it answers with a path, or with the bare name
+/// of what it has not.
+fn has_static_unwinder() -> bool {
+    let linker = env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let output = Command::new(linker)
+        .arg("-print-file-name=libgcc_eh.a")
+        .output();
+    output.is_ok_and(|output| {
+        let path = String::from_utf8_lossy(&output.stdout);
+        Path::new(path.trim()).is_absolute()
+    })
+}

@@ -1,0 +1,136 @@
+//! A hugectl that was copied somewhere alone: the libraries inside it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::place::{Done, Place, as_nobody, done, is_root};
+
+/// The line of the memory map that tells the library.
+const LOOK: &str = "grep -m1 libhugetlbfs /proc/self/maps";
+
+/// A place where nobody has a directory of the run time and hugectl stands
+/// alone.
+fn alone() -> Place {
+    let place = Place::new();
+    fs::remove_dir_all(place.path("prefix/lib")).unwrap();
+    place.shell("mkdir -m 700 runtime; chown 65534:65534 runtime");
+    place
+}
+
+fn run(place: &Place, args: &[&str]) -> Done {
+    let mut command: Command = place.command(args);
+    command.env("XDG_RUNTIME_DIR", place.path("runtime"));
+    done(&as_nobody(&command).output().unwrap())
+}
+
+/// The file that the map names.
+fn library(place: &Place, done: &Done) -> PathBuf {
+    assert_eq!(done.status, 0, "{done:?}");
+    let path = done.out.split_whitespace().last().unwrap();
+    assert!(
+        path.starts_with(place.path("runtime/hugetools").to_str().unwrap()),
+        "{path}"
+    );
+    PathBuf::from(path)
+}
+
+#[test]
+fn the_library_inside_is_put_on_disk_and_loaded() {
+    if !is_root("a hugectl alone") {
+        return;
+    }
+    let place = alone();
+    let shm = library(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK]));
+    assert_eq!(shm.file_name().unwrap(), "libhugetlbfs.so");
+    let heap = library(
+        &place,
+        &run(&place, &["-q", "--heap=thp", "sh", "-c", LOOK]),
+    );
+    assert_eq!(heap.file_name().unwrap(), "libhugetlbfs_heap.so");
+    assert_eq!(shm.parent(), heap.parent());
+}
+
+#[test]
+fn what_was_changed_on_disk_is_put_right() {
+    if !is_root("a changed library") {
+        return;
+    }
+    let place = alone();
+    let first = run(&place, &["-q", "--shm", "sh", "-c", LOOK]);
+    let path = library(&place, &first);
+    let good = fs::read(&path).unwrap();
+    let mut bad = good.clone();
+    let last = bad.len() - 1;
+    bad[last] ^= 1;
+    fs::write(&path, &bad).unwrap();
+    assert_eq!(
+        library(&place, &run(&place, &["-q", "--shm", "sh", "-c", LOOK])),
+        path
+    );
+    assert_eq!(fs::read(&path).unwrap(), good);
+}
+
+/// Eight first starts at once.
+#[test]
+fn many_may_put_it_there_together() {
+    if !is_root("many starts") {
+        return;
+    }
+    let place = alone();
+    let start = |_: usize| {
+        let mut command = place.command(&["-q", "--heap=thp", "sh", "-c", LOOK]);
+        command.env("XDG_RUNTIME_DIR", place.path("runtime"));
+        let mut command = as_nobody(&command);
+        command
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let children: Vec<_> = (0..8).map(start).collect();
+    let mut path = None;
+    for child in children {
+        path = Some(library(&place, &done(&child.wait_with_output().unwrap())));
+    }
+    let dir = fs::read_dir(path.unwrap().parent().unwrap()).unwrap();
+    assert_eq!(dir.count(), 1, "no draft is left");
+}
+
+#[test]
+fn a_dry_run_puts_nothing_there() {
+    if !is_root("a dry run") {
+        return;
+    }
+    let place = alone();
+    let dry = run(&place, &["--dry-run", "--sysroot", "pool", "--shm", "true"]);
+    assert!(dry.out.contains("runtime/hugetools/"), "{dry:?}");
+    assert!(
+        dry.err.contains("is not there yet: it is inside hugectl"),
+        "{dry:?}"
+    );
+    assert_eq!(fs::read_dir(place.path("runtime")).unwrap().count(), 0);
+}
+
+/// Where it cannot be put anywhere, the program runs all the same: here the
+/// last place belongs to somebody else.
+#[test]
+fn no_place_is_no_reason_not_to_start() {
+    if !is_root("no place") {
+        return;
+    }
+    const USER: &str = "64001";
+    let place = alone();
+    let taken = PathBuf::from(format!("/tmp/hugetools-{USER}"));
+    fs::create_dir(&taken).unwrap();
+    let started = place.shell(&format!(
+        "setpriv --reuid={USER} --clear-groups hugectl --shm echo here"
+    ));
+    fs::remove_dir(&taken).unwrap();
+    assert_eq!((started.status, started.out.as_str()), (0, "here\n"));
+    let expected = format!(
+        "hugectl: WARNING: the libhugetlbfs.so inside hugectl cannot be put anywhere: {}: others \
+         can change what is there: the program runs without it, on the pages it has\n",
+        taken.display()
+    );
+    assert_eq!(started.err, expected);
+}

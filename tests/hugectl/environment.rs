@@ -1,0 +1,168 @@
+//! The environment that the program really gets.
+
+use super::place::{Place, done};
+use crate::support::live::skip;
+
+/// The variables, as `env` prints them under hugectl.
+fn variables(place: &Place, line: &str) -> Vec<String> {
+    let done = place.shell(line);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let mut lines: Vec<String> = place
+        .neutral(&done.out)
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn only_what_was_planned_differs() {
+    let place = Place::new();
+    let before = variables(&place, "A=1 B='x y' env");
+    let mut after = variables(&place, "A=1 B='x y' hugectl -q --shm env");
+    let ours = |line: &String| line.starts_with("HUGETLB_") || line.starts_with("LD_PRELOAD");
+    let added: Vec<String> = after.extract_if_matches(ours);
+    assert_eq!(after, before);
+    assert_eq!(
+        added,
+        [
+            "HUGETLB_SHM=yes",
+            "HUGETLB_VERBOSE=1",
+            "LD_PRELOAD=DIR/prefix/lib/libhugetlbfs.so"
+        ]
+    );
+}
+
+trait ExtractIf {
+    fn extract_if_matches(&mut self, matches: impl Fn(&String) -> bool) -> Vec<String>;
+}
+
+impl ExtractIf for Vec<String> {
+    fn extract_if_matches(&mut self, matches: impl Fn(&String) -> bool) -> Vec<String> {
+        let (out, rest) = self.drain(..).partition(matches);
+        *self = rest;
+        out
+    }
+}
+
+/// What a dry run prints, run by `sh`, starts the program in the same
+/// environment as hugectl does.
+#[test]
+fn the_printed_shell_does_the_same() {
+    let place = Place::new();
+    for options in [
+        "-q --heap",
+        "-q --shm --library-path prefix",
+        "-q --no-preload --heap=2MB --fallback=base",
+        "--verbose 99 --heap --shm",
+    ] {
+        let given = "LD_LIBRARY_PATH=/x LD_PRELOAD=$PWD/others.so";
+        place.build("others.so", "int x;", &["-shared", "-fPIC"]);
+        let run = variables(&place, &format!("{given} hugectl {options} env"));
+        let line = format!("{given} hugectl {options} --dry-run env > plan; {given} sh plan");
+        assert_eq!(variables(&place, &line), run, "{options}");
+    }
+}
+
+#[test]
+fn the_library_is_in_the_program_and_in_its_children() {
+    let place = Place::new();
+    let done = place.shell("SAY_LOADED=1 hugectl -q --heap sh -c 'echo a; echo b | cat'");
+    assert_eq!(done.out, "a\nb\n");
+    let lines: Vec<&str> = done.err.lines().collect();
+    assert!(lines.len() >= 2, "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .all(|line| *line == "libhugetlbfs_heap is loaded"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn one_hugectl_under_another_loads_one_library() {
+    let place = Place::new();
+    let line = "hugectl -q --heap hugectl -q --shm env SAY_LOADED=1 /bin/true";
+    let done = place.shell(line);
+    assert_eq!(
+        (done.status, done.err.as_str()),
+        (0, "libhugetlbfs_heap is loaded\n")
+    );
+    let both = variables(&place, "hugectl -q --heap hugectl -q --shm env");
+    assert!(
+        both.contains(&"LD_PRELOAD=DIR/prefix/lib/libhugetlbfs_heap.so".to_owned()),
+        "{both:?}"
+    );
+    assert!(both.contains(&"HUGETLB_MORECORE=yes".to_owned()));
+    assert!(both.contains(&"HUGETLB_SHM=yes".to_owned()));
+    // Another copy of ours, put there by hand, goes as well.
+    std::fs::copy(
+        place.path("prefix/lib/libhugetlbfs.so"),
+        place.path("libhugetlbfs.so"),
+    )
+    .unwrap();
+    let line = "LD_PRELOAD=$PWD/libhugetlbfs.so hugectl -q --shm env";
+    let one = variables(&place, line);
+    assert!(
+        one.contains(&"LD_PRELOAD=DIR/prefix/lib/libhugetlbfs.so".to_owned()),
+        "{one:?}"
+    );
+}
+
+#[test]
+fn values_that_are_no_text_get_through() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let place = Place::new();
+    let mut command = place.command(&[
+        "-q",
+        "--shm",
+        "sh",
+        "-c",
+        "printf %s \"$ODD\" | od -An -tx1",
+    ]);
+    command.env("ODD", OsStr::from_bytes(b"a\xff\n"));
+    assert_eq!(done(&command.output().unwrap()).out.trim(), "61 ff 0a");
+    let odd = OsStr::from_bytes(b"\xfe");
+    let words = [
+        OsStr::new("-q"),
+        OsStr::new("--shm"),
+        OsStr::new("printf"),
+        OsStr::new("%s"),
+        odd,
+    ];
+    assert_eq!(place.command(&words).output().unwrap().stdout, b"\xfe");
+}
+
+/// The classic tool, where it is installed, sets the same variables to the
+/// same values; `HUGETLB_PID` is ours.
+#[test]
+fn the_classic_tool_agrees() {
+    let place = Place::new();
+    let classic = std::path::Path::new("/usr/bin/hugectl");
+    if !classic.exists() {
+        return skip(
+            "the classic tool",
+            "Debian's libhugetlbfs-bin is not installed",
+        )
+        .unwrap_or(());
+    }
+    for options in [
+        "--heap",
+        "--shm",
+        "--heap --shm",
+        "--thp",
+        "--verbose 4 --heap",
+        "--verbose 99 --shm",
+        "",
+    ] {
+        let lines = |tool: &str| -> Vec<String> {
+            let done = place.shell(&format!("{tool} --dry-run {options} true 2>/dev/null"));
+            let lines = done.out.lines().filter(|line| line.starts_with("HUGETLB_"));
+            let lines = lines.filter(|line| !line.starts_with("HUGETLB_PID="));
+            lines.map(str::to_owned).collect()
+        };
+        assert_eq!(lines("hugectl"), lines("/usr/bin/hugectl"), "{options}");
+    }
+}

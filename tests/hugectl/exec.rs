@@ -1,0 +1,211 @@
+//! Becoming the program: nothing of hugectl is left, and statuses are those
+//! that `env` gives.
+
+use std::process::{Command, Stdio};
+
+use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
+
+#[test]
+fn statuses_are_those_of_env() {
+    let place = Place::new();
+    place.build("bin/program", PROGRAM, &[]);
+    place.file("bin/text", "echo text \"$@\"; exit 5\n", 0o755);
+    place.file("bin/empty", "", 0o755);
+    place.file("bin/plain", "echo\n", 0o644);
+    place.file("bin/lost", "#!/no/such/shell\n", 0o755);
+    place.file(
+        "bin/script",
+        "#!/bin/sh -u\necho script \"$@\"; exit 6\n",
+        0o755,
+    );
+    place.file(
+        "bin/awk",
+        "#!/usr/bin/awk -f\nBEGIN { print ARGV[1]; exit 7 }\n",
+        0o755,
+    );
+    for line in [
+        "program 3 a 'b  c'",
+        "bin/program 0",
+        "text a b",
+        "empty",
+        "plain",
+        "lost",
+        "script x",
+        "awk x",
+        "./bin",
+        "bin/none",
+        "none",
+        "bin/plain/x",
+        "sh -c 'kill -TERM $$'",
+        "sh -c 'kill -SEGV $$'",
+    ] {
+        let path = "PATH=$PATH:$PWD/bin";
+        let theirs = place.shell(&format!("{path} env {line}"));
+        let ours = place.shell(&format!("{path} hugectl -q --shm {line}"));
+        let own = ours.status > 124 && ours.err.starts_with("hugectl: ERROR");
+        let ours = Done {
+            err: if own { theirs.err.clone() } else { ours.err },
+            out: ours.out.replace(" HUGETLB_SHM=yes", ""),
+            ..ours
+        };
+        assert_eq!(ours, theirs, "{line}");
+    }
+}
+
+#[test]
+fn the_process_stays_the_same() {
+    let place = Place::new();
+    let child = place
+        .command(&["-q", "--heap", "sh", "-c", "echo $$; echo $0", "zero"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pid = child.id();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!("{pid}\nzero\n")
+    );
+    let name = place.shell("hugectl -q --shm sh -c 'tr \"\\0\" \" \" < /proc/$$/cmdline'");
+    assert!(name.out.starts_with("sh -c "), "{}", name.out);
+}
+
+/// Signal dispositions and descriptors are those that the caller gave.
+#[test]
+fn nothing_of_hugectl_is_inherited() {
+    let place = Place::new();
+    let states = [
+        "",
+        "trap '' PIPE; ",
+        "trap '' INT TERM; ",
+        "exec <&-; ",
+        "exec 0<&- 7</dev/null; ",
+    ];
+    let look =
+        "sh -c 'grep -E \"Sig(Blk|Ign|Cgt)\" /proc/self/status; ls /proc/$$/fd; ulimit -a; umask'";
+    for state in states {
+        let theirs = place.shell(&format!("{state}env {look}"));
+        let ours = place.shell(&format!("{state}hugectl -q --shm {look}"));
+        assert_eq!(ours, theirs, "{state}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_program() {
+    let place = Place::new();
+    let done = place.shell("hugectl -q --shm yes | head -n 1; echo ${PIPESTATUS-}");
+    assert_eq!(done.out.lines().next(), Some("y"));
+    let help = place.shell("hugectl --help | true");
+    assert_eq!((help.status, help.err.as_str()), (0, ""));
+}
+
+#[test]
+fn a_program_that_cannot_be_read_runs_all_the_same() {
+    if !is_root("a_program_that_cannot_be_read_runs_all_the_same") {
+        return;
+    }
+    let place = Place::new();
+    place.build("bin/program", PROGRAM, &[]);
+    place.shell("chmod 0711 bin/program");
+    let command = place.command(&["-v", "--shm", "bin/program", "4"]);
+    let done = done(&as_nobody(&command).output().unwrap());
+    assert_eq!(
+        (done.status, done.out.as_str()),
+        (4, "program 4 HUGETLB_SHM=yes\n")
+    );
+    assert!(
+        done.err.contains("of an unknown kind (Permission denied"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn words_for_the_terminal() {
+    let place = Place::new();
+    let help = place.run(&["--help"]);
+    assert_eq!((help.status, help.err.as_str()), (0, ""));
+    for word in ["--heap", "--status", "Examples:", "Exit status: 125"] {
+        assert!(help.out.contains(word), "{word}");
+    }
+    assert_eq!(place.run(&["-h"]).out, help.out);
+    let version = place.run(&["--version"]);
+    assert_eq!(
+        version.out,
+        format!("hugectl {}\n", env!("CARGO_PKG_VERSION"))
+    );
+    let quiet = place.run(&["--verbose", "0", "--shm", "/no/such"]);
+    assert_eq!((quiet.status, quiet.err.as_str()), (127, ""));
+}
+
+/// The examples of the help, with programs of those names, as dry runs.
+#[test]
+fn the_examples_of_the_help_work() {
+    let place = Place::new();
+    for name in ["solver", "bin/python3", "bin/pg_ctl"] {
+        place.build(name, PROGRAM, &[]);
+    }
+    let help = place.run(&["--help"]).out;
+    let (_, examples) = help.split_once("Examples:\n").unwrap();
+    let lines = examples.lines().map_while(|line| line.strip_prefix("  "));
+    let mut ran = 0;
+    for line in lines {
+        let (command, _) = line.split_once("   ").unwrap();
+        let command = match command.contains("--status") {
+            true => command.replace("4711", "$$"),
+            false => command.replace("hugectl", "hugectl --dry-run --sysroot pool"),
+        };
+        let done = place.shell(&format!("PATH=$PWD/bin:$PATH; {command}"));
+        assert_eq!(done.status, 0, "{command}\n{}", done.err);
+        assert!(done.out.lines().count() >= 4, "{command}\n{}", done.out);
+        ran += 1;
+    }
+    assert!(ran >= 6, "{ran} examples");
+}
+
+/// The environment of an earlier hugectl is what `HUGETLB_VERBOSE` is for.
+#[test]
+fn verbosity_comes_from_the_environment_and_the_options() {
+    let place = Place::new();
+    let said = |line: &str| place.shell(line).err.matches("INFO").count();
+    assert_eq!(said("hugectl --shm true"), 0);
+    assert!(said("hugectl -v --shm true") >= 4);
+    assert!(said("HUGETLB_VERBOSE=3 hugectl --shm true") >= 4);
+    assert!(said("HUGETLB_DEBUG= hugectl --shm true") >= 4);
+    assert_eq!(said("HUGETLB_VERBOSE=3 hugectl -q --shm true"), 0);
+    let lines = place.shell("hugectl -v --shm true").err;
+    assert!(
+        lines.contains("hugectl: INFO: HUGETLB_SHM='yes'\n"),
+        "{lines}"
+    );
+}
+
+/// What a limit on the address space costs is said, and the program runs.
+#[test]
+fn a_limited_address_space_is_noticed() {
+    let place = Place::new();
+    let done = place.shell("ulimit -v 2000000; hugectl --heap echo here");
+    assert_eq!((done.status, done.out.as_str()), (0, "here\n"));
+    assert!(
+        done.err.contains("limited to 2000000KB (ulimit -v)"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn hugectl_needs_no_library_but_the_c_library() {
+    let output = Command::new("readelf")
+        .args(["-d", env!("CARGO_BIN_EXE_hugectl")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let needed: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("NEEDED"))
+        .collect();
+    assert!(
+        needed.iter().all(|line| !line.contains("libgcc_s")),
+        "{needed:?}"
+    );
+}

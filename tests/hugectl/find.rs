@@ -1,0 +1,139 @@
+//! Which library is taken.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::place::{Place, as_nobody, done, is_root};
+
+/// The value of `LD_PRELOAD` in a dry run.
+fn preloaded(place: &Place, line: &str) -> Option<String> {
+    let done = place.shell(line);
+    assert_eq!(done.status, 0, "{}", done.err);
+    let out = place.neutral(&done.out);
+    let line = out
+        .lines()
+        .find_map(|line| line.strip_prefix("LD_PRELOAD="))?;
+    Some(line.trim_matches('\'').to_owned())
+}
+
+const DRY: &str = "hugectl --dry-run --sysroot pool --shm true";
+
+#[test]
+fn an_installed_library_is_found_in_the_prefix() {
+    let place = Place::new();
+    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    for dir in [
+        format!("lib/{triplet}"),
+        "lib64".to_owned(),
+        "lib/hugetools".to_owned(),
+    ] {
+        let place = Place::new();
+        let target = place.path("prefix").join(&dir);
+        fs::create_dir_all(&target).unwrap();
+        let name = "libhugetlbfs.so";
+        fs::rename(place.path("prefix/lib").join(name), target.join(name)).unwrap();
+        assert_eq!(
+            preloaded(&place, DRY),
+            Some(format!("DIR/prefix/{dir}/{name}"))
+        );
+    }
+    assert_eq!(
+        preloaded(&place, DRY).as_deref(),
+        Some("DIR/prefix/lib/libhugetlbfs.so")
+    );
+}
+
+#[test]
+fn a_library_beside_hugectl_comes_first() {
+    let place = Place::new();
+    let beside = place.path("prefix/bin/libhugetlbfs.so");
+    fs::copy(place.path("prefix/lib/libhugetlbfs.so"), beside).unwrap();
+    assert_eq!(
+        preloaded(&place, DRY).as_deref(),
+        Some("DIR/prefix/bin/libhugetlbfs.so")
+    );
+}
+
+#[test]
+fn others_of_the_same_name_are_passed_over() {
+    let place = Place::new();
+    let others = place.others_library("others");
+    let beside = place.path("prefix/bin/libhugetlbfs.so");
+    fs::copy(others, &beside).unwrap();
+    assert_eq!(
+        preloaded(&place, DRY).as_deref(),
+        Some("DIR/prefix/lib/libhugetlbfs.so")
+    );
+    fs::write(&beside, "no library at all").unwrap();
+    assert_eq!(
+        preloaded(&place, DRY).as_deref(),
+        Some("DIR/prefix/lib/libhugetlbfs.so")
+    );
+}
+
+/// A file that everybody can write is nobody's.
+#[test]
+fn a_library_that_others_can_change_is_not_taken() {
+    let place = Place::new();
+    let library = place.path("prefix/lib/libhugetlbfs.so");
+    fs::set_permissions(&library, fs::Permissions::from_mode(0o666)).unwrap();
+    let found = preloaded(&place, DRY);
+    assert_ne!(found.as_deref(), Some("DIR/prefix/lib/libhugetlbfs.so"));
+    if is_root("a_library_that_others_can_change_is_not_taken") {
+        fs::set_permissions(&library, fs::Permissions::from_mode(0o644)).unwrap();
+        place.shell("chown 65534 prefix/lib/libhugetlbfs.so");
+        assert_ne!(
+            preloaded(&place, DRY).as_deref(),
+            Some("DIR/prefix/lib/libhugetlbfs.so")
+        );
+        // To the one who owns it, and to one who trusts hugectl's owner, it is fine.
+        let dry = ["--dry-run", "--sysroot", "pool", "--shm", "true"];
+        let done = done(&as_nobody(&place.command(&dry)).output().unwrap());
+        assert!(
+            place
+                .neutral(&done.out)
+                .contains("DIR/prefix/lib/libhugetlbfs.so"),
+            "{done:?}"
+        );
+    }
+}
+
+#[test]
+fn a_path_that_cannot_be_carried_is_not_taken() {
+    let place = Place::new();
+    fs::rename(place.path("prefix"), place.path("pre fix")).unwrap();
+    let line = DRY.replace("hugectl", "'pre fix/bin/hugectl'");
+    let found = preloaded(&place, &line).unwrap_or_default();
+    assert!(!found.contains("pre fix"), "{found}");
+    let told = place.shell("'pre fix/bin/hugectl' --library-path 'pre fix' --shm true");
+    assert_eq!(told.status, 125);
+    assert!(told.err.contains("cannot carry a blank"), "{}", told.err);
+}
+
+#[test]
+fn a_name_for_the_loader_is_checked_beforehand() {
+    let place = Place::new();
+    place.others_library("others");
+    let line = "hugectl --library-use-path --shm echo x";
+    let missing = place.shell(&format!("LD_LIBRARY_PATH=/no/such {line}"));
+    assert_eq!((missing.status, missing.out.as_str()), (0, "x\n"));
+    let said = &missing.err;
+    assert!(
+        said.contains("finds no libhugetlbfs.so") || said.contains("is not ours"),
+        "{said}"
+    );
+    let others = place.shell(&format!("LD_LIBRARY_PATH=$PWD/others {line}"));
+    assert!(
+        others.err.contains("others/libhugetlbfs.so, is not ours"),
+        "{}",
+        others.err
+    );
+    let ours = place.shell(&format!(
+        "LD_LIBRARY_PATH=$PWD/prefix/lib SAY_LOADED=1 {line}"
+    ));
+    assert!(
+        ours.err.ends_with("libhugetlbfs is loaded\n"),
+        "{}",
+        ours.err
+    );
+}

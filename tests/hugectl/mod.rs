@@ -1,0 +1,11 @@
+//! hugectl as a user meets it: command lines, outputs, statuses.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+mod alone;
+mod environment;
+mod exec;
+mod find;
+mod place;
+mod status;
+mod targets;
+mod transcripts;

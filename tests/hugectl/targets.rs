@@ -1,0 +1,239 @@
+//! Programs of every kind under hugectl: what can be done is done, what
+//! cannot is said, and the program runs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
+use crate::support::live::skip;
+
+fn ran(done: &Done, out: &str) {
+    assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
+}
+
+#[test]
+fn musl_programs_get_the_same_library() {
+    let place = Place::new();
+    place.build_with("musl-gcc", "program", PROGRAM, &[]);
+    let done = place.shell("SAY_LOADED=1 hugectl -v --heap=thp ./program");
+    ran(&done, "program HUGETLB_MORECORE=thp\n");
+    assert!(
+        done.err.contains("./program is dynamic, with musl\n"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.err.contains("libhugetlbfs_heap is loaded\n"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_static_glibc_program_is_told_by_its_tunables() {
+    let place = Place::new();
+    place.build("program", PROGRAM, &["-static"]);
+    let threshold = (4 * size_of::<usize>()) << 20;
+    let tunables = format!("glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold={threshold}");
+    let done = place.shell("hugectl -v --heap=thp ./program");
+    ran(
+        &done,
+        &format!("program HUGETLB_MORECORE=thp GLIBC_TUNABLES={tunables}\n"),
+    );
+    assert!(
+        done.err
+            .contains("INFO: the heap stays with the program's own glibc"),
+        "{}",
+        done.err
+    );
+    let merged =
+        place.shell("GLIBC_TUNABLES=glibc.malloc.hugetlb=0 hugectl -v --heap=thp ./program");
+    assert!(
+        merged
+            .out
+            .ends_with("GLIBC_TUNABLES=glibc.malloc.hugetlb=0\n"),
+        "{}",
+        merged.out
+    );
+    assert!(
+        merged.err.contains("glibc.malloc.hugetlb is 0 already"),
+        "{}",
+        merged.err
+    );
+    let shm = place.shell("hugectl --shm --report ./program");
+    ran(&shm, "program HUGETLB_SHM=yes\n");
+    assert!(
+        shm.err
+            .contains("WARNING: shared memory stays as it is: the program is static"),
+        "{}",
+        shm.err
+    );
+    assert!(
+        shm.err
+            .contains("WARNING: no report will come: the program is static"),
+        "{}",
+        shm.err
+    );
+}
+
+#[test]
+fn a_static_program_without_glibc_is_left_alone_and_told_of() {
+    let place = Place::new();
+    place.build_with("musl-gcc", "program", PROGRAM, &["-static"]);
+    let done = place.shell("hugectl --heap=thp ./program");
+    ran(&done, "program HUGETLB_MORECORE=thp\n");
+    assert!(
+        done.err
+            .contains("WARNING: the heap stays on base pages: the program is static"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_program_with_its_own_malloc_keeps_it() {
+    let place = Place::new();
+    let own = format!(
+        "{PROGRAM}\nstatic char pool[1 << 20]; static unsigned long used;\n\
+         void *malloc(unsigned long n) {{ void *p = pool + used; used += (n + 15) & ~15ul; return p; }}\n\
+         void free(void *p) {{ (void)p; }}"
+    );
+    place.build("program", &own, &["-fno-builtin"]);
+    let done = place.shell("SAY_LOADED=1 hugectl --heap=thp ./program");
+    ran(&done, "program\n");
+    assert!(
+        done.err
+            .contains("its own allocator (it defines malloc itself)"),
+        "{}",
+        done.err
+    );
+    assert!(done.err.contains("libhugetlbfs is loaded"), "{}", done.err);
+    let forced = place.shell("SAY_LOADED=1 hugectl --force-preload --heap=thp ./program");
+    ran(&forced, "program HUGETLB_MORECORE=thp\n");
+    assert_eq!(forced.err, "libhugetlbfs_heap is loaded\n");
+}
+
+#[test]
+fn a_set_user_id_program_is_started_and_nothing_promised() {
+    if !is_root("a_set_user_id_program_is_started_and_nothing_promised") {
+        return;
+    }
+    let place = Place::new();
+    let program = place.build("program", PROGRAM, &[]);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+    let command = place.command(&["--heap=thp", "--shm=thp", "./program"]);
+    let other = done(&as_nobody(&command).output().unwrap());
+    ran(&other, "program HUGETLB_SHM=thp\n");
+    assert!(
+        other
+            .err
+            .contains("nothing can be put on huge pages: ./program is set-user-id"),
+        "{}",
+        other.err
+    );
+    // Where the kernel ignores the bit, the loader does not mind either.
+    let quoted = place.path("prefix/bin/hugectl").display().to_string();
+    let line = format!(
+        "setpriv --no-new-privs --reuid=65534 --clear-groups env SAY_LOADED=1 {quoted} --heap=thp ./program"
+    );
+    let harmless = place.shell(&line);
+    assert!(
+        harmless.err.contains("libhugetlbfs_heap is loaded"),
+        "{}",
+        harmless.err
+    );
+    // Root gains nothing by it, so the loader does not mind.
+    let root = place.shell("SAY_LOADED=1 hugectl --heap=thp ./program");
+    assert!(
+        root.err.contains("libhugetlbfs_heap is loaded"),
+        "{}",
+        root.err
+    );
+}
+
+#[test]
+fn a_program_with_capabilities_of_its_own_is_like_one() {
+    if !is_root("a_program_with_capabilities_of_its_own_is_like_one") {
+        return;
+    }
+    let place = Place::new();
+    place.build("program", PROGRAM, &[]);
+    let set = place.shell("/usr/sbin/setcap cap_net_raw+ep program");
+    if set.status != 0 {
+        return skip("capabilities", &set.err).unwrap_or(());
+    }
+    let command = place.command(&["--heap=thp", "./program"]);
+    let other = done(&as_nobody(&command).output().unwrap());
+    ran(&other, "program\n");
+    assert!(
+        other.err.contains("is given capabilities by its file"),
+        "{}",
+        other.err
+    );
+}
+
+/// A program for another machine: the kernel refuses it, and the reason is
+/// more than a syntax error of the shell.
+#[test]
+fn a_foreign_program_is_named_as_such() {
+    let place = Place::new();
+    let mut bytes = fs::read(place.build("program", PROGRAM, &[])).unwrap();
+    // An architecture that no emulator is registered for.
+    bytes[18..20].copy_from_slice(&0x1234u16.to_ne_bytes());
+    place.file("foreign", &bytes, 0o755);
+    let done = place.shell("hugectl --heap=thp ./foreign");
+    assert_eq!((done.status, done.out.as_str()), (126, ""));
+    assert!(
+        done.err.contains(
+            "cannot run ./foreign: exec format error (ENOEXEC); it is for 64-bit machine 4660"
+        ),
+        "{}",
+        done.err
+    );
+    place.file("damaged", &bytes[..60], 0o755);
+    let done = place.shell("hugectl --heap=thp ./damaged");
+    assert_eq!(done.status, 126);
+    assert!(done.err.contains("cut off in its header"), "{}", done.err);
+}
+
+#[test]
+fn a_missing_loader_is_named() {
+    let place = Place::new();
+    place.build(
+        "program",
+        PROGRAM,
+        &["-Wl,--dynamic-linker=/lib/ld-none.so"],
+    );
+    let done = place.shell("hugectl --heap=thp ./program");
+    assert_eq!(done.status, 127);
+    let expected =
+        "cannot run ./program: its loader /lib/ld-none.so: no such file or directory (ENOENT)";
+    assert!(done.err.contains(expected), "{}", done.err);
+}
+
+#[test]
+fn scripts_are_looked_through() {
+    let place = Place::new();
+    place.build_with("musl-gcc", "interpreter", PROGRAM, &["-static"]);
+    let line = format!("#!{}\n", place.path("interpreter").display());
+    place.file("script", &line, 0o755);
+    let done = place.shell("hugectl -v --heap=thp ./script");
+    assert!(
+        done.err.contains("./script is run by") && done.err.contains("which is static"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.err.contains("WARNING: the heap stays on base pages"),
+        "{}",
+        done.err
+    );
+    place.file("text", "echo from text\n", 0o755);
+    let done = place.shell("hugectl -v --heap=thp ./text");
+    assert_eq!(done.out, "from text\n");
+    assert!(
+        done.err.contains("./text is run by /bin/sh"),
+        "{}",
+        done.err
+    );
+}

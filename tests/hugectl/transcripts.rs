@@ -1,0 +1,45 @@
+//! Whole sessions: `tests/expected/hugectl/*.txt` hold command lines, what
+//! they print (both outputs, in their order) and the exit status.
+//!
+//! The commands stand in the transcript itself, and `HUGETOOLS_BLESS=1 cargo
+//! test` writes the rest.
+
+use super::place::Place;
+use crate::support::bless;
+
+/// Runs the commands of a transcript again.
+fn replay(place: &Place, expected: &str) -> String {
+    let lines = expected.lines().map(|line| match line.strip_prefix("$ ") {
+        Some(command) => {
+            let done = place.shell(&format!("exec 2>&1; {command}"));
+            let out = place.neutral(&done.out);
+            format!("{line}\n{out}[{}]\n", done.status)
+        }
+        None if line.starts_with('#') || line.is_empty() => format!("{line}\n"),
+        None => String::new(),
+    });
+    lines.collect()
+}
+
+fn compare(name: &str) {
+    let place = Place::new();
+    place.others_library("others");
+    place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
+    let path = format!("tests/expected/hugectl/{name}");
+    bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
+}
+
+#[test]
+fn dry_runs() {
+    compare("dry-run.txt");
+}
+
+#[test]
+fn what_falls_short() {
+    compare("preflight.txt");
+}
+
+#[test]
+fn bad_input() {
+    compare("bad-input.txt");
+}
