@@ -76,7 +76,7 @@ proptest! {
     }
 
     /// After any number of writes the kernel may fail: every step is in the
-    /// report, and every task has at most one failure.
+    /// report, and after a failure only the pool's maximum is put back.
     #[test]
     fn failing_half_way_is_reported_whole(specs in specs(), writes in 0..6u32) {
         let mut world = World::new(NODES, |sim| sim.fail_after(writes));
@@ -87,8 +87,10 @@ proptest! {
             prop_assert_eq!(task.steps.len(), planned.steps.len());
             let failed = task.steps.iter().position(|s| matches!(s.outcome, Outcome::Failed(_)));
             let after = task.steps.iter().skip(failed.map_or(usize::MAX, |n| n + 1));
-            let rest_not_run = after.into_iter().all(|s| s.outcome == EARLIER_FAILED);
-            prop_assert!(rest_not_run);
+            for step in after {
+                let puts_back = step.path.ends_with("nr_overcommit_hugepages");
+                prop_assert!(puts_back || step.outcome == EARLIER_FAILED, "{:?}", step);
+            }
         }
         let failed = outcomes(&tasks).iter().any(|o| matches!(o, Outcome::Failed(_)));
         prop_assert_eq!(status(&tasks) == Status::Failed, failed);
