@@ -3,6 +3,7 @@
 mod apply;
 mod dry_run;
 mod live;
+mod options;
 mod output;
 mod plan;
 mod properties;

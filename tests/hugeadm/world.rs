@@ -237,7 +237,8 @@ impl Effects for World {
     }
 
     fn watch(&mut self, growth: &Growth, write: &mut dyn FnMut()) {
-        self.calls.push(format!("grow {} -> {}", growth.from, growth.to));
+        self.calls
+            .push(format!("grow {} -> {}", growth.from, growth.to));
         write();
     }
 

@@ -111,7 +111,10 @@ impl Run<'_> {
     /// pool's change gives it the maximum again that it had.
     fn after_failure(&mut self, step: &Step, maximum: Option<PageCount>) -> Outcome {
         let size = match step {
-            Step::Write(Write { what: What::Overcommit { size }, .. }) if settles(step) => *size,
+            Step::Write(Write {
+                what: What::Overcommit { size },
+                ..
+            }) if settles(step) => *size,
             _ => return not_run(NotRun::EarlierFailed),
         };
         let (Step::Write(write), Some(maximum), Some(pool)) =

@@ -178,7 +178,12 @@ mod tests {
 
     #[test]
     fn both_names_of_the_memory_policy_are_one_option() {
-        for name in ["--obey-mempolicy", "--obey-numa-mempol", "--obey", "--obey-numa"] {
+        for name in [
+            "--obey-mempolicy",
+            "--obey-numa-mempol",
+            "--obey",
+            "--obey-numa",
+        ] {
             assert!(parse(&[name]).unwrap().pools.obey_mempolicy, "{name}");
         }
     }
@@ -187,7 +192,10 @@ mod tests {
     fn the_later_of_two_opposites_counts() {
         let args = parse(&["--enable-zone-movable", "--disable-zone-movable"]).unwrap();
         assert_eq!(
-            (args.limits.enable_zone_movable, args.limits.disable_zone_movable),
+            (
+                args.limits.enable_zone_movable,
+                args.limits.disable_zone_movable
+            ),
             (false, true)
         );
     }

@@ -39,7 +39,10 @@ pub fn explain(machine: &Machine, usable: &[PageSize], findings: &[Finding]) -> 
             command,
             ..
         } = finding;
-        let _ = write!(text, "\n{number}. {fact}\n   {consequence}\n   -> {command}\n");
+        let _ = write!(
+            text,
+            "\n{number}. {fact}\n   {consequence}\n   -> {command}\n"
+        );
     }
     text
 }

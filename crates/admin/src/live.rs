@@ -126,7 +126,9 @@ impl Effects for Live {
 
     fn room(&mut self, dir: &Path) -> io::Result<Bytes> {
         let found = nix::sys::statvfs::statvfs(&self.path(dir)?)?;
-        let blocks = found.blocks_available().saturating_mul(found.fragment_size());
+        let blocks = found
+            .blocks_available()
+            .saturating_mul(found.fragment_size());
         Ok(Bytes::new(blocks))
     }
 

@@ -108,8 +108,16 @@ impl Persistent {
         for (key, value, keep) in [
             ("vm.hugetlb_shm_group", sysctl.hugetlb_shm_group, Some(0)),
             ("kernel.shmmax", sysctl.shmmax, Some(SHMMAX)),
-            ("vm.min_free_kbytes", sysctl.min_free_kbytes.filter(|_| huge), recommended),
-            ("vm.hugepages_treat_as_movable", sysctl.hugepages_treat_as_movable, Some(0)),
+            (
+                "vm.min_free_kbytes",
+                sysctl.min_free_kbytes.filter(|_| huge),
+                recommended,
+            ),
+            (
+                "vm.hugepages_treat_as_movable",
+                sysctl.hugepages_treat_as_movable,
+                Some(0),
+            ),
         ] {
             if let (Some(value), true) = (value, value != keep) {
                 self.sysctl.push(format!("{key} = {value}"));
@@ -153,10 +161,26 @@ impl Persistent {
         let pages = thp.pmd_size.and_then(|size| size.get().checked_div(base));
         for (file, now, at_boot) in [
             ("use_zero_page", settings.use_zero_page, Some(1)),
-            ("khugepaged/pages_to_scan", settings.pages_to_scan, pages.map(|pages| pages * 8)),
-            ("khugepaged/scan_sleep_millisecs", settings.scan_sleep_millisecs, Some(10_000)),
-            ("khugepaged/alloc_sleep_millisecs", settings.alloc_sleep_millisecs, Some(60_000)),
-            ("khugepaged/max_ptes_none", settings.max_ptes_none, pages.map(|pages| pages - 1)),
+            (
+                "khugepaged/pages_to_scan",
+                settings.pages_to_scan,
+                pages.map(|pages| pages * 8),
+            ),
+            (
+                "khugepaged/scan_sleep_millisecs",
+                settings.scan_sleep_millisecs,
+                Some(10_000),
+            ),
+            (
+                "khugepaged/alloc_sleep_millisecs",
+                settings.alloc_sleep_millisecs,
+                Some(60_000),
+            ),
+            (
+                "khugepaged/max_ptes_none",
+                settings.max_ptes_none,
+                pages.map(|pages| pages - 1),
+            ),
         ] {
             if let (Some(number), true) = (now, now != at_boot) {
                 self.set(&thp::dir().join(file), number);
@@ -189,5 +213,9 @@ fn parameter(size: PageSize) -> String {
 }
 
 fn mount(mount: &Mount) -> String {
-    format!("none {} hugetlbfs {} 0 0", escape(&mount.point), mount.options)
+    format!(
+        "none {} hugetlbfs {} 0 0",
+        escape(&mount.point),
+        mount.options
+    )
 }

@@ -74,7 +74,8 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
         tasks: Vec::new(),
     };
     let mut machine = mend::plan(machine, &request.unfinished, &mut plan);
-    plan.tasks.extend(request.settings.iter().map(settings::plan));
+    plan.tasks
+        .extend(request.settings.iter().map(settings::plan));
     limits::plan(&machine, request, &mut plan);
     pool::plan(&machine, request, &mut plan);
     if let Some(unmount) = &request.unmount {

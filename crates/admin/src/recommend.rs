@@ -1,7 +1,7 @@
 //! What is recommended for a machine.
 
-use hugetools_model::zone::Zone;
 use hugetools_model::Machine;
+use hugetools_model::zone::Zone;
 
 /// Blocks of each zone: two that are free, and as many as the square of the
 /// kernel's three kinds of memory, so that each finds blocks of its own.
@@ -74,15 +74,22 @@ mod tests {
     #[test]
     fn there_is_none_without_huge_pages() {
         assert_eq!(min_free_kbytes(&read(machine!("s390x"))), None);
-        assert_eq!(min_free_kbytes(&read(machine!("ppc64le-power9-hash"))), None);
+        assert_eq!(
+            min_free_kbytes(&read(machine!("ppc64le-power9-hash"))),
+            None
+        );
     }
 
     #[test]
     fn a_large_default_size_and_little_memory_do_not_take_it_all() {
-        let archive = machine!("x86_64-no-1g").replace("Hugepagesize:       2048 kB", "Hugepagesize:    1048576 kB");
+        let archive = machine!("x86_64-no-1g")
+            .replace("Hugepagesize:       2048 kB", "Hugepagesize:    1048576 kB");
         assert_eq!(min_free_kbytes(&read(&archive)), Some(45056));
         let little = archive.replace("managed  245316", "managed  5000");
-        assert_eq!(min_free_kbytes(&read(&little)), Some((5000 + 3840) * 4 / 20));
+        assert_eq!(
+            min_free_kbytes(&read(&little)),
+            Some((5000 + 3840) * 4 / 20)
+        );
     }
 
     #[test]

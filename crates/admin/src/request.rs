@@ -243,14 +243,32 @@ impl Request {
         idle(pools.hard && !pools.grows(), "--hard", minimum);
         let temporary = pools.add_temp_swap.is_some() && !pools.grows();
         idle(temporary, "--add-temp-swap", minimum);
-        idle(pools.add_ramdisk_swap && !pools.grows(), "--add-ramdisk-swap", minimum);
+        idle(
+            pools.add_ramdisk_swap && !pools.grows(),
+            "--add-ramdisk-swap",
+            minimum,
+        );
         let swap = pools.add_temp_swap.is_some() || pools.add_ramdisk_swap;
-        idle(pools.persist && !swap, "--persist", "--add-temp-swap or --add-ramdisk-swap");
+        idle(
+            pools.persist && !swap,
+            "--persist",
+            "--add-temp-swap or --add-ramdisk-swap",
+        );
         let whole = self.pool_min.iter().chain(&self.pool_max);
-        let whole = whole.clone().any(|change| matches!(change.place, Place::Whole(_)));
-        idle(pools.obey_mempolicy && !whole, "--obey-mempolicy", "a whole pool to change");
+        let whole = whole
+            .clone()
+            .any(|change| matches!(change.place, Place::Whole(_)));
+        idle(
+            pools.obey_mempolicy && !whole,
+            "--obey-mempolicy",
+            "a whole pool to change",
+        );
         let mounts = args.mounts.qualifies() && !args.mounts.creates();
-        idle(mounts, "an option for new mounts", "one that creates mounts");
+        idle(
+            mounts,
+            "an option for new mounts",
+            "one that creates mounts",
+        );
     }
 }
 

@@ -22,7 +22,8 @@ pub fn line(step: &Step, root: &Root) -> String {
     match step {
         Step::Write(write) => write_line(write, root),
         Step::Choose(Choose { path, word }) => {
-            format!("echo {} > {}", quote_text(word), quote(root, path.as_str()))
+            let path = quote(root, path.as_str());
+            format!("grep -qF '[{word}]' {path} || echo {word} > {path}")
         }
         Step::Demote(Demote { path, pages, .. }) => {
             format!("echo {pages} > {}", quote(root, path.as_str()))

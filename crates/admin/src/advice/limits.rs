@@ -32,7 +32,10 @@ fn shm_group(group: &ShmGroup) -> Option<Finding> {
         ShmGroup::Known(group) if group.id == 0 || !group.members.is_empty() => None,
         ShmGroup::Known(group) => Some(Finding::new(
             "shared_memory",
-            format!("vm.hugetlb_shm_group is {}, and nobody is in it", group.name),
+            format!(
+                "vm.hugetlb_shm_group is {}, and nobody is in it",
+                group.name
+            ),
             "only root can make shared memory of huge pages",
             format!("usermod -a -G {} USER", group.name),
         )),
@@ -59,7 +62,9 @@ fn min_free(machine: &Machine) -> Option<Finding> {
     (now < wanted).then(|| {
         Finding::new(
             "memory",
-            format!("vm.min_free_kbytes is {now}, less than the {wanted} that the kernel recommends"),
+            format!(
+                "vm.min_free_kbytes is {now}, less than the {wanted} that the kernel recommends"
+            ),
             "free memory falls to pieces, and pools and transparent huge pages find none",
             "hugeadm --set-recommended-min_free_kbytes",
         )

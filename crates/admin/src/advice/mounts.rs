@@ -43,7 +43,10 @@ fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
     if mount.option("size") == Some("0") {
         return Some(Finding::new(
             "mount",
-            format!("{point} was mounted with a limit of less than one page of {}", pool.size),
+            format!(
+                "{point} was mounted with a limit of less than one page of {}",
+                pool.size
+            ),
             "it can hold nothing; mount it again with a larger one",
             format!("umount {point}"),
         ));
@@ -51,7 +54,10 @@ fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
     (pool.maximum().get() == 0).then(|| {
         Finding::new(
             "mount",
-            format!("{point} is a hugetlbfs of pages of {}, whose pool is empty", pool.size),
+            format!(
+                "{point} is a hugetlbfs of pages of {}, whose pool is empty",
+                pool.size
+            ),
             "files on it can hold nothing",
             format!("hugeadm --pool-pages-min {}:+1", pool.size),
         )

@@ -60,13 +60,17 @@ fn default_size(machine: &Machine) -> Option<Finding> {
     let (default, others) = (machine.default_pool()?, &machine.pools);
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
     let usual = transparent.filter(|usual| others.iter().any(|pool| pool.size == *usual));
-    let filled = others.iter().find(|pool| !pool.default && pool.maximum().get() > 0);
+    let filled = others
+        .iter()
+        .find(|pool| !pool.default && pool.maximum().get() > 0);
     let name = |size: PageSize| size.to_string().trim_end_matches('B').to_owned();
     match (usual, filled) {
         (Some(usual), _) if default.size > usual => Some(Finding::new(
             "pool",
             format!("the default huge page size is {}", default.size),
-            format!("shmget and mmap without a size take whole pages of it, also for a few {usual}"),
+            format!(
+                "shmget and mmap without a size take whole pages of it, also for a few {usual}"
+            ),
             format!("kernel parameter: default_hugepagesz={}", name(usual)),
         )),
         (_, Some(filled)) if default.maximum().get() == 0 => Some(Finding::new(
@@ -90,7 +94,10 @@ fn use_of(pool: &Pool) -> Vec<Finding> {
         let bytes = size.of(pool.total).unwrap_or_default();
         found.push(Finding::new(
             "pool",
-            format!("{} ({bytes}) are in the pool and nobody uses them", pages(total)),
+            format!(
+                "{} ({bytes}) are in the pool and nobody uses them",
+                pages(total)
+            ),
             "no other program can have this memory",
             format!("hugeadm --pool-pages-min {size}:0"),
         ));
@@ -118,7 +125,10 @@ fn use_of(pool: &Pool) -> Vec<Finding> {
     if pool.surplus.get() > 0 {
         found.push(Finding::new(
             "pool",
-            format!("{} above the minimum were made on demand", pages(pool.surplus.get())),
+            format!(
+                "{} above the minimum were made on demand",
+                pages(pool.surplus.get())
+            ),
             "they go when they are free again, and may then not come back",
             format!("hugeadm --pool-pages-min {size}:+{}", pool.surplus),
         ));
@@ -130,7 +140,10 @@ fn gigantic(pool: &Pool) -> Option<Finding> {
     (pool.overcommit.is_none() && pool.maximum().get() == 0).then(|| {
         Finding::new(
             "pool",
-            format!("pages of {} are gigantic, and their pool is empty", pool.size),
+            format!(
+                "pages of {} are gigantic, and their pool is empty",
+                pool.size
+            ),
             "each needs memory in one piece, which is scarce once a system runs",
             format!("kernel parameters: {}", boot(pool.size, None, 1)),
         )
@@ -141,7 +154,9 @@ fn gigantic(pool: &Pool) -> Option<Finding> {
 fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
     let share = |node: &Node| node.pool(pool.size).map(|pool| pool.minimum().get());
-    let shares: Vec<(&Node, u64)> = nodes.filter_map(|node| Some((node, share(node)?))).collect();
+    let shares: Vec<(&Node, u64)> = nodes
+        .filter_map(|node| Some((node, share(node)?)))
+        .collect();
     let least = shares.iter().map(|(_, pages)| *pages).min()?;
     let most = shares.iter().map(|(_, pages)| *pages).max()?;
     // A page of difference is what an even division leaves.
@@ -155,14 +170,21 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     let total: u64 = shares.iter().map(|(_, pages)| pages).sum();
     Some(Finding::new(
         "node",
-        format!("the pages of {} lie unevenly: {}", pool.size, listed.join(", ")),
+        format!(
+            "the pages of {} lie unevenly: {}",
+            pool.size,
+            listed.join(", ")
+        ),
         "threads on a node without free pages use those of another, more slowly, or none",
         format!("hugeadm --pool-spread {}:{total}", pool.size),
     ))
 }
 
 fn too_much(machine: &Machine) -> Option<Finding> {
-    let bytes = machine.pools.iter().filter_map(|pool| pool.size.of(pool.total));
+    let bytes = machine
+        .pools
+        .iter()
+        .filter_map(|pool| pool.size.of(pool.total));
     let bytes = bytes.fold(0u64, |sum, bytes| sum.saturating_add(bytes.get()));
     let total = machine.meminfo.total;
     let limit = total.percent(MOST)?;

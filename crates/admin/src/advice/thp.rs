@@ -63,14 +63,20 @@ fn stalls(always: bool, thp: &Thp) -> Option<Finding> {
 fn nothing(thp: &Thp) -> Option<Finding> {
     let enabled = thp.enabled.as_deref()?;
     let any = |modes: &[&str]| {
-        let of = |size: &ThpSize| size.enabled.as_deref().is_some_and(|mode| modes.contains(&mode));
+        let of = |size: &ThpSize| {
+            size.enabled
+                .as_deref()
+                .is_some_and(|mode| modes.contains(&mode))
+        };
         thp.sizes.iter().any(of)
     };
     if any(&["always", "madvise"]) {
         return None;
     }
     if !thp.sizes.is_empty() && !any(&["inherit"]) {
-        let size = thp.pmd_size.map_or_else(|| "SIZE".to_owned(), |size| size.to_string());
+        let size = thp
+            .pmd_size
+            .map_or_else(|| "SIZE".to_owned(), |size| size.to_string());
         return Some(Finding::new(
             "thp",
             format!("transparent huge pages are set to {enabled}, but every size of them to never"),

@@ -134,7 +134,10 @@ impl Resize<'_> {
         match run.effects.room(dir) {
             Ok(room) if room.get() / 2 < size.get() => {
                 let room = room.get() >> 20;
-                self.tried(format!("no swap: only {room} MB are free in {}", dir.display()));
+                self.tried(format!(
+                    "no swap: only {room} MB are free in {}",
+                    dir.display()
+                ));
             }
             _ => match run.swap_on(swap) {
                 Ok(_) => self.tried(format!("{size} of temporary swap")),

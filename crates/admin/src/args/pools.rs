@@ -83,7 +83,10 @@ pub struct Pools {
 impl Pools {
     /// Whether anything is to be changed; the rest only says how.
     pub(super) fn changes(&self) -> bool {
-        self.grows() || !self.pool_pages_max.is_empty() || !self.demote.is_empty() || self.hvo.is_some()
+        self.grows()
+            || !self.pool_pages_max.is_empty()
+            || !self.demote.is_empty()
+            || self.hvo.is_some()
     }
 
     /// Whether a pool may have to grow.

@@ -51,7 +51,10 @@ fn told(kind: &str, errno: nix::Error) -> String {
 fn local_users_of(group: u32) -> Vec<String> {
     let mut text = Vec::new();
     let file = OpenOptions::new().read(true).open("/etc/passwd");
-    if file.and_then(|mut file| file.read_to_end(&mut text)).is_err() {
+    if file
+        .and_then(|mut file| file.read_to_end(&mut text))
+        .is_err()
+    {
         return Vec::new();
     }
     let text = String::from_utf8_lossy(&text);

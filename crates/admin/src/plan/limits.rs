@@ -24,7 +24,8 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         let option = "--set-recommended-shmmax";
         let bytes = recommend::shmmax(machine);
         if bytes == 0 {
-            let note = format!("{option}: no pool may have pages, so there is nothing to recommend");
+            let note =
+                format!("{option}: no pool may have pages, so there is nothing to recommend");
             plan.notes.push(note);
         }
         let step = raise(sysctl::shmmax_path(), bytes);

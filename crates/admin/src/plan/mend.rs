@@ -32,7 +32,8 @@ pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) 
             continue;
         }
         let note = format!("the pool of {size} is left half changed by a run that was killed");
-        plan.notes.push(format!("{note}; its maximum becomes {maximum} again"));
+        plan.notes
+            .push(format!("{note}; its maximum becomes {maximum} again"));
         plan.tasks.push(always(restore(pool, *maximum)));
         pool.overcommit = Some(overcommit);
     }

@@ -123,9 +123,9 @@ fn mount(
         return vec![directory(point, owner, false), Step::Mount(mount)];
     };
     let why = match found.page_size() {
-        Some(other) if other != size => {
-            Some(format!("a hugetlbfs with pages of {other} is mounted there"))
-        }
+        Some(other) if other != size => Some(format!(
+            "a hugetlbfs with pages of {other} is mounted there"
+        )),
         _ => other_limits(found, &mount),
     };
     match why {
@@ -154,7 +154,10 @@ fn other_limits(found: &hugetools_model::mount::Mount, mount: &Mount) -> Option<
     };
     let asked = [
         ("size", mount.max_size.map(whole)),
-        ("min_size", mount.min_size.map(whole).filter(|size| *size > 0)),
+        (
+            "min_size",
+            mount.min_size.map(whole).filter(|size| *size > 0),
+        ),
         ("nr_inodes", mount.max_inodes),
     ];
     let differs = |(name, asked): &(&str, Option<u64>)| asked.is_some() && has(name) != *asked;
@@ -169,7 +172,9 @@ fn other_limits(found: &hugetools_model::mount::Mount, mount: &Mount) -> Option<
 /// A mount that is in use keeps no other from going.
 pub(super) fn unmount(unmount: &Unmount) -> Vec<Task> {
     let points = unmount.points.iter().cloned().map(Step::Unmount);
-    let mut tasks: Vec<Task> = points.map(|step| Task::new("--unmount", vec![step])).collect();
+    let mut tasks: Vec<Task> = points
+        .map(|step| Task::new("--unmount", vec![step]))
+        .collect();
     let directories = unmount.directories.iter().cloned().map(Step::RemoveDir);
     tasks.push(Task::new("--unmount", directories.collect()));
     tasks

@@ -37,14 +37,21 @@ pub(super) fn around(
     if let Some(pages @ 1..) = growth.temp_swap {
         let option = format!("--add-temp-swap={pages}");
         match pool.size.get().checked_mul(pages) {
-            None => around.0.push(Task::new(&option, vec![too_large(&option, pool.size)])),
+            None => around
+                .0
+                .push(Task::new(&option, vec![too_large(&option, pool.size)])),
             Some(bytes) => {
                 let path = match growth.persist {
                     false => PathBuf::from(TEMP_SWAP),
                     true => unused(growth, taken),
                 };
                 let steps = directories(&path);
-                add(&mut around, &option, steps, file(path, bytes, growth.persist));
+                add(
+                    &mut around,
+                    &option,
+                    steps,
+                    file(path, bytes, growth.persist),
+                );
             }
         }
     }
@@ -114,7 +121,10 @@ fn unused(growth: &Growth, taken: &mut Vec<OsString>) -> PathBuf {
 /// through, for mounts are in them too.
 pub(crate) fn directories(file: &Path) -> Vec<Step> {
     let all: Vec<&Path> = file.ancestors().skip(1).collect();
-    let own = all.iter().take_while(|dir| dir.starts_with(SWAP_DIR)).count();
+    let own = all
+        .iter()
+        .take_while(|dir| dir.starts_with(SWAP_DIR))
+        .count();
     let dir = |path: &Path, owner: Owner, parents: bool| {
         Step::MakeDir(MakeDir {
             path: path.to_owned(),
@@ -123,7 +133,10 @@ pub(crate) fn directories(file: &Path) -> Vec<Step> {
             mend: false,
         })
     };
-    let mut steps: Vec<Step> = all[..own].iter().map(|path| dir(path, SWAP_OWNER, false)).collect();
+    let mut steps: Vec<Step> = all[..own]
+        .iter()
+        .map(|path| dir(path, SWAP_OWNER, false))
+        .collect();
     if let Some(base) = all.get(own) {
         steps.push(dir(base, super::mounts::BASE_OWNER, true));
     }

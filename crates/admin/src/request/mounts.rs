@@ -71,7 +71,10 @@ fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String
     };
     request.mount_limits = limits;
     let mut errors = Vec::new();
-    for (option, size) in [("--max-size", limits.max_size), ("--min-size", limits.min_size)] {
+    for (option, size) in [
+        ("--max-size", limits.max_size),
+        ("--min-size", limits.min_size),
+    ] {
         let Some(size) = size else { continue };
         let sizes = machine.pools.iter().map(|pool| pool.size);
         let short = |pages: &PageSize| size.get() < pages.get();

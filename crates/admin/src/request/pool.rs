@@ -37,26 +37,35 @@ pub(super) fn check(
         notes,
         ..
     } = request;
-    let mut each = |name: &str, specs: &[String], one: &mut dyn FnMut(&str, &str) -> Result<(), String>| {
-        for text in specs {
-            let option = format!("{name} {text}");
-            if let Err(error) = one(&option, text) {
-                errors.push(format!("{option}: {error}"));
+    let mut each =
+        |name: &str, specs: &[String], one: &mut dyn FnMut(&str, &str) -> Result<(), String>| {
+            for text in specs {
+                let option = format!("{name} {text}");
+                if let Err(error) = one(&option, text) {
+                    errors.push(format!("{option}: {error}"));
+                }
             }
-        }
-    };
-    each("--pool-pages-min", &args.pool_pages_min, &mut |option, text| {
-        change(option, text, true, machine, notes).map(|change| pool_min.push(change))
-    });
+        };
+    each(
+        "--pool-pages-min",
+        &args.pool_pages_min,
+        &mut |option, text| {
+            change(option, text, true, machine, notes).map(|change| pool_min.push(change))
+        },
+    );
     each("--pool-spread", &args.pool_spread, &mut |option, text| {
         spread(option, text, machine, notes).map(|change| pool_min.push(change))
     });
     each("--demote", &args.demote, &mut |option, text| {
         demotion(option, text, machine, notes).map(|change| demotions.push(change))
     });
-    each("--pool-pages-max", &args.pool_pages_max, &mut |option, text| {
-        change(option, text, false, machine, notes).map(|change| pool_max.push(change))
-    });
+    each(
+        "--pool-pages-max",
+        &args.pool_pages_max,
+        &mut |option, text| {
+            change(option, text, false, machine, notes).map(|change| pool_max.push(change))
+        },
+    );
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
@@ -157,7 +166,7 @@ fn demotion(
     let pool = find_pool(spec.size, machine)?;
     let size = pool.size;
     let into = pool.demote_size.ok_or_else(|| {
-        format!("this kernel cannot split pages of {size} (Linux 5.16, and a smaller size)")
+        format!("pages of {size} cannot be split: that takes Linux 5.16 and a smaller size")
     })?;
     let shares = match &spec.nodes {
         None => {
@@ -167,7 +176,10 @@ fn demotion(
         }
         Some(nodes) => {
             let shares = shares(option, &spec, nodes, pool, machine, notes)?;
-            shares.into_iter().map(|(id, pages)| (Some(id), pages)).collect()
+            shares
+                .into_iter()
+                .map(|(id, pages)| (Some(id), pages))
+                .collect()
         }
     };
     Ok(Demotion {

@@ -36,9 +36,9 @@ pub(super) fn check(
             value: number_of(switch),
             impossible: (!known).then(|| {
                 (
-                    "this kernel has no HVO (CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP, Linux 5.19)"
+                    "this kernel has no HVO, which Linux has since 5.19".to_owned(),
+                    "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
                         .to_owned(),
-                    "use a newer kernel, or one built with it".to_owned(),
                 )
             }),
         });
@@ -108,9 +108,21 @@ fn khugepaged(args: &Thp, machine: &Machine, request: &mut Request) {
         });
     };
     for (name, value, file) in [
-        ("khugepaged-pages", args.thp_khugepaged_pages, "pages_to_scan"),
-        ("khugepaged-alloc-sleep", args.thp_khugepaged_alloc_sleep, "alloc_sleep_millisecs"),
-        ("khugepaged-scan-sleep", args.thp_khugepaged_scan_sleep, "scan_sleep_millisecs"),
+        (
+            "khugepaged-pages",
+            args.thp_khugepaged_pages,
+            "pages_to_scan",
+        ),
+        (
+            "khugepaged-alloc-sleep",
+            args.thp_khugepaged_alloc_sleep,
+            "alloc_sleep_millisecs",
+        ),
+        (
+            "khugepaged-scan-sleep",
+            args.thp_khugepaged_scan_sleep,
+            "scan_sleep_millisecs",
+        ),
         ("max-ptes-none", args.thp_max_ptes_none, "max_ptes_none"),
     ] {
         if let Some(value) = value {
@@ -150,7 +162,10 @@ fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
 /// What a file says now; `None` where it is absent.
 fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
     let thp = machine.thp.as_ref()?;
-    let of_size = thp.sizes.iter().find(|size| thp::size_dir(size.size).join("enabled") == *path);
+    let of_size = thp
+        .sizes
+        .iter()
+        .find(|size| thp::size_dir(size.size).join("enabled") == *path);
     match of_size {
         Some(size) => size.enabled.as_ref(),
         None if *path == thp::dir().join("enabled") => thp.enabled.as_ref(),
@@ -165,7 +180,10 @@ fn absent(machine: &Machine) -> (String, String) {
             "this machine has no transparent huge pages",
             "the processor must have them, and the kernel CONFIG_TRANSPARENT_HUGEPAGE",
         ),
-        Some(_) => ("this kernel has no such setting", "a newer kernel may have it"),
+        Some(_) => (
+            "this kernel has no such setting",
+            "a newer kernel may have it",
+        ),
     };
     (why.to_owned(), hint.to_owned())
 }
@@ -183,7 +201,7 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     let sizes = machine.thp.as_ref().map(|thp| thp.sizes.as_slice());
     let sizes = sizes.unwrap_or_default();
     if sizes.is_empty() {
-        return Err("this kernel has no multi-size THP (Linux 6.8)".to_owned());
+        return Err("this kernel has no multi-size THP, which Linux has since 6.8".to_owned());
     }
     match sizes.iter().any(|offered| offered.size == size) {
         true => Ok((size, mode)),

@@ -57,7 +57,9 @@ impl Effects for Host {
     fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
         let below = self.directories.iter();
         let below = below.filter(|dir| dir.parent() == Some(path));
-        Ok(below.filter_map(|dir| dir.file_name().map(Into::into)).collect())
+        Ok(below
+            .filter_map(|dir| dir.file_name().map(Into::into))
+            .collect())
     }
 
     fn unfinished(&mut self) -> io::Result<Unfinished> {
@@ -140,7 +142,7 @@ fn all_that_is_wrong_is_said_at_once() {
             "--create-user-mounts=x",
         ]),
         [
-            "--thp-size 64kB:always: this kernel has no multi-size THP (Linux 6.8)",
+            "--thp-size 64kB:always: this kernel has no multi-size THP, which Linux has since 6.8",
             "--pool-pages-min 3MB:1: there are no huge pages of 3MB, only of 2MB, 1GB",
             "--set-shm-group x: there is no such group",
             "--create-user-mounts x: there is no such user",
@@ -190,7 +192,8 @@ fn mounts_come_in_their_own_order_and_with_names() {
 #[test]
 fn limits_of_mounts_are_whole_pages() {
     let limits = |args: &[&str]| {
-        request(&[args, &["--create-mounts"]].concat()).map(|found| (found.mount_limits, found.notes))
+        request(&[args, &["--create-mounts"]].concat())
+            .map(|found| (found.mount_limits, found.notes))
     };
     let (found, notes) = limits(&["--max-size=65M", "--min-size=4M", "--max-inodes=0"]).unwrap();
     assert_eq!(found.max_size, Some(Bytes::new(65 << 20)));
@@ -204,8 +207,14 @@ fn limits_of_mounts_are_whole_pages() {
         ]
     );
     for (args, error) in [
-        (["--max-size=1M"].as_slice(), "--max-size 1MB: less than one page of any size"),
-        (&["--max-size=4M", "--min-size=6M"], "--min-size 6MB: more than --max-size 4MB"),
+        (
+            ["--max-size=1M"].as_slice(),
+            "--max-size 1MB: less than one page of any size",
+        ),
+        (
+            &["--max-size=4M", "--min-size=6M"],
+            "--min-size 6MB: more than --max-size 4MB",
+        ),
     ] {
         assert_eq!(limits(args).unwrap_err(), [error]);
     }
@@ -223,7 +232,13 @@ fn a_difference_is_of_what_is_there() {
 fn an_option_that_qualifies_nothing_is_said() {
     let notes = |args: &[&str]| request(args).unwrap().notes;
     assert_eq!(
-        notes(&["--thp-never", "--hard", "--persist", "--max-inodes=3", "--obey-mempolicy"]),
+        notes(&[
+            "--thp-never",
+            "--hard",
+            "--persist",
+            "--max-inodes=3",
+            "--obey-mempolicy"
+        ]),
         [
             "--hard does nothing without --pool-pages-min or --pool-spread",
             "--persist does nothing without --add-temp-swap or --add-ramdisk-swap",
@@ -232,7 +247,12 @@ fn an_option_that_qualifies_nothing_is_said() {
         ]
     );
     assert_eq!(
-        notes(&["--pool-spread=2MB:8", "--hard", "--add-temp-swap", "--persist"]),
+        notes(&[
+            "--pool-spread=2MB:8",
+            "--hard",
+            "--add-temp-swap",
+            "--persist"
+        ]),
         [""; 0]
     );
 }
@@ -241,8 +261,16 @@ fn an_option_that_qualifies_nothing_is_said() {
 fn what_was_made_is_found_to_be_removed_inside_out() {
     let base = |path: &str| PathBuf::from(format!("/var/lib/hugetlbfs{path}"));
     let there = [
-        "", "/global", "/global/pagesize-2MB", "/user", "/user/a", "/user/a/pagesize-2MB",
-        "/mine", "/pagesize-2MB", "/swap", "/swap/temp",
+        "",
+        "/global",
+        "/global/pagesize-2MB",
+        "/user",
+        "/user/a",
+        "/user/a/pagesize-2MB",
+        "/mine",
+        "/pagesize-2MB",
+        "/swap",
+        "/swap/temp",
     ];
     let mut host = Host {
         directories: there.iter().map(|path| base(path)).collect(),
@@ -251,8 +279,15 @@ fn what_was_made_is_found_to_be_removed_inside_out() {
     let unmount = on(&mut host, &["--unmount"]).unwrap().unmount.unwrap();
     assert_eq!(unmount.points, [base("/global/pagesize-2MB")]);
     let inside_out = [
-        "/user/a/pagesize-2MB", "/user/a", "/user", "/global/pagesize-2MB", "/global",
-        "/pagesize-2MB", "/swap/temp", "/swap", "",
+        "/user/a/pagesize-2MB",
+        "/user/a",
+        "/user",
+        "/global/pagesize-2MB",
+        "/global",
+        "/pagesize-2MB",
+        "/swap/temp",
+        "/swap",
+        "",
     ];
     assert_eq!(unmount.directories, inside_out.map(base));
 }
@@ -272,5 +307,10 @@ fn leftovers_are_noted_ones_and_the_temporary_swap_file() {
         request.unfinished.swaps,
         BTreeSet::from([PathBuf::from("/dev/ram0"), PathBuf::from(TEMP_SWAP)])
     );
-    assert!(request.growth.swap_files.contains(&OsString::from("swapfile-1")));
+    assert!(
+        request
+            .growth
+            .swap_files
+            .contains(&OsString::from("swapfile-1"))
+    );
 }

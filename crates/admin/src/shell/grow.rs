@@ -31,13 +31,17 @@ pub(super) fn lines(
     ];
     if effort.hard {
         let drop = press(&KPath::from(DROP_CACHES), root);
-        lines.push(format!("! {short} || {{ sync; {drop}; {compact}; {write}; }}"));
+        lines.push(format!(
+            "! {short} || {{ sync; {drop}; {compact}; {write}; }}"
+        ));
         lines.extend(last_resort(&short, effort, root));
         let now = number(file, root);
         lines.push(format!("had={now} left={TRIES}"));
         lines.push(format!("while {short} && [ $left -gt 0 ]; do"));
         lines.push(format!("  sleep {PAUSE}; {compact}; {write}; now={now}"));
-        lines.push(format!("  [ $now -gt $had ] && left={TRIES} || left=$((left - 1))"));
+        lines.push(format!(
+            "  [ $now -gt $had ] && left={TRIES} || left=$((left - 1))"
+        ));
         lines.push("  had=$now".to_owned());
         lines.push("done".to_owned());
     }
@@ -64,11 +68,7 @@ fn last_resort(short: &str, effort: &Effort, root: &Root) -> Option<String> {
 /// The number in a file, as a word.
 fn number(number: &Number, root: &Root) -> String {
     match &number.surplus {
-        Some(surplus) => format!(
-            "$(({} - {}))",
-            cat(&number.path, root),
-            cat(surplus, root)
-        ),
+        Some(surplus) => format!("$(({} - {}))", cat(&number.path, root), cat(surplus, root)),
         None => format!("\"{}\"", cat(&number.path, root)),
     }
 }

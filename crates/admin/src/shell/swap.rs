@@ -22,7 +22,10 @@ pub(super) fn on(swap: &Swap, root: &Root) -> String {
 pub(super) fn off(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     match swap.size {
-        None => format!("! grep -q {} /proc/swaps || swapoff {path}", quote_pattern(&path)),
+        None => format!(
+            "! grep -q {} /proc/swaps || swapoff {path}",
+            quote_pattern(&path)
+        ),
         Some(_) => format!("[ ! -e {path} ] || {{ swapoff {path}; rm -f {path}; }}"),
     }
 }

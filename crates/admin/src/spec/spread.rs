@@ -77,7 +77,9 @@ pub fn divide(total: PageCount, weights: &Weights) -> Vec<(NodeId, PageCount)> {
         let exact = u128::from(total.get()) * u128::from(weight) / sum;
         u64::try_from(exact).unwrap_or(u64::MAX)
     };
-    let given = weights.values().fold(0, |given: u64, weight| given + share(*weight));
+    let given = weights
+        .values()
+        .fold(0, |given: u64, weight| given + share(*weight));
     let mut rest = total.get().saturating_sub(given);
     let shares = weights.iter().map(|(node, weight)| {
         let one = u64::from(rest > 0);
@@ -95,13 +97,19 @@ mod tests {
     fn weights(text: &str) -> Result<Vec<(u32, u32)>, String> {
         let spread: Spread = text.parse().map_err(|error: SpecError| error.to_string())?;
         let weights = spread.weights.unwrap_or_default();
-        Ok(weights.into_iter().map(|(node, weight)| (node.get(), weight)).collect())
+        Ok(weights
+            .into_iter()
+            .map(|(node, weight)| (node.get(), weight))
+            .collect())
     }
 
     #[test]
     fn nodes_have_a_weight_of_one_where_none_is_written() {
         assert_eq!(weights("2MB@0*3,1:400"), Ok(vec![(0, 3), (1, 1)]));
-        assert_eq!(weights("DEFAULT@4,0-2*2:1G"), Ok(vec![(0, 2), (1, 2), (2, 2), (4, 1)]));
+        assert_eq!(
+            weights("DEFAULT@4,0-2*2:1G"),
+            Ok(vec![(0, 2), (1, 2), (2, 2), (4, 1)])
+        );
         assert_eq!(weights("1GB:10%"), Ok(vec![]));
     }
 
@@ -116,7 +124,10 @@ mod tests {
             ("2MB@0*:4", "weight \"\": not a number from 1 on"),
             ("2MB@0*+1:4", "weight \"+1\": not a number from 1 on"),
             ("2MB@0*1*2:4", "weight \"1*2\": not a number from 1 on"),
-            ("2MB@0*4294967296:4", "weight \"4294967296\": not a number from 1 on"),
+            (
+                "2MB@0*4294967296:4",
+                "weight \"4294967296\": not a number from 1 on",
+            ),
             ("2MB@0-3,2:4", "node 2 is named twice"),
             ("2MB@0:+4", "amount \"+4\": not a number"),
             ("2MB@0:-4", "amount \"-4\": not a number"),
@@ -126,7 +137,10 @@ mod tests {
     }
 
     fn shares(total: u64, weights: &[u32]) -> Vec<u64> {
-        let weights = weights.iter().zip(0..).map(|(weight, node)| (NodeId::new(node), *weight));
+        let weights = weights
+            .iter()
+            .zip(0..)
+            .map(|(weight, node)| (NodeId::new(node), *weight));
         let shares = divide(PageCount::new(total), &weights.collect());
         shares.iter().map(|(_, pages)| pages.get()).collect()
     }
