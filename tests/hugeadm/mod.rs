@@ -2,6 +2,8 @@
 
 mod apply;
 mod dry_run;
+mod growth;
+mod killed;
 mod live;
 mod options;
 mod output;

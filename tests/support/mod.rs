@@ -1,6 +1,7 @@
 //! What the tests share.
 
 pub(crate) mod bless;
+pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;
 pub(crate) mod program;

@@ -3,7 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hugetools_model::Root;
 
@@ -13,13 +13,12 @@ use crate::unfinished::Unfinished;
 const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.unfinished";
 
-/// The next note, until it is whole.
-const NEXT: &str = "hugeadm.unfinished.new";
+/// In a recorded tree, which shall not get directories.
+const IN_TREE: &str = "/.hugeadm.unfinished";
 
 pub(super) fn read(root: &Root) -> io::Result<Unfinished> {
-    let path = root.checked_path(Path::new(DIR).join(FILE))?;
     let mut text = String::new();
-    match OpenOptions::new().read(true).open(path) {
+    match OpenOptions::new().read(true).open(path(root)?) {
         Ok(mut file) => file.read_to_string(&mut text)?,
         // Who may not look may not change anything either.
         Err(error) if is_none(&error) || error.kind() == io::ErrorKind::PermissionDenied => 0,
@@ -28,13 +27,16 @@ pub(super) fn read(root: &Root) -> io::Result<Unfinished> {
     Ok(Unfinished::parse(&text))
 }
 
+/// The file is whole at any moment: a new one takes its place.
 pub(super) fn write(root: &Root, unfinished: &Unfinished) -> io::Result<()> {
-    let dir = root.checked_path(DIR)?;
-    let (file, next) = (dir.join(FILE), dir.join(NEXT));
+    let file = path(root)?;
+    let next = file.with_extension("new");
     if unfinished.is_empty() {
-        return remove(root, &dir, &[file, next]);
+        return remove(&next).and_then(|()| remove(&file));
     }
-    fs::create_dir_all(&dir)?;
+    if root.is_live() {
+        fs::create_dir_all(DIR)?;
+    }
     let mut new = OpenOptions::new()
         .write(true)
         .create(true)
@@ -45,23 +47,18 @@ pub(super) fn write(root: &Root, unfinished: &Unfinished) -> io::Result<()> {
     fs::rename(next, file)
 }
 
-/// A recorded tree is left without the directories, too, if nothing else is
-/// in them.
-fn remove(root: &Root, dir: &Path, files: &[std::path::PathBuf]) -> io::Result<()> {
-    let mut removed = false;
-    for file in files {
-        match fs::remove_file(file) {
-            Ok(()) => removed = true,
-            Err(error) if is_none(&error) => {}
-            Err(error) => return Err(error),
-        }
+fn path(root: &Root) -> io::Result<PathBuf> {
+    match root.is_live() {
+        true => Ok(Path::new(DIR).join(FILE)),
+        false => root.checked_path(IN_TREE),
     }
-    if removed && !root.is_live() {
-        for dir in dir.ancestors().take(2) {
-            let _ = fs::remove_dir(dir);
-        }
+}
+
+fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if is_none(&error) => Ok(()),
+        result => result,
     }
-    Ok(())
 }
 
 fn is_none(error: &io::Error) -> bool {
