@@ -73,8 +73,9 @@ impl Run {
         }
         catch_signals();
         let log = self.log;
-        let mut waiting = |holder: &str| {
-            log.warning(&format!("another hugeadm is at work ({holder}); waiting"));
+        let mut waiting = |holder: Option<u32>| {
+            let holder = holder.map_or_else(String::new, |process| format!(", process {process}"));
+            log.warning(&format!("waiting for another hugeadm{holder}"));
         };
         lock::take(&self.root, &mut waiting).map_err(|error| {
             if error.kind() != io::ErrorKind::Interrupted {

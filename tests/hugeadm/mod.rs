@@ -9,5 +9,7 @@ mod options;
 mod output;
 mod plan;
 mod properties;
+mod scripts;
+mod together;
 mod transcripts;
 mod world;

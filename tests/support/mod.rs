@@ -5,6 +5,7 @@ pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;
 pub(crate) mod program;
+pub(crate) mod restore;
 pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod tree;

@@ -29,11 +29,11 @@ pub struct Turn {
 
 /// Waits for the lock. `None` where there is nothing to lock: for who may not
 /// change anything, and on a kernel without pools whose `/run` is read-only.
-/// `waiting` is told when another has it.
+/// `waiting` is told when another has it, and which process, if it says so.
 ///
 /// # Errors
 /// When the lock cannot be taken, or a signal came meanwhile.
-pub fn take(root: &Root, waiting: &mut dyn FnMut(&str)) -> io::Result<Option<Turn>> {
+pub fn take(root: &Root, waiting: &mut dyn FnMut(Option<u32>)) -> io::Result<Option<Turn>> {
     let Some((mut file, named)) = open(root)? else {
         return Ok(None);
     };
@@ -41,7 +41,7 @@ pub fn take(root: &Root, waiting: &mut dyn FnMut(&str)) -> io::Result<Option<Tur
         Ok(lock) => lock,
         Err((busy, Errno::EWOULDBLOCK)) => {
             file = busy;
-            waiting(&holder(&mut file));
+            waiting(holder(&mut file));
             wait(file)?
         }
         Err((_, errno)) => return Err(errno.into()),
@@ -96,11 +96,8 @@ fn look_only(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 
-fn holder(file: &mut File) -> String {
+fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
-    let read = file.read_to_string(&mut text);
-    match (read, text.trim().parse::<u32>()) {
-        (Ok(_), Ok(process)) => format!("process {process}"),
-        _ => "another one".to_owned(),
-    }
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }
