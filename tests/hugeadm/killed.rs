@@ -13,7 +13,11 @@ use crate::support::tree::{self, Snapshot, difference, snapshot};
 const MACHINE: &str = "x86_64-6.18-mthp";
 
 /// What each test starts from.
-const START: [&str; 3] = ["--pool-pages-min=2MB:74", "--pool-pages-max=2MB:81", "--set-shm-group=0"];
+const START: [&str; 3] = [
+    "--pool-pages-min=2MB:74",
+    "--pool-pages-max=2MB:81",
+    "--set-shm-group=0",
+];
 
 fn started() -> TempDir {
     let dir = tree::machine(MACHINE);

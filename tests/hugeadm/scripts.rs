@@ -47,7 +47,8 @@ fn targets(script: &str, root: &Root) -> BTreeMap<PathBuf, &'static str> {
 fn contents(path: &Path) -> String {
     let mut text = String::new();
     let file = fs::OpenOptions::new().read(true).open(path);
-    file.and_then(|mut file| file.read_to_string(&mut text)).unwrap_or_default();
+    file.and_then(|mut file| file.read_to_string(&mut text))
+        .unwrap_or_default();
     text
 }
 
@@ -70,7 +71,10 @@ fn react(
             let _ = root.write(&KPath::from(*name), now.trim());
         }
     }
-    *shown = files.keys().map(|path| (path.clone(), contents(path))).collect();
+    *shown = files
+        .keys()
+        .map(|path| (path.clone(), contents(path)))
+        .collect();
 }
 
 /// Runs a script on a kernel.
@@ -126,15 +130,30 @@ const FEW: &str = "--pool-pages-min=2MB:900";
 
 #[test]
 fn a_pool_with_room() {
-    same(&["--pool-pages-min=2MB:10", "--pool-pages-max=2MB:90"], |sim| sim).unwrap();
-    same(&["--pool-spread=2MB@0*3,1:40", "--demote=1GB:1", "--pool-pages-min=1GB:2"], |sim| sim).unwrap();
+    same(
+        &["--pool-pages-min=2MB:10", "--pool-pages-max=2MB:90"],
+        |sim| sim,
+    )
+    .unwrap();
+    same(
+        &[
+            "--pool-spread=2MB@0*3,1:40",
+            "--demote=1GB:1",
+            "--pool-pages-min=1GB:2",
+        ],
+        |sim| sim,
+    )
+    .unwrap();
 }
 
 #[test]
 fn a_pool_that_falls_short() {
     let scarce = |sim: Sim| sim.room(None, size("2M"), 500);
     same(&[FEW], scarce).unwrap();
-    same(&[FEW], |sim| scarce(sim).room_after("/proc/sys/vm/compact_memory", size("2M"), 700)).unwrap();
+    same(&[FEW], |sim| {
+        scarce(sim).room_after("/proc/sys/vm/compact_memory", size("2M"), 700)
+    })
+    .unwrap();
 }
 
 #[test]
@@ -144,7 +163,10 @@ fn a_pool_that_is_tried_hard_for() {
     let scarce = |sim: Sim| sim.room(None, size("2M"), 500);
     same(&hard, scarce).unwrap();
     same(&hard, |sim| scarce(sim).trickle(size("2M"), 30)).unwrap();
-    same(&hard, |sim| scarce(sim).room_after("/proc/sys/vm/drop_caches", size("2M"), 800)).unwrap();
+    same(&hard, |sim| {
+        scarce(sim).room_after("/proc/sys/vm/drop_caches", size("2M"), 800)
+    })
+    .unwrap();
 }
 
 #[test]

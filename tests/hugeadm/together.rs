@@ -40,19 +40,33 @@ fn differences_add_up() {
 #[test]
 fn a_run_that_waits_can_be_ended() {
     let dir = tree::machine("x86_64-8node");
-    let tree = std::fs::OpenOptions::new().read(true).open(dir.path()).unwrap();
-    let lock = Flock::lock(tree, FlockArg::LockExclusive).map_err(|(_, errno)| errno).unwrap();
-    for args in [&["--pool-list"][..], &["-d", "--pool-pages-min", "DEFAULT:5"]] {
+    let tree = std::fs::OpenOptions::new()
+        .read(true)
+        .open(dir.path())
+        .unwrap();
+    let lock = Flock::lock(tree, FlockArg::LockExclusive)
+        .map_err(|(_, errno)| errno)
+        .unwrap();
+    for args in [
+        &["--pool-list"][..],
+        &["-d", "--pool-pages-min", "DEFAULT:5"],
+    ] {
         assert_eq!(hugeadm(dir.path(), args).status, 0);
     }
     let mut command = tool("hugeadm");
     command.arg("--sysroot").arg(dir.path());
-    command.args(["--pool-pages-min", "DEFAULT:5"]).stderr(Stdio::piped());
+    command
+        .args(["--pool-pages-min", "DEFAULT:5"])
+        .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut said = String::new();
     while !said.ends_with('\n') {
         let mut byte = [0];
-        assert_eq!(child.stderr.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{said}");
+        assert_eq!(
+            child.stderr.as_mut().unwrap().read(&mut byte).unwrap(),
+            1,
+            "{said}"
+        );
         said.push(char::from(byte[0]));
     }
     assert_eq!(said, "hugeadm:WARNING: waiting for another hugeadm\n");
@@ -60,7 +74,10 @@ fn a_run_that_waits_can_be_ended() {
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
     kill(pid, Signal::SIGTERM).unwrap();
     let status = child.wait().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGTERM));
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(libc::SIGTERM)
+    );
     drop::<Flock<File>>(lock);
     assert_eq!(pages(dir.path()), "74");
 }

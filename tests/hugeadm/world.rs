@@ -96,11 +96,6 @@ impl World {
         apply(plan, &root, self)
     }
 
-    /// Another kernel behind the same files.
-    pub(crate) fn with_kernel(&mut self, kernel: Sim) {
-        self.root = Root::simulated(self.dir.path(), kernel);
-    }
-
     fn call(&mut self, call: &str, what: impl std::fmt::Display) -> io::Result<()> {
         self.calls.push(format!("{call} {what}"));
         match self.refused {
@@ -178,7 +173,10 @@ impl Effects for World {
         let full = self.there.keys().any(|name| name.parent() == Some(path));
         match full {
             true => Err(io::Error::from_raw_os_error(libc::ENOTEMPTY)),
-            false => Ok(drop(self.there.remove(path).unwrap())),
+            false => {
+                self.there.remove(path).unwrap();
+                Ok(())
+            }
         }
     }
 
@@ -236,10 +234,13 @@ impl Effects for World {
         self.calls.push("sync".to_owned());
     }
 
-    fn watch(&mut self, growth: &Growth, write: &mut dyn FnMut()) {
+    fn growth_begins(&mut self, growth: &Growth) {
         self.calls
             .push(format!("grow {} -> {}", growth.from, growth.to));
-        write();
+    }
+
+    fn growth_ends(&mut self) {
+        self.calls.push("grown".to_owned());
     }
 
     fn pause(&mut self, time: Duration) {

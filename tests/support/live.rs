@@ -104,7 +104,11 @@ impl Live {
 
     /// Whether private memory can be on transparent huge pages.
     pub(crate) fn thp_serves(&self) -> bool {
-        self.before.found.thp.as_ref().is_some_and(Thp::serves_madvise)
+        self.before
+            .found
+            .thp
+            .as_ref()
+            .is_some_and(Thp::serves_madvise)
     }
 
     /// Sets `shmem_enabled` until the end of the test; whether this kernel has

@@ -44,7 +44,12 @@ impl Before {
         }
         // What is in a directory comes after it.
         let made = directories();
-        for made in made.difference(&self.directories).collect::<Vec<_>>().iter().rev() {
+        for made in made
+            .difference(&self.directories)
+            .collect::<Vec<_>>()
+            .iter()
+            .rev()
+        {
             note(remove(made), made);
         }
         self.pools(root);
@@ -81,7 +86,10 @@ impl Before {
             (sysctl::shm_group_path(), limits.hugetlb_shm_group),
             (sysctl::shmmax_path(), limits.shmmax),
             (sysctl::min_free_path(), limits.min_free_kbytes),
-            (sysctl::optimize_vmemmap_path(), limits.hugetlb_optimize_vmemmap),
+            (
+                sysctl::optimize_vmemmap_path(),
+                limits.hugetlb_optimize_vmemmap,
+            ),
             (sysctl::movable_path(), limits.hugepages_treat_as_movable),
         ] {
             set(path, value.map(|value| value.to_string()));
@@ -90,8 +98,14 @@ impl Before {
         for (file, value) in [
             ("use_zero_page", numbers.use_zero_page),
             ("khugepaged/pages_to_scan", numbers.pages_to_scan),
-            ("khugepaged/scan_sleep_millisecs", numbers.scan_sleep_millisecs),
-            ("khugepaged/alloc_sleep_millisecs", numbers.alloc_sleep_millisecs),
+            (
+                "khugepaged/scan_sleep_millisecs",
+                numbers.scan_sleep_millisecs,
+            ),
+            (
+                "khugepaged/alloc_sleep_millisecs",
+                numbers.alloc_sleep_millisecs,
+            ),
             ("khugepaged/max_ptes_none", numbers.max_ptes_none),
         ] {
             set(thp::dir().join(file), value.map(|value| value.to_string()));
@@ -99,9 +113,15 @@ impl Before {
         if let Some(words) = &self.found.thp {
             set(thp::dir().join("enabled"), words.enabled.clone());
             set(thp::dir().join("defrag"), words.defrag.clone());
-            set(thp::dir().join("shmem_enabled"), words.shmem_enabled.clone());
+            set(
+                thp::dir().join("shmem_enabled"),
+                words.shmem_enabled.clone(),
+            );
             for size in &words.sizes {
-                set(thp::size_dir(size.size).join("enabled"), size.enabled.clone());
+                set(
+                    thp::size_dir(size.size).join("enabled"),
+                    size.enabled.clone(),
+                );
             }
         }
         all

@@ -89,8 +89,11 @@ pub trait Effects {
     /// Writes what is only in memory to the disks, so that it can be dropped.
     fn sync(&mut self);
 
-    /// Runs `write`, which makes a pool grow, and shows how far it has come.
-    fn watch(&mut self, growth: &Growth, write: &mut dyn FnMut());
+    /// From now on shows how far a pool has come.
+    fn growth_begins(&mut self, growth: &Growth);
+
+    /// Shows it no longer.
+    fn growth_ends(&mut self);
 
     /// Waits, unless interrupted.
     fn pause(&mut self, time: Duration);

@@ -21,6 +21,7 @@ use nix::unistd::{AccessFlags, access};
 
 pub use sys::{catch_signals, caught_signal, end_by};
 
+use self::progress::Progress;
 use crate::effects::{Account, Effects, Found, Growth, Ran};
 use crate::plan::{Mount, Owner, Swap};
 use crate::unfinished::Unfinished;
@@ -30,12 +31,16 @@ use crate::unfinished::Unfinished;
 #[derive(Debug)]
 pub struct Live {
     root: Root,
+    progress: Option<Progress>,
 }
 
 impl Live {
     /// The effects where `root` is.
     pub fn new(root: Root) -> Live {
-        Live { root }
+        Live {
+            root,
+            progress: None,
+        }
     }
 
     fn path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
@@ -146,8 +151,12 @@ impl Effects for Live {
         }
     }
 
-    fn watch(&mut self, growth: &Growth, write: &mut dyn FnMut()) {
-        progress::watch(&self.root, growth, write);
+    fn growth_begins(&mut self, growth: &Growth) {
+        self.progress = Progress::begin(&self.root, growth);
+    }
+
+    fn growth_ends(&mut self) {
+        self.progress = None;
     }
 
     fn pause(&mut self, time: Duration) {

@@ -28,10 +28,15 @@ impl Run<'_> {
             asked,
             tried: Vec::new(),
         };
-        let mut got = resize.attempt(self)?;
-        if let (Some(effort), true) = (&pages.effort, self.root.has_kernel()) {
-            got = resize.insist(effort, got, self)?;
+        let grows = asked > before;
+        if grows {
+            self.effects.growth_begins(&resize.growth());
         }
+        let got = resize.all(self);
+        if grows {
+            self.effects.growth_ends();
+        }
+        let got = got?;
         match got == asked {
             true => Ok(Outcome::changed(before, got)),
             false => Ok(Outcome::Short {
@@ -57,19 +62,23 @@ struct Resize<'a> {
 }
 
 impl Resize<'_> {
+    fn all(&mut self, run: &mut Run<'_>) -> Result<u64, Failure> {
+        let got = self.attempt(run)?;
+        match &self.pages.effort {
+            Some(effort) if run.root.has_kernel() => self.insist(effort, got, run),
+            _ => Ok(got),
+        }
+    }
+
     /// Writes the number, and says how many pages there are then. A signal
     /// ends the search early, which is no error.
-    fn attempt(&self, run: &mut Run<'_>) -> Result<u64, Failure> {
-        let (root, path) = (run.root, &self.write.file.path);
-        let mut result = Ok(());
-        let mut write = || result = root.write(path, &self.asked.to_string());
-        match self.asked > self.before {
-            true => run.effects.watch(&self.growth(), &mut write),
-            false => write(),
-        }
-        match result {
+    fn attempt(&self, run: &Run<'_>) -> Result<u64, Failure> {
+        match run
+            .root
+            .write(&self.write.file.path, &self.asked.to_string())
+        {
             Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
-            _ => Ok(number(&self.write.file, root)?),
+            _ => Ok(number(&self.write.file, run.root)?),
         }
     }
 

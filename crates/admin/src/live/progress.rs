@@ -2,7 +2,8 @@
 //! left.
 
 use std::io::{self, IsTerminal};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hugetools_model::Root;
@@ -16,23 +17,43 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Runs a write that takes its time. Only another thread can look meanwhile;
-/// signals are left to this one, whose write they shall end.
-pub(super) fn watch(root: &Root, growth: &Growth, write: &mut dyn FnMut()) {
-    if !root.is_live() || !io::stderr().is_terminal() {
-        return write();
-    }
-    let (end, ended) = channel::<()>();
-    std::thread::scope(|scope| {
+/// A bar, until it is dropped. Only another thread can look while this one
+/// makes the pool grow.
+#[derive(Debug)]
+pub(super) struct Progress {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// A bar, if there is a terminal.
+    pub(super) fn begin(root: &Root, growth: &Growth) -> Option<Progress> {
+        if !root.is_live() || !io::stderr().is_terminal() {
+            return None;
+        }
+        let (end, ended) = channel();
+        let (root, growth) = (root.clone(), growth.clone());
+        // Signals are left to this thread, whose call they shall end.
         let all = SigSet::all();
         let blocked = all.thread_block();
-        scope.spawn(move || show(root, growth, &ended));
+        let thread = std::thread::spawn(move || show(&root, &growth, &ended));
         if blocked.is_ok() {
             let _ = all.thread_unblock();
         }
-        write();
-        drop(end);
-    });
+        Some(Progress {
+            end: Some(end),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 fn show(root: &Root, growth: &Growth, ended: &Receiver<()>) {

@@ -198,15 +198,17 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     if !MODES.contains(&mode) {
         return Err(format!("mode {mode:?}: not one of {}", MODES.join(", ")));
     }
-    let sizes = machine.thp.as_ref().map(|thp| thp.sizes.as_slice());
-    let sizes = sizes.unwrap_or_default();
+    // A size may be for shared memory only.
+    let sizes = machine.thp.iter().flat_map(|thp| &thp.sizes);
+    let sizes = sizes.filter(|size| size.enabled.is_some());
+    let sizes: Vec<PageSize> = sizes.map(|size| size.size).collect();
     if sizes.is_empty() {
         return Err("this kernel has no multi-size THP, which Linux has since 6.8".to_owned());
     }
-    match sizes.iter().any(|offered| offered.size == size) {
+    match sizes.contains(&size) {
         true => Ok((size, mode)),
         false => {
-            let sizes: Vec<String> = sizes.iter().map(|size| size.size.to_string()).collect();
+            let sizes: Vec<String> = sizes.iter().map(PageSize::to_string).collect();
             Err(format!(
                 "there are no transparent huge pages of {size}, only of {}",
                 sizes.join(", ")

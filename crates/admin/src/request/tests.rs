@@ -100,7 +100,9 @@ impl Effects for Host {
 
     fn sync(&mut self) {}
 
-    fn watch(&mut self, _: &Grown, _: &mut dyn FnMut()) {}
+    fn growth_begins(&mut self, _: &Grown) {}
+
+    fn growth_ends(&mut self) {}
 
     fn pause(&mut self, _: Duration) {}
 
