@@ -96,6 +96,21 @@ fn it_goes_on_while_there_is_progress_and_no_longer() {
     assert_eq!(world.pool(size("2M")), (500, 900));
 }
 
+/// Where somebody watches, in pieces of 512 MiB; what falls short is tried for
+/// as without.
+#[test]
+fn a_pool_that_is_watched_grows_in_pieces() {
+    let mut world = scarce(|sim| sim.room_after(CACHES, size("2M"), 1000));
+    world.watched = true;
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
+    let at = |pages: u64| format!("at {pages}");
+    let begin = ["grow 74 -> 900".to_owned(), at(330), at(500)];
+    let end = ["sync".to_owned(), at(756), at(900), "grown".to_owned()];
+    assert_eq!(world.calls[..3], begin);
+    assert!(world.calls.ends_with(&end), "{:?}", world.calls);
+}
+
 #[test]
 fn what_cannot_be_tried_is_said_and_the_rest_is_tried() {
     let mut world = scarce(|sim| {

@@ -40,6 +40,8 @@ pub(crate) struct World {
     pub(crate) refused: Option<(&'static str, i32)>,
     /// What was called, in order.
     pub(crate) calls: Vec<String>,
+    /// Somebody watches pools grow.
+    pub(crate) watched: bool,
     /// A signal comes with the call of this number.
     pub(crate) signal_at: Option<usize>,
     pub(crate) noted: Unfinished,
@@ -62,6 +64,7 @@ impl World {
             room: Bytes::new(1 << 40),
             refused: None,
             calls: Vec::new(),
+            watched: false,
             signal_at: None,
             noted: Unfinished::default(),
         }
@@ -234,9 +237,14 @@ impl Effects for World {
         self.calls.push("sync".to_owned());
     }
 
-    fn growth_begins(&mut self, growth: &Growth) {
+    fn growth_begins(&mut self, growth: &Growth) -> bool {
         self.calls
             .push(format!("grow {} -> {}", growth.from, growth.to));
+        self.watched
+    }
+
+    fn growth_at(&mut self, pages: u64) {
+        self.calls.push(format!("at {pages}"));
     }
 
     fn growth_ends(&mut self) {

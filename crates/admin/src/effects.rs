@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
-use crate::plan::{Mount, Number, Owner, Swap};
+use crate::plan::{Mount, Owner, Swap};
 use crate::unfinished::Unfinished;
 
 /// The calls that a request, a plan and its application need.
@@ -89,10 +89,15 @@ pub trait Effects {
     /// Writes what is only in memory to the disks, so that it can be dropped.
     fn sync(&mut self);
 
-    /// From now on shows how far a pool has come.
-    fn growth_begins(&mut self, growth: &Growth);
+    /// A pool begins to grow. Whether somebody watches, and the pool shall
+    /// grow in pieces: the kernel does not say how far it has come before it
+    /// has found all the pages of one write.
+    fn growth_begins(&mut self, growth: &Growth) -> bool;
 
-    /// Shows it no longer.
+    /// So many pages there are now.
+    fn growth_at(&mut self, pages: u64);
+
+    /// Nothing is to be shown any longer.
     fn growth_ends(&mut self);
 
     /// Waits, unless interrupted.
@@ -145,10 +150,8 @@ pub enum Ran {
 }
 
 /// A pool on its way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// The file that tells how far it has come.
-    pub file: Number,
     /// The size of its pages.
     pub size: PageSize,
     /// How many there were.

@@ -151,8 +151,19 @@ impl Effects for Live {
         }
     }
 
-    fn growth_begins(&mut self, growth: &Growth) {
-        self.progress = Progress::begin(&self.root, growth);
+    fn growth_begins(&mut self, growth: &Growth) -> bool {
+        self.progress = self
+            .root
+            .is_live()
+            .then(|| Progress::begin(growth))
+            .flatten();
+        self.progress.is_some()
+    }
+
+    fn growth_at(&mut self, pages: u64) {
+        if let Some(progress) = &self.progress {
+            progress.at(pages);
+        }
     }
 
     fn growth_ends(&mut self) {

@@ -6,11 +6,14 @@ use std::time::Duration;
 use hugetools_model::KPath;
 
 use super::Run;
-use super::numbers::number;
+use super::numbers::{self, number};
 use crate::effects::Growth;
 use crate::plan::{Effort, Pages, Swap, Write, swap_directories};
 use crate::report::{Failure, Outcome};
 use crate::shell::grow::{DROP_CACHES, PAUSE, TRIES};
+
+/// As many bytes of pages at a time, where they are made in pieces.
+const PIECE: u64 = 512 << 20;
 
 impl Run<'_> {
     /// Makes a pool have so many pages, or as many of them as there can be.
@@ -21,17 +24,19 @@ impl Run<'_> {
         before: u64,
         asked: u64,
     ) -> Result<Outcome, Failure> {
+        let growth = Growth {
+            size: pages.size,
+            from: before,
+            to: asked,
+        };
+        let grows = asked > before;
         let mut resize = Resize {
             write,
             pages,
-            before,
             asked,
+            pieces: grows && self.effects.growth_begins(&growth),
             tried: Vec::new(),
         };
-        let grows = asked > before;
-        if grows {
-            self.effects.growth_begins(&resize.growth());
-        }
         let got = resize.all(self);
         if grows {
             self.effects.growth_ends();
@@ -55,8 +60,9 @@ impl Run<'_> {
 struct Resize<'a> {
     write: &'a Write,
     pages: &'a Pages,
-    before: u64,
     asked: u64,
+    /// Whether to write in pieces, for somebody watches.
+    pieces: bool,
     /// What was tried, for the report.
     tried: Vec<String>,
 }
@@ -70,24 +76,29 @@ impl Resize<'_> {
         }
     }
 
-    /// Writes the number, and says how many pages there are then. A signal
-    /// ends the search early, which is no error.
-    fn attempt(&self, run: &Run<'_>) -> Result<u64, Failure> {
-        match run
-            .root
-            .write(&self.write.file.path, &self.asked.to_string())
-        {
-            Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
-            _ => Ok(number(&self.write.file, run.root)?),
+    /// Makes for the number, and says how many pages there are then.
+    fn attempt(&self, run: &mut Run<'_>) -> Result<u64, Failure> {
+        if !self.pieces {
+            return self.write(self.asked, run);
         }
+        let piece = (PIECE / self.pages.size.get()).max(1);
+        let mut got = number(&self.write.file, run.root)?;
+        while run.wants_more(got, self.asked) {
+            let next = got.saturating_add(piece).min(self.asked);
+            got = self.write(next, run)?;
+            run.effects.growth_at(got);
+            if got < next {
+                break;
+            }
+        }
+        Ok(got)
     }
 
-    fn growth(&self) -> Growth {
-        Growth {
-            file: self.write.file.clone(),
-            size: self.pages.size,
-            from: self.before,
-            to: self.asked,
+    /// A signal ends the kernel's search early, which is no error.
+    fn write(&self, number: u64, run: &Run<'_>) -> Result<u64, Failure> {
+        match run.root.write(&self.write.file.path, &number.to_string()) {
+            Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
+            _ => Ok(numbers::number(&self.write.file, run.root)?),
         }
     }
 

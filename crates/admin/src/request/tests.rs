@@ -100,7 +100,11 @@ impl Effects for Host {
 
     fn sync(&mut self) {}
 
-    fn growth_begins(&mut self, _: &Grown) {}
+    fn growth_begins(&mut self, _: &Grown) -> bool {
+        false
+    }
+
+    fn growth_at(&mut self, _: u64) {}
 
     fn growth_ends(&mut self) {}
 
