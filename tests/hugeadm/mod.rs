@@ -5,6 +5,7 @@ mod dry_run;
 mod growth;
 mod killed;
 mod live;
+mod nodes;
 mod options;
 mod output;
 mod plan;

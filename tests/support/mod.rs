@@ -1,6 +1,8 @@
 //! What the tests share.
 
 pub(crate) mod bless;
+pub(crate) mod cpio;
+pub(crate) mod guest;
 pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;

@@ -81,7 +81,9 @@ fn disk_on(path: &Path) -> io::Result<()> {
     let mut first = vec![0; page_size()?];
     disk.rewind()?;
     disk.read_exact(&mut first)?;
-    if !first.ends_with(MAGIC) && first.iter().any(|byte| *byte != 0) {
+    // Swap leaves what comes before its head alone, which is nothing here.
+    let empty = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    if !empty(&first[..HEAD]) || !(first.ends_with(MAGIC) || empty(&first)) {
         return Err(io::Error::other("it holds data"));
     }
     write_head(&mut disk, size)?;
