@@ -8,6 +8,8 @@ mod live;
 mod nodes;
 mod options;
 mod output;
+mod peer;
+mod peer_guest;
 mod plan;
 mod properties;
 mod scripts;

@@ -6,6 +6,7 @@ pub(crate) mod guest;
 pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;
+pub(crate) mod peer;
 pub(crate) mod program;
 pub(crate) mod restore;
 pub(crate) mod session;

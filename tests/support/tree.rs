@@ -31,6 +31,17 @@ pub(crate) fn machine(name: &str) -> TempDir {
     dir
 }
 
+/// The text of a file of a tree.
+pub(crate) fn text(path: &Path) -> String {
+    String::from_utf8(contents(path)).unwrap()
+}
+
+/// Gives a file of a tree other contents.
+pub(crate) fn write(path: &Path, text: &str) {
+    let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
+    std::io::Write::write_all(&mut file.unwrap(), text.as_bytes()).unwrap();
+}
+
 /// A directory in memory where there is one: thousands of small files are
 /// made and truncated here.
 fn scratch() -> TempDir {
