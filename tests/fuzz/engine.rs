@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -82,7 +82,9 @@ pub(crate) fn fuzz<T: Hash>(
         }
     }
     let kinds = corpus.len() - recorded;
-    eprintln!("{name}: {recorded} recorded, {tried} changed, {kinds} of a new kind");
+    let told = format!("{name}: {recorded} recorded, {tried} changed, {kinds} of a new kind\n");
+    // Not eprintln!, which the test harness keeps to itself.
+    let _ = std::io::stderr().write_all(told.as_bytes());
     assert!(tried > 0);
 }
 
@@ -156,7 +158,7 @@ struct Random(u64);
 impl Random {
     fn new() -> Random {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        Random(now.as_nanos() as u64 | 1)
+        Random(now.as_secs() << 30 | u64::from(now.subsec_nanos()) | 1)
     }
 
     fn next(&mut self) -> u64 {
@@ -167,7 +169,8 @@ impl Random {
     }
 
     fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        let end = u64::try_from(end.max(1)).unwrap();
+        usize::try_from(self.next() % end).unwrap()
     }
 
     fn byte(&mut self) -> u8 {

@@ -145,7 +145,7 @@ fn every_option_is_tried() {
     let command = <hugetools_admin::args::Args as clap::CommandFactory>::command();
     let tried = |name: &str| {
         let of = |option: &&str| option.trim_start_matches("--").split('=').next() == Some(name);
-        CHANGES.iter().chain(SHOWS).any(|option| of(option))
+        CHANGES.iter().chain(SHOWS).any(of)
     };
     // In pool_option(), or given by the tests themselves.
     let others = [

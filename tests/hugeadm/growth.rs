@@ -7,6 +7,8 @@ use hugetools_model::Bytes;
 use hugetools_model::node::NodeId;
 use hugetools_model::sim::Sim;
 
+use crate::support::tree;
+
 use super::world::{NODES, World, lines, outcomes, size};
 
 const COMPACT: &str = "/proc/sys/vm/compact_memory";
@@ -188,7 +190,8 @@ fn ram_disks_make_up_a_huge_page_and_more() {
     for number in 0..4 {
         let dir = world.dir.path().join(format!("sys/block/ram{number}"));
         std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("size"), "2048\n").unwrap();
+        std::fs::File::create(dir.join("size")).unwrap();
+        tree::write(&dir.join("size"), "2048\n");
     }
     world
         .there

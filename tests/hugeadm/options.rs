@@ -49,7 +49,7 @@ fn the_transcripts_try_every_option() {
                 let given = word.trim_start_matches("--").split('=').next();
                 given == Some(name) || (*name == "dry-run" && *word == "-d")
             };
-            assert!(words.iter().any(|word| option(word)), "{machine}: --{name}");
+            assert!(words.iter().any(option), "{machine}: --{name}");
         }
     }
 }

@@ -154,27 +154,21 @@ fn the_differences_are_those_that_are_meant() {
     ];
     let options = cases.map(|(options, ..)| options);
     let found = compare(&guest, &options);
-    for ((case, row, theirs, ours), found) in cases.iter().zip(&found) {
+    for ((case, row, theirs, ours), [peer, mine]) in cases.iter().zip(&found) {
         meant(row);
-        assert_eq!([found[0].1, found[1].1], [*theirs, *ours], "{case}");
+        assert_eq!((peer.1, mine.1), (*theirs, *ours), "{case}");
     }
-    let number = |state: &str, file: &str| -> u64 {
-        let line = state
-            .lines()
-            .find_map(|line| line.strip_prefix(file))
-            .unwrap();
-        line.trim_start_matches(':').parse().unwrap()
+    let number = |of: usize, file: &str| {
+        [0, 1].map(|tool| {
+            let mut lines = found[of][tool].0.lines();
+            let line = lines.find_map(|line| line.strip_prefix(file)).unwrap();
+            line.trim_start_matches(':').parse::<u64>().unwrap()
+        })
     };
-    let [peer, ours] = &found[3];
-    let limit = "kernel/shmmax";
-    assert_eq!(number(&ours.0, limit), 18_446_744_073_692_774_399);
-    assert_eq!(number(&peer.0, limit), 15 << 21);
-    let [peer, ours] = &found[4];
-    let limit = "vm/min_free_kbytes";
+    let [peer, ours] = number(3, "kernel/shmmax");
+    assert_eq!((peer, ours), (15 << 21, 18_446_744_073_692_774_399));
     // Two of the zones have memory; all of them would take more than there is.
-    assert!(number(&ours.0, limit) > 20_000 && number(&ours.0, limit) <= 768 * 1024 / 20);
-    assert!(number(&peer.0, limit) != number(&ours.0, limit));
-    let [peer, ours] = &found[5];
-    let pages = "vm/nr_hugepages";
-    assert_eq!((number(&peer.0, pages), number(&ours.0, pages)), (7, 10));
+    let [peer, ours] = number(4, "vm/min_free_kbytes");
+    assert!(ours > 20_000 && ours <= 768 * 1024 / 20 && peer != ours);
+    assert_eq!(number(5, "vm/nr_hugepages"), [7, 10]);
 }

@@ -3,6 +3,7 @@
 //! runs commands in it, and hands back what they said.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -90,13 +91,13 @@ fn hardware(nodes: &[GuestNode]) -> Vec<String> {
     for (id, node) in nodes.iter().enumerate() {
         let mut numa = format!("node,nodeid={id}");
         if node.cpu {
-            numa += &format!(",cpus={cpu}");
+            let _ = write!(numa, ",cpus={cpu}");
             cpu += 1;
         }
         if node.megabytes > 0 {
             let backend = format!("memory-backend-ram,id=m{id},size={}M", node.megabytes);
             all.extend(["-object".to_owned(), backend]);
-            numa += &format!(",memdev=m{id}");
+            let _ = write!(numa, ",memdev=m{id}");
         }
         all.extend(["-numa".to_owned(), numa]);
     }
@@ -194,9 +195,11 @@ mkdir /var/lib
 ",
     );
     for (number, command) in commands.iter().enumerate() {
-        script += &format!("echo '@@ out {number}'\n(\n{command}\n) 2>/tmp/err\n");
-        script += &format!("status=$?\necho '@@ err {number}'\ncat /tmp/err\n");
-        script += &format!("echo \"@@ status {number} $status\"\n");
+        let _ = write!(
+            script,
+            "echo '@@ out {number}'\n(\n{command}\n) 2>/tmp/err\nstatus=$?\n\
+             echo '@@ err {number}'\ncat /tmp/err\necho \"@@ status {number} $status\"\n"
+        );
     }
     script + "echo '@@ the end'\npoweroff -f\n"
 }

@@ -44,8 +44,15 @@ const CHANGES: &[libc::c_long] = &[
 pub(crate) fn kill_at(command: &mut Command, at: usize) -> bool {
     let trace = || ptrace::traceme().map_err(Into::into);
     // SAFETY: between fork and exec the child makes one system call.
-    let child = unsafe { command.pre_exec(trace) }.spawn().unwrap();
+    let mut child = unsafe { command.pre_exec(trace) }.spawn().unwrap();
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    let killed = trace_to(pid, at);
+    // It has been waited for; this only says so to the library.
+    let _ = child.wait();
+    killed
+}
+
+fn trace_to(pid: Pid, at: usize) -> bool {
     assert!(matches!(
         waitpid(pid, None).unwrap(),
         WaitStatus::Stopped(..)

@@ -41,7 +41,7 @@ pub fn parse_swaps(bytes: &[u8]) -> Vec<Swap> {
     lines.filter_map(parse_swap).collect()
 }
 
-/// `/swap\040file                          file		10236		0		-2`
+/// `/swap\040file  file  10236  0  -2`, with blanks and tabs between them.
 fn parse_swap(line: &[u8]) -> Option<Swap> {
     let words = line.split(|byte| byte.is_ascii_whitespace());
     let mut words = words.filter(|word| !word.is_empty());

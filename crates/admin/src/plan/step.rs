@@ -185,18 +185,18 @@ impl Mount {
     pub fn options(&self) -> String {
         let Owner { uid, gid, mode } = self.owner;
         let size = self.size.get();
-        let mut options = format!("pagesize={size},uid={uid},gid={gid},mode={mode:04o}");
         let limits = [
             ("size", self.max_size.map(Bytes::get)),
             ("min_size", self.min_size.map(Bytes::get)),
             ("nr_inodes", self.max_inodes),
         ];
-        for (name, limit) in limits {
-            if let Some(limit) = limit {
-                options += &format!(",{name}={limit}");
-            }
-        }
-        options
+        let limits = limits
+            .into_iter()
+            .filter_map(|(name, limit)| Some((name, limit?)));
+        let limits: String = limits
+            .map(|(name, limit)| format!(",{name}={limit}"))
+            .collect();
+        format!("pagesize={size},uid={uid},gid={gid},mode={mode:04o}{limits}")
     }
 }
 
