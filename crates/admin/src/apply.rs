@@ -13,7 +13,7 @@ use hugetools_model::{FileError, PageCount, PageSize, Root, pool};
 
 use crate::effects::Effects;
 use crate::hint::hint;
-use crate::plan::{Impossible, Plan, Step, Task, Value, What, When, Write};
+use crate::plan::{Impossible, Maximum, Plan, Step, Task, Value, What, When, Write};
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
 use crate::shell;
 use crate::unfinished::Unfinished;
@@ -23,7 +23,7 @@ pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskRep
     let mut run = Run {
         root,
         effects,
-        unfinished: Unfinished::default(),
+        unfinished: plan.unfinished.clone(),
     };
     let reports = plan.tasks.iter().map(|task| run.task(task)).collect();
     run.remember();
@@ -55,7 +55,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn task(&mut self, task: &Task) -> TaskReport {
-        let maximum = task.unsettles.and_then(|size| self.unsettle(size));
+        let noted = &self.unfinished.maximums;
+        let kept = matches!(task.maximum, Maximum::Unsettled(size) if noted.contains_key(&size));
+        let maximum = match task.maximum {
+            Maximum::Unsettled(size) => self.unsettle(size),
+            Maximum::Untouched | Maximum::Restored(_) => None,
+        };
         let mut failed = false;
         let mut steps = Vec::new();
         for step in &task.steps {
@@ -68,10 +73,10 @@ impl Run<'_> {
             failed |= matches!(outcome, Outcome::Failed(_));
             steps.push(report(step, outcome, self.root));
         }
-        if let Some(size) = task.unsettles {
-            if self.unfinished.maximums.remove(&size).is_some() {
-                self.remember();
-            }
+        match task.maximum {
+            Maximum::Unsettled(size) if !kept => self.settle(size),
+            Maximum::Restored(size) if !failed => self.settle(size),
+            Maximum::Untouched | Maximum::Unsettled(_) | Maximum::Restored(_) => {}
         }
         TaskReport {
             option: task.option.clone(),
@@ -101,10 +106,20 @@ impl Run<'_> {
 
     /// Notes the maximum of a pool, which the next writes change on their way.
     fn unsettle(&mut self, size: PageSize) -> Option<PageCount> {
+        // What an earlier run noted and could not be put back stays noted.
+        if let Some(maximum) = self.unfinished.maximums.get(&size) {
+            return Some(*maximum);
+        }
         let maximum = maximum(size, self.root)?;
         self.unfinished.maximums.insert(size, maximum);
         self.remember();
         Some(maximum)
+    }
+
+    fn settle(&mut self, size: PageSize) {
+        if self.unfinished.maximums.remove(&size).is_some() {
+            self.remember();
+        }
     }
 
     /// A step whose task failed before is not run; but the last write of a

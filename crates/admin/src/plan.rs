@@ -23,12 +23,15 @@ pub(crate) use swap::directories as swap_directories;
 pub use swap::{SWAP_DIR, TEMP_SWAP};
 
 use crate::request::Request;
+use crate::unfinished::Unfinished;
 
 /// Everything that will be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// What should be said before.
     pub notes: Vec<String>,
+    /// What a killed run noted, until it is mended.
+    pub unfinished: Unfinished,
     /// One task for each option, and what belongs to it.
     pub tasks: Vec<Task>,
 }
@@ -42,9 +45,19 @@ pub struct Task {
     pub steps: Vec<Step>,
     /// When it is run.
     pub when: When,
-    /// The pool whose maximum is another than before and after between its
-    /// steps.
-    pub unsettles: Option<PageSize>,
+    /// What it does to the maximum of a pool on its way.
+    pub maximum: Maximum,
+}
+
+/// What a task does to the maximum of a pool on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Maximum {
+    /// Nothing that anybody could find half done.
+    Untouched,
+    /// Between the steps it is another than before and after.
+    Unsettled(PageSize),
+    /// It puts back the one that was noted.
+    Restored(PageSize),
 }
 
 /// When a task is run.
@@ -62,7 +75,7 @@ impl Task {
             option: option.into(),
             steps,
             when: When::Wanted,
-            unsettles: None,
+            maximum: Maximum::Untouched,
         }
     }
 }
@@ -71,6 +84,7 @@ impl Task {
 pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
+        unfinished: request.unfinished.clone(),
         tasks: Vec::new(),
     };
     let mut machine = mend::plan(machine, &request.unfinished, &mut plan);

@@ -4,7 +4,7 @@ use hugetools_model::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::pool::overcommit_file;
-use super::{Number, Plan, Step, Swap, Task, Value, What, When, Write};
+use super::{Maximum, Number, Plan, Step, Swap, Task, Value, What, When, Write};
 use crate::unfinished::Unfinished;
 
 const OPTION: &str = "what a killed run left";
@@ -21,28 +21,34 @@ pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) 
         };
         let note = format!("{} is left of a run that was killed", swap.path.display());
         plan.notes.push(format!("{note}; it is taken back"));
-        plan.tasks.push(always(Step::SwapOff(swap)));
+        plan.tasks
+            .push(always(Step::SwapOff(swap), Maximum::Untouched));
     }
     for (size, maximum) in &unfinished.maximums {
-        let Some(pool) = machine.pools.iter_mut().find(|pool| pool.size == *size) else {
+        let pool = machine.pools.iter_mut().find(|pool| pool.size == *size);
+        let overcommit = |pool: &Pool| maximum.saturating_sub(pool.minimum());
+        let changed = |pool: &&mut Pool| {
+            pool.overcommit
+                .is_some_and(|found| found != overcommit(pool))
+        };
+        let Some(pool) = pool.filter(changed) else {
+            plan.unfinished.maximums.remove(size);
             continue;
         };
-        let overcommit = maximum.saturating_sub(pool.minimum());
-        if pool.overcommit.is_none_or(|found| found == overcommit) {
-            continue;
-        }
         let note = format!("the pool of {size} is left half changed by a run that was killed");
         plan.notes
             .push(format!("{note}; its maximum becomes {maximum} again"));
-        plan.tasks.push(always(restore(pool, *maximum)));
-        pool.overcommit = Some(overcommit);
+        plan.tasks
+            .push(always(restore(pool, *maximum), Maximum::Restored(*size)));
+        pool.overcommit = Some(overcommit(pool));
     }
     machine
 }
 
-fn always(step: Step) -> Task {
+fn always(step: Step, maximum: Maximum) -> Task {
     Task {
         when: When::Always,
+        maximum,
         ..Task::new(OPTION, vec![step])
     }
 }

@@ -16,7 +16,7 @@ use hugetools_model::pool::{Counter, Pool, counter_path, demote_path, surplus_pa
 use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use self::planned::Planned;
-use super::{Demote, Number, Plan, Step, Task, swap};
+use super::{Demote, Maximum, Number, Plan, Step, Task, swap};
 use crate::request::{Demotion, Growth, Place, PoolChange, Request};
 
 /// The file that sets the overcommit of a pool.
@@ -68,7 +68,10 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let changes_maximum = |step: &Step| matches!(step, Step::Write(write) if matches!(write.what, super::What::Overcommit { .. }));
     let unsettles = steps.len() > 1 && steps.iter().any(changes_maximum);
     plan.tasks.push(Task {
-        unsettles: unsettles.then_some(change.size),
+        maximum: match unsettles {
+            true => Maximum::Unsettled(change.size),
+            false => Maximum::Untouched,
+        },
         ..Task::new(option, steps)
     });
 }
