@@ -67,7 +67,7 @@ fn every_way_to_fill_a_heap_gets_pages_of_the_pool() {
         for mode in MODES {
             let judged = judged(&hugectl(&["--heap"], &program, &[mode, "500"]), mode);
             assert!(
-                judged.share(judged.hugetlb) >= ENOUGH,
+                judged.share(judged.hugetlb + judged.thp) >= ENOUGH,
                 "{libc:?} {mode}: {judged:?}"
             );
             assert_eq!(live.free_pages(), 500, "{libc:?} {mode}");

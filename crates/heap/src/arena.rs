@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Pages;
-use hugetools_pages::back::Wish;
-use hugetools_pages::policy::Layout;
+use hugetools_pages::back::{self, Wish};
+use hugetools_pages::layout::Layout;
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, sys};
@@ -114,11 +114,11 @@ fn add(len: usize, layout: Layout) {
     let mut len = len.min(sys::address_space_limit() / PART);
     while len >= SMALLEST {
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
-        if let Ok(window) = Window::create_with_lead(lead, len_of_pages, SLICE, layout) {
+        if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
             if hand_over(window) {
                 MANAGED.fetch_add(window.len, Ordering::Relaxed);
             } else {
-                window.destroy();
+                register::destroy(window);
             }
             break;
         }
@@ -157,7 +157,7 @@ unsafe extern "C" fn commit(
     // SAFETY: what `hand_over` gave.
     let window = unsafe { &*window.cast::<Window>() };
     if !take {
-        window.decommit(start as usize, size);
+        back::decommit(window, start as usize, size);
         USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
         return true;
     }
@@ -167,7 +167,7 @@ unsafe extern "C" fn commit(
     } else {
         Wish::Best
     };
-    let Ok(zero) = window.commit(start as usize, size, wish) else {
+    let Ok(zero) = back::commit(window, start as usize, size, wish) else {
         return false;
     };
     if !is_zero.is_null() {
@@ -193,11 +193,11 @@ pub(crate) fn map_block(len: usize) -> Option<usize> {
     if len < layout.big {
         layout.big = 0;
     }
-    let window = Window::create(len, layout.unit, layout).ok()?;
-    match window.commit(window.base, len, wish()) {
+    let window = register::create(0, len, layout.unit, layout).ok()?;
+    match back::commit(window, window.base, len, wish()) {
         Ok(_) => Some(window.base),
         Err(_) => {
-            window.destroy();
+            register::destroy(window);
             None
         }
     }
@@ -208,9 +208,9 @@ pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
     let Some(window) = register::window_at(addr) else {
         return false;
     };
-    window.decommit(addr, len);
+    back::decommit(window, addr, len);
     if window.used_slices() == 0 {
-        window.destroy();
+        register::destroy(window);
     }
     true
 }

@@ -1,4 +1,4 @@
-//! The malloc family as libc has it. Each is one line; see [`crate::malloc`].
+//! The malloc family as libc has it. Each is one line; see `malloc.rs`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};

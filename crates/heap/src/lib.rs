@@ -1,10 +1,10 @@
 //! `libhugetlbfs_heap.so`: all of `libhugetlbfs.so`, plus malloc on huge pages.
 //!
 //! * [`exports`]: the malloc family, one line each.
-//! * [`malloc`]: what those lines call: mimalloc, with libc's manners;
-//!   [`foreign`] is for blocks that it does not know.
-//! * [`arena`]: mimalloc's memory, taken from windows of our own.
-//! * [`wrap`] and [`thread`]: what mimalloc asks of the system itself.
+//! * `malloc`: what those lines call: mimalloc, with libc's manners;
+//!   `foreign` is for blocks that it does not know.
+//! * `arena`: mimalloc's memory, taken from windows of our own.
+//! * `wrap` and `thread`: what mimalloc asks of the system itself.
 #![no_std]
 
 extern crate hugetlbfs as _;

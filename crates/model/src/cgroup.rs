@@ -6,8 +6,9 @@
 //! of reservations (`rsvd`, since Linux 5.7), which is felt by `mmap(2)`.
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::mount::{self, Mount};
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::{Bytes, PageSize};
 
 /// A limit on the huge pages of one size.

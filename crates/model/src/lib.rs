@@ -23,6 +23,7 @@ pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod kpath;
 pub mod list;
 pub mod machine;
 pub mod meminfo;
@@ -40,6 +41,7 @@ pub mod thp;
 pub mod zone;
 
 pub use error::FileError;
+pub use kpath::KPath;
 pub use machine::Machine;
-pub use root::{KPath, Root};
+pub use root::Root;
 pub use size::{Bytes, PageCount, PageSize};

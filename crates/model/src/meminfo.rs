@@ -4,7 +4,8 @@
 use serde::Serialize;
 
 use crate::error::FileError;
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 use crate::size::{Bytes, PageCount, PageSize};
 
 /// What huge page administration needs of `/proc/meminfo`.

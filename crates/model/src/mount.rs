@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::error::FileError;
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 use crate::size::{PageSize, Quantity};
 
 /// One mount.

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::list::parse_list;
 use crate::meminfo::parse_node_total;
 use crate::pool::{Counter, size_of_dir};
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::{Bytes, PageCount, PageSize};
 
 /// The kernel's number of a node.

@@ -9,8 +9,9 @@
 use serde::Serialize;
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::meminfo::Meminfo;
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::{Bytes, PageCount, PageSize};
 use crate::zone;
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use crate::error::{FileError, Op};
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 
 /// The kernel's number of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

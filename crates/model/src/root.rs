@@ -5,51 +5,33 @@
 //! paths ([`KPath`]) only, so messages always name the kernel's own path.
 
 use std::ffi::OsString;
+#[cfg(any(test, feature = "fixture"))]
 use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+#[cfg(any(test, feature = "fixture"))]
+use std::sync::{Arc, Mutex};
 
 use crate::error::{FileError, Op};
-
-/// A logical absolute path of a kernel file, such as `/proc/meminfo`.
-///
-/// It is built from constants and typed pieces, so no text of a user gets in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-#[serde(transparent)]
-pub struct KPath(String);
-
-impl KPath {
-    /// One level further down.
-    pub fn join(&self, piece: impl fmt::Display) -> KPath {
-        KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
-    }
-
-    /// The path as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<&'static str> for KPath {
-    fn from(path: &'static str) -> KPath {
-        debug_assert!(path.starts_with('/'), "a kernel path is absolute");
-        KPath(path.to_owned())
-    }
-}
-
-impl fmt::Display for KPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+use crate::kpath::KPath;
 
 /// Where `/proc` and `/sys` are.
 #[derive(Debug, Clone)]
 pub struct Root {
     prefix: Option<PathBuf>,
     #[cfg(any(test, feature = "fixture"))]
-    kernel: Option<crate::sim::Shared>,
+    kernel: Option<Arc<Mutex<dyn Kernel>>>,
+}
+
+/// What answers writes to a recorded tree in the place of a kernel, for tests.
+#[cfg(any(test, feature = "fixture"))]
+pub trait Kernel: fmt::Debug + Send {
+    /// Does what the kernel does when this value is written.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    fn write(&mut self, path: &KPath, value: &str) -> io::Result<()>;
 }
 
 impl Root {
@@ -83,9 +65,9 @@ impl Root {
 
     /// A recorded tree with a simulated kernel behind its files, for tests.
     #[cfg(any(test, feature = "fixture"))]
-    pub fn simulated(dir: impl Into<PathBuf>, kernel: crate::sim::Sim) -> Root {
+    pub fn simulated(dir: impl Into<PathBuf>, kernel: impl Kernel + 'static) -> Root {
         Root {
-            kernel: Some(crate::sim::Shared::new(kernel)),
+            kernel: Some(Arc::new(Mutex::new(kernel))),
             ..Root::new(Some(dir.into()))
         }
     }
@@ -220,6 +202,7 @@ impl Root {
     fn write_io(&self, path: &KPath, value: &str) -> io::Result<()> {
         #[cfg(any(test, feature = "fixture"))]
         if let Some(kernel) = &self.kernel {
+            let mut kernel = kernel.lock().map_err(|_| io::Error::other("poisoned"))?;
             return kernel.write(path, value);
         }
         let mut file = fs::OpenOptions::new()

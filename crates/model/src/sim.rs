@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
 
+use crate::kpath::KPath;
 use crate::machine::Machine;
 use crate::node::{self, NodeId};
 use crate::pool::{self, Counter, Pool};
-use crate::root::{KPath, Root};
+use crate::root::{Kernel, Root};
 use crate::size::PageSize;
 
 /// The simulated kernel of one tree.
@@ -28,18 +28,9 @@ pub struct Sim {
     writes_left: Option<u32>,
 }
 
-/// A handle that [`Root`] can clone.
-#[derive(Debug, Clone)]
-pub(crate) struct Shared(Arc<Mutex<Sim>>);
-
-impl Shared {
-    pub(crate) fn new(sim: Sim) -> Shared {
-        Shared(Arc::new(Mutex::new(sim)))
-    }
-
-    pub(crate) fn write(&self, path: &KPath, value: &str) -> io::Result<()> {
-        let mut sim = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
-        sim.write(path, value)
+impl Kernel for Sim {
+    fn write(&mut self, path: &KPath, value: &str) -> io::Result<()> {
+        self.answer(path, value)
     }
 }
 
@@ -102,7 +93,7 @@ impl Sim {
         self
     }
 
-    fn write(&mut self, path: &KPath, value: &str) -> io::Result<()> {
+    fn answer(&mut self, path: &KPath, value: &str) -> io::Result<()> {
         if let Some(errno) = self.refused.get(path.as_str()) {
             return Err(io::Error::from_raw_os_error(*errno));
         }

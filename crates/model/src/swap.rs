@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::mount::unescape;
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::Bytes;
 
 /// A file or device that pages are swapped to.

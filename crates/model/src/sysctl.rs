@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::error::FileError;
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 
 /// The sysctls that bear on huge pages; `None` where this kernel has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::error::FileError;
+use crate::kpath::KPath;
 use crate::list::{choices, chosen};
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::PageSize;
 
 /// The state of transparent huge pages; absent without

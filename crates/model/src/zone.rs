@@ -7,7 +7,8 @@
 use serde::Serialize;
 
 use crate::error::FileError;
-use crate::root::{KPath, Root};
+use crate::kpath::KPath;
+use crate::root::Root;
 use crate::size::Bytes;
 
 /// A zone: memory of one node that the kernel manages alike.

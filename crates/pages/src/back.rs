@@ -3,16 +3,16 @@
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 
 use hugetools_contract::env::Fallback;
 
-use crate::policy::{Luck, Shortfall};
+use crate::luck::{BIG_LUCK, LUCK, Luck, NO_HUGETLB};
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
-use crate::window::{self, Window};
-use crate::{config, fault, hugetlb, populate, space};
+use crate::window::Window;
+use crate::{config, fault, grown, hugetlb, populate, register, space, thp, usage};
 
 /// Which pages a range may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,34 +26,42 @@ pub enum Wish {
     Table,
 }
 
-/// How hugetlb pages of the unit's size went so far.
-pub static LUCK: Luck = Luck::new();
-
-/// How larger ones went.
-static BIG_LUCK: Luck = Luck::new();
-
-/// What kept the heap from the pages that were asked for.
-pub fn shortfall() -> Shortfall {
-    match BIG_LUCK.shortfall() {
-        Shortfall::None => LUCK.shortfall(),
-        shortfall => shortfall,
-    }
-}
-
-/// Whether the process has been moved off hugetlb pages often enough to stay
-/// off them.
-pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
-
 /// How many units one hugetlb mapping covers where it can: mappings of
 /// hugetlb pages do not merge, and a process may have 65530 mappings only.
 const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
+/// Takes a range of a window into use: afterwards it can be read and written.
+/// What was in use already stays as it is. Whether all of it is fresh and zero.
+/// Ranges that are taken or returned at the same time never overlap: the
+/// allocator sees to that.
+///
+/// # Errors
+/// When no pages can be had, or the fallback is `none` and no huge pages are
+/// left.
+pub fn commit(window: &Window, addr: usize, len: usize, wish: Wish) -> Result<bool> {
+    let _pass = register::GATE.pass();
+    let result = put(window, window.slice_range(addr, len), wish);
+    if wish == Wish::Table && result.is_ok() {
+        // The allocator's tables make no heap large.
+        usage::subtract(len.next_multiple_of(SLICE));
+    }
+    grown::watch();
+    result
+}
+
+/// Returns a range: its contents are lost, and it must be taken into use again
+/// before the next access.
+pub fn decommit(window: &Window, addr: usize, len: usize) {
+    let _pass = register::GATE.pass();
+    take_back(window, window.slice_range(addr, len));
+}
+
 /// Takes slices into use: puts pages behind the units that have none, and
 /// counts the slices in each. Whether all of it is fresh and zero. After an
 /// error what was put so far stays.
-pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
+fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
     let per_unit = window.layout.unit / SLICE;
     let last = slices.end.div_ceil(per_unit);
     let part = |unit: usize| {
@@ -72,7 +80,7 @@ pub fn put(window: &Window, slices: Range<usize>, wish: Wish) -> Result<bool> {
             }
             continue;
         }
-        if wish == Wish::Best && window::is_small(slices.len() * SLICE) {
+        if wish == Wish::Best && usage::is_small(slices.len() * SLICE) {
             wish = Wish::Plain;
         }
         let run = claim(window, unit..last, state);
@@ -279,28 +287,11 @@ fn fill_plain(window: &Window, run: Range<usize>, wish: Wish) -> Result<State> {
         return Ok(State::Base);
     }
     // SAFETY: mapped just now.
-    Ok(unsafe { advise(addr, len) })
-}
-
-/// Advises memory to be on the pages of the fallback; what it is then.
-///
-/// # Safety
-/// The range must be mapped by us.
-pub unsafe fn advise(addr: usize, len: usize) -> State {
-    let (advice, state) = match config::get().fallback {
-        Fallback::Thp | Fallback::None => (libc::MADV_HUGEPAGE, State::Thp),
-        Fallback::Base => (libc::MADV_NOHUGEPAGE, State::Base),
-    };
-    // SAFETY: the advice changes no contents.
-    match unsafe { sys::madvise(addr, len, advice) } {
-        Ok(()) => state,
-        // Without CONFIG_TRANSPARENT_HUGEPAGE.
-        Err(_) => State::Base,
-    }
+    Ok(unsafe { thp::advise(addr, len) })
 }
 
 /// Returns slices, and frees the pages of units that have none left.
-pub fn take_back(window: &Window, slices: Range<usize>) {
+fn take_back(window: &Window, slices: Range<usize>) {
     let per_unit = window.layout.unit / SLICE;
     let mut at = slices.start;
     while at < slices.end {

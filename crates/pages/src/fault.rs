@@ -7,12 +7,12 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::policy::Shortfall;
+use crate::luck::Shortfall;
 use crate::recent::Recent;
 use crate::signal::Handler;
 use crate::unit::State;
 use crate::window::Window;
-use crate::{back, private_copy, register, sys};
+use crate::{luck, private_copy, register, sys};
 
 static SIGBUS: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
 
@@ -69,6 +69,6 @@ fn mend_unit(window: &Window, unit: usize) -> bool {
     }
     window.units()[group.start].publish(now, used);
     MENDED.mark();
-    back::LUCK.note(Shortfall::Copy);
+    luck::LUCK.note(Shortfall::Copy);
     result.is_ok()
 }

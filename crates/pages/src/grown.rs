@@ -7,8 +7,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hugetools_contract::env::Fallback;
 
 use crate::unit::State;
-use crate::window::{GROWN_HEAP, Window, in_use};
-use crate::{back, config, facts, register, sys};
+use crate::usage::{GROWN_HEAP, in_use};
+use crate::window::Window;
+use crate::{config, facts, register, sys, thp};
 
 /// Since Linux 6.1; before, khugepaged does it in its own time.
 const MADV_COLLAPSE: i32 = 25;
@@ -35,7 +36,7 @@ fn collapse(window: &Window) {
         };
         let (addr, len) = (window.address(index), window.layout.unit);
         // SAFETY: mapped by us; the advice changes no contents.
-        let state = unsafe { back::advise(addr, len) };
+        let state = unsafe { thp::advise(addr, len) };
         // SAFETY: likewise. Where it fails the pages stay as they are.
         let _ = unsafe { sys::madvise(addr, len, MADV_COLLAPSE) };
         unit.publish(state, used);

@@ -1,9 +1,10 @@
 //! Where huge pages come from inside a process.
 //!
 //! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
-//!   offers; [`limits`] and [`cgroup`]: what others set; [`policy`]: what
-//!   follows from all that.
-//! * [`window`]: reserved address space, divided into [`unit`]s; [`back`] puts
+//!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
+//!   [`luck`]: which pages follow from all that, and which could be had.
+//! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
+//!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
 //!   back; [`grown`] sees to a small beginning; [`register`] knows all windows.
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
@@ -27,10 +28,11 @@ pub mod freeze;
 pub mod gate;
 pub mod grown;
 pub mod hugetlb;
+pub mod layout;
 pub mod limits;
 pub mod lock;
+pub mod luck;
 pub mod move_down;
-pub mod policy;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;
@@ -40,7 +42,9 @@ pub mod signal;
 pub mod slices;
 pub mod space;
 pub mod sys;
+pub mod thp;
 pub mod unit;
+pub mod usage;
 pub mod weak;
 pub mod window;
 

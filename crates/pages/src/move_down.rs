@@ -11,12 +11,12 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::Fallback;
 
-use crate::policy::Shortfall;
+use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
 use crate::window::Window;
-use crate::{back, cgroup, config, facts, private_copy, register};
+use crate::{cgroup, config, facts, luck, private_copy, register};
 
 /// Pieces are closed to writers while they are copied: 1 to 2 ms.
 const PIECE: usize = 16 << 20;
@@ -54,10 +54,10 @@ pub fn move_down() {
     let moved: usize = register::windows()
         .map(|window| move_window(window, piece))
         .sum();
-    back::LUCK.note(Shortfall::Fork);
+    luck::LUCK.note(Shortfall::Fork);
     static COUNT: AtomicU32 = AtomicU32::new(0);
     if COUNT.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
-        back::NO_HUGETLB.store(true, Ordering::Relaxed);
+        luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
     report(moved, total);
 }

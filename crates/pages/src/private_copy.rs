@@ -8,7 +8,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{back, facts, freeze, space};
+use crate::{facts, freeze, space, thp};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -49,7 +49,7 @@ unsafe fn fill_and_move(
     // SAFETY: `aside` is ours.
     unsafe { sys::mprotect(aside, len, READ_WRITE)? };
     // SAFETY: mapped by us.
-    let state = unsafe { back::advise(aside, len) };
+    let state = unsafe { thp::advise(aside, len) };
     let slices = window.slices_of(units);
     let mut from = slices.start;
     while let Some(run) = window.slices().first_run(from..slices.end) {

@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::gate::Gate;
-use crate::sys;
+use crate::layout::Layout;
+use crate::sys::{self, Errno, Result};
 use crate::window::Window;
 
 /// Passed by whoever changes what stands behind windows, closed by a fork.
@@ -20,8 +21,28 @@ static END: AtomicUsize = AtomicUsize::new(0);
 /// Signal handlers that look at a window just now, without the gate.
 static READERS: AtomicU32 = AtomicU32::new(0);
 
+/// Reserves a window and enters it; see [`Window::reserve`].
+///
+/// # Errors
+/// When there is no address space, no memory for its tables, or no place in
+/// the register.
+pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Window> {
+    let window = Window::reserve(lead, len, align, layout)?;
+    if enter(window) {
+        return Ok(window);
+    }
+    window.free();
+    Err(Errno(libc::ENOMEM))
+}
+
+/// Takes a window out of the register and frees it.
+pub fn destroy(window: &'static Window) {
+    leave(window);
+    window.free();
+}
+
 /// Enters a window; whether there was a place for it.
-pub fn enter(window: &'static Window) -> bool {
+fn enter(window: &'static Window) -> bool {
     let new = core::ptr::from_ref(window).cast_mut();
     for (place, slot) in WINDOWS.iter().enumerate() {
         let null = core::ptr::null_mut();
@@ -35,7 +56,7 @@ pub fn enter(window: &'static Window) -> bool {
 }
 
 /// Takes a window out, and waits until no signal handler looks at it.
-pub fn leave(window: &'static Window) {
+fn leave(window: &'static Window) {
     let old = core::ptr::from_ref(window).cast_mut();
     for slot in &WINDOWS {
         let null = core::ptr::null_mut();
@@ -55,8 +76,8 @@ pub fn windows() -> impl Iterator<Item = &'static Window> {
 #[expect(unsafe_code, reason = "follows the pointers of the register")]
 fn load(slot: &AtomicPtr<Window>) -> Option<&'static Window> {
     let window = slot.load(Ordering::SeqCst);
-    // SAFETY: entered windows stay until `leave`, which whoever destroys one
-    // calls first; the allocator uses no window that it has destroyed, and
+    // SAFETY: entered windows stay until `leave`, which comes before they are
+    // freed; the allocator uses no window that it has destroyed, and
     // signal handlers are waited for.
     unsafe { window.as_ref() }
 }

@@ -2,20 +2,17 @@
 //! into use, and give them back when nothing in them is used any more.
 //!
 //! The allocator takes and returns slices; which pages stand behind them is
-//! decided per unit, in [`crate::back`]. Ranges that are taken or returned at
-//! the same time never overlap: the allocator sees to that.
+//! decided per unit, elsewhere.
 #![expect(unsafe_code, reason = "keeps its own tables in mapped memory")]
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use crate::back::{self, Wish};
-use crate::grown;
-use crate::policy::Layout;
+use crate::layout::Layout;
 use crate::slices::{SLICE, Slices};
 use crate::sys::{self, Errno, Result};
 use crate::unit::{State, Unit};
-use crate::{facts, register, space};
+use crate::{space, usage};
 
 /// Reserved address space and what stands behind it.
 #[derive(Debug)]
@@ -34,42 +31,11 @@ pub struct Window {
     tables: usize,
 }
 
-/// A heap up to this size stays on base pages, so that shells and daemons that
-/// fork at their start pay nothing.
-pub const SMALL_HEAP: usize = 16 << 20;
-
-/// A heap of this size is not small any more, however little of it is touched.
-pub const GROWN_HEAP: usize = 4 * SMALL_HEAP;
-
-/// Whether a heap is small still once `more` bytes are taken. What is taken
-/// counts first; what is touched, which costs a look, counts where much is
-/// taken and little used: an allocator takes room for each size of block.
-pub fn is_small(more: usize) -> bool {
-    match in_use() + more {
-        taken if taken <= SMALL_HEAP => true,
-        taken if taken > GROWN_HEAP || more > SMALL_HEAP => false,
-        _ => facts::resident_memory() <= SMALL_HEAP,
-    }
-}
-
-/// Bytes in use in all windows.
-static IN_USE: AtomicUsize = AtomicUsize::new(0);
-
-/// Bytes in use in all windows.
-pub fn in_use() -> usize {
-    IN_USE.load(Ordering::Relaxed)
-}
-
 impl Window {
-    /// Reserves a window of `len` bytes at a multiple of `align`, and enters it
-    /// in the register.
-    pub fn create(len: usize, align: usize, layout: Layout) -> Result<&'static Window> {
-        Window::create_with_lead(0, len, align, layout)
-    }
-
-    /// The same with `lead` bytes before the first place of a larger page, for
-    /// tables that would spoil it.
-    pub fn create_with_lead(
+    /// Reserves a window of `len` bytes at a multiple of `align`, with `lead`
+    /// bytes before the first place of a larger page, for tables that would
+    /// spoil it.
+    pub fn reserve(
         lead: usize,
         len: usize,
         align: usize,
@@ -89,12 +55,7 @@ impl Window {
         } else {
             start + granule - before
         };
-        let window = Window::with_tables(base, before, before + len, layout).and_then(|window| {
-            match register::enter(window) {
-                true => Ok(window),
-                false => Err(window.unmap_tables()),
-            }
-        });
+        let window = Window::with_tables(base, before, before + len, layout);
         if window.is_err() {
             // SAFETY: reserved just now, and nothing refers to it.
             let _ = unsafe { sys::munmap(base, before + len) };
@@ -139,20 +100,14 @@ impl Window {
         Ok(unsafe { &*place })
     }
 
-    /// Frees the tables; the value is for the caller's error.
-    fn unmap_tables(&self) -> Errno {
-        // SAFETY: nobody refers to the tables any more, nor uses `self` after.
-        let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
-        Errno(libc::ENOMEM)
-    }
-
-    /// Takes the window out of the register and frees it.
-    pub fn destroy(&'static self) {
-        register::leave(self);
-        IN_USE.fetch_sub(self.used.load(Ordering::Relaxed) * SLICE, Ordering::Relaxed);
+    /// Frees the window. Nobody may know of it any more.
+    pub fn free(&'static self) {
+        usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
         // SAFETY: the allocator has given back all of the window.
         let _ = unsafe { sys::munmap(self.base, self.len) };
-        self.unmap_tables();
+        // SAFETY: nobody refers to the tables, of which `self` is a part, any
+        // more, nor is `self` used after.
+        let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
     }
 
     /// Whether an address lies in the window.
@@ -191,31 +146,8 @@ impl Window {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Takes a range into use: afterwards it can be read and written. What was
-    /// in use already stays as it is. Whether all of it is fresh and zero.
-    ///
-    /// # Errors
-    /// When no pages can be had, or the fallback is `none` and no huge pages
-    /// are left.
-    pub fn commit(&self, addr: usize, len: usize, wish: Wish) -> Result<bool> {
-        let _pass = register::GATE.pass();
-        let result = back::put(self, self.slice_range(addr, len), wish);
-        if wish == Wish::Table && result.is_ok() {
-            // The allocator's tables make no heap large.
-            IN_USE.fetch_sub(len.next_multiple_of(SLICE), Ordering::Relaxed);
-        }
-        grown::watch();
-        result
-    }
-
-    /// Returns a range: its contents are lost, and it must be taken into use
-    /// again before the next access.
-    pub fn decommit(&self, addr: usize, len: usize) {
-        let _pass = register::GATE.pass();
-        back::take_back(self, self.slice_range(addr, len));
-    }
-
-    fn slice_range(&self, addr: usize, len: usize) -> Range<usize> {
+    /// The slices of a range of addresses.
+    pub fn slice_range(&self, addr: usize, len: usize) -> Range<usize> {
         let start = (addr - self.base) / SLICE;
         let end = (addr + len - self.base).div_ceil(SLICE);
         start..end.min(self.len / SLICE)
@@ -225,7 +157,7 @@ impl Window {
     pub fn mark(&self, slices: Range<usize>) -> u32 {
         let fresh = self.slices().set(slices);
         self.used.fetch_add(fresh as usize, Ordering::Relaxed);
-        IN_USE.fetch_add(fresh as usize * SLICE, Ordering::Relaxed);
+        usage::add(fresh as usize * SLICE);
         fresh
     }
 
@@ -233,7 +165,7 @@ impl Window {
     pub fn unmark(&self, slices: Range<usize>) -> u32 {
         let cleared = self.slices().clear(slices);
         self.used.fetch_sub(cleared as usize, Ordering::Relaxed);
-        IN_USE.fetch_sub(cleared as usize * SLICE, Ordering::Relaxed);
+        usage::subtract(cleared as usize * SLICE);
         cleared
     }
 

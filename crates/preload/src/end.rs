@@ -7,10 +7,10 @@ use hugetools_contract::env::{Fallback, Pages};
 use hugetools_contract::report::Proof;
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::policy::Shortfall;
+use hugetools_pages::luck::{self, Shortfall};
 use hugetools_pages::sys::{self, File};
-use hugetools_pages::window::SMALL_HEAP;
-use hugetools_pages::{back, facts, say};
+use hugetools_pages::usage::SMALL_HEAP;
+use hugetools_pages::{facts, say};
 
 use crate::map::LUCK as SHM_LUCK;
 use crate::marker;
@@ -108,7 +108,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
-    match reason(back::shortfall(), pages, facts::private_thp()) {
+    match reason(luck::shortfall(), pages, facts::private_thp()) {
         None if small => Some("a small heap, up to 16 MiB, is on base pages"),
         found => found,
     }

@@ -1,11 +1,11 @@
 //! `libhugetlbfs.so`: shared memory on huge pages, in programs as they are.
 //!
 //! * [`exports`]: the functions of libc that are replaced, a few lines each;
-//!   [`next`] are the functions that they stand before.
-//! * [`start`] and [`end`]: what happens when a program starts and ends.
-//! * [`region`]: the shared memory that was handed out; [`map`] hands it out,
-//!   [`change`] does what the program then asks of it, [`own`] what it asks of
-//!   its heap; [`segment`] is System V
+//!   `next` are the functions that they stand before.
+//! * `start` and `end`: what happens when a program starts and ends.
+//! * `region`: the shared memory that was handed out; `map` hands it out,
+//!   `change` does what the program then asks of it, `own` what it asks of
+//!   its heap; `segment` is System V
 //!   shared memory.
 //!
 //! `libhugetlbfs_heap.so` is built over this library and holds all of it.

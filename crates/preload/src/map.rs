@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_pages::facts::NoThp;
-use hugetools_pages::policy::{self, Luck};
+use hugetools_pages::luck::{self, Luck};
 use hugetools_pages::say::{Amount, Level, SizeName, say, say_once};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::{config, facts, fork, hugetlb, limits, populate};
@@ -93,7 +93,7 @@ fn fill(base: usize, mapped: usize, size: usize) -> Result<()> {
 
 fn failed(len: usize, size: usize) {
     let pages = len.div_ceil(size);
-    LUCK.note(policy::shortfall_of(size, pages));
+    LUCK.note(luck::shortfall_of(size, pages));
     say(
         Level::Warning,
         format_args!(

@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_pages::policy;
+use hugetools_pages::luck;
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::{config, hugetlb, limits, populate};
@@ -83,7 +83,7 @@ fn failed(error: Errno, size: usize, page: usize) {
         }
         _ => {
             let pages = size.div_ceil(page);
-            LUCK.note(policy::shortfall_of(page, pages));
+            LUCK.note(luck::shortfall_of(page, pages));
             say(
                 Level::Warning,
                 format_args!(

@@ -3,10 +3,11 @@
 use std::io;
 
 use super::{Sim, invalid};
+use crate::kpath::KPath;
 use crate::machine::Machine;
 use crate::node::{self, NodeId};
 use crate::pool::{self, Counter, Pool};
-use crate::root::{KPath, Root};
+use crate::root::Root;
 use crate::size::PageSize;
 
 impl Sim {

@@ -1,0 +1,35 @@
+//! Paths as the kernel names them.
+
+use std::fmt;
+
+/// A logical absolute path of a kernel file, such as `/proc/meminfo`.
+///
+/// It is built from constants and typed pieces, so no text of a user gets in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+#[serde(transparent)]
+pub struct KPath(String);
+
+impl KPath {
+    /// One level further down.
+    pub fn join(&self, piece: impl fmt::Display) -> KPath {
+        KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&'static str> for KPath {
+    fn from(path: &'static str) -> KPath {
+        debug_assert!(path.starts_with('/'), "a kernel path is absolute");
+        KPath(path.to_owned())
+    }
+}
+
+impl fmt::Display for KPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
