@@ -13,6 +13,7 @@ mod peer_guest;
 mod plan;
 mod properties;
 mod scripts;
+mod speed;
 mod together;
 mod transcripts;
 mod world;
