@@ -250,6 +250,9 @@ fn names_of_options_are_accepted_as_documented() {
     meant("--obey-numa-mempol is documented and refused");
     meant("--persist lists the mounts");
     meant("--help goes to standard error");
+    meant("No nodes, shares, T, or GiB in specifications");
+    meant("A dry run prints a block of commands for each directory");
+    meant("--max-size takes any text for a size without end");
     let dir = with_pool(500, 200);
     let args = ["--obey-numa-mempol", "--pool-pages-max", "64K:700"];
     let (peer, ours) = both(dir.path(), &args);
@@ -259,6 +262,19 @@ fn names_of_options_are_accepted_as_documented() {
     let (peer, ours) = both(dir.path(), &["--help"]);
     assert_eq!((peer.out.is_empty(), ours.err.is_empty()), (true, true));
     assert_eq!((peer.status, ours.status), (0, 0));
+    let lines = |ran: &Ran| ran.out.lines().count();
+    let (peer, ours) = both(dir.path(), &["--dry-run", "--create-mounts"]);
+    assert!(lines(&peer) > 50 && lines(&ours) < 12, "{ours:?}");
+    let (peer, ours) = both(
+        dir.path(),
+        &["--dry-run", "--create-mounts", "--max-size", "lots"],
+    );
+    assert!(
+        peer.out.contains("size=18446744073709551615") && ours.status == 2,
+        "{peer:?}"
+    );
+    let (peer, ours) = both(dir.path(), &["--pool-pages-max", "64K@0:600"]);
+    assert_eq!((peer.status, ours.status), (0, 2), "{peer:?} {ours:?}");
 }
 
 /// A machine without huge pages, a refused write, a mount table with long
@@ -286,4 +302,22 @@ fn where_the_peer_gives_up() {
         "the peer has been mended: {peer:?}"
     );
     assert!(ours.out.contains("2097152"), "{ours:?}");
+}
+
+/// A row that no test looks at may not be so any more.
+#[test]
+fn every_row_of_the_table_is_tried() {
+    // Seen only when two run at the same moment, or by how long it takes.
+    let others = [
+        "Two runs at once undo each other",
+        "--hard waits and writes again",
+    ];
+    let tests =
+        ["peer.rs", "peer_guest.rs"].map(|file| bless::text(format!("tests/hugeadm/{file}")));
+    let rows = differences();
+    assert!(rows.len() > 20, "{rows:?}");
+    for row in rows {
+        let tried = tests.iter().any(|text| text.contains(&row));
+        assert!(tried || others.contains(&row.as_str()), "{row}");
+    }
 }

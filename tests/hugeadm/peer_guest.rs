@@ -172,3 +172,31 @@ fn the_differences_are_those_that_are_meant() {
     assert!(ours > 20_000 && ours <= 768 * 1024 / 20 && peer != ours);
     assert_eq!(number(5, "vm/nr_hugepages"), [7, 10]);
 }
+
+/// Rows that take more than options to see.
+#[test]
+fn existing_mounts_mtab_users_and_swap() {
+    let Some(guest) = both("more differences of the peer") else {
+        return;
+    };
+    meant("Mounts are made, then given owner and mode; existing ones keep theirs");
+    meant("Mounts are recorded in an /etc/mtab that is a file");
+    meant("A dry run of mounts needs root");
+    meant("Temporary swap is made by a shell, and stays when it fails or the run is killed");
+    let point = "/var/lib/hugetlbfs/global/pagesize-2MB";
+    let commands = ["peer", "hugeadm"].map(|tool| {
+        [
+            format!("sh /reset; {tool} --create-global-mounts; chmod 700 {point}; {tool} --create-global-mounts; stat -c %a {point}"),
+            format!("sh /reset; >/etc/mtab; {tool} --create-mounts; wc -l < /etc/mtab; rm /etc/mtab"),
+            format!("sh /reset; su -s /bin/sh daemon -c '/bin/{tool} --dry-run --create-mounts' >/dev/null; echo $?"),
+            format!("sh /reset; {tool} --add-temp-swap --pool-pages-min 2M:+1 >/dev/null; find /var/lib/hugetlbfs -type f | wc -l"),
+        ]
+    });
+    let commands: Vec<&str> = commands.iter().flatten().map(String::as_str).collect();
+    let said: Vec<String> = guest
+        .run(&commands)
+        .into_iter()
+        .map(|ran| ran.out.trim().to_owned())
+        .collect();
+    assert_eq!(said, ["700", "2", "1", "1", "1777", "0", "0", "0"]);
+}
