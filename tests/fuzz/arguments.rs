@@ -67,18 +67,19 @@ fn arguments() {
         let argv = std::iter::once(OsString::from("hugeadm"))
             .chain(words)
             .collect();
-        let Ok(args) = Args::read(argv) else {
-            return Vec::new();
+        let args = match Args::read(argv) {
+            Ok(args) => args,
+            Err(stop) => return begins(&[format!("{stop:?}")]),
         };
-        let mut shape = Vec::new();
         // One of the machines, by what was written.
         let tree = text
             .iter()
             .fold(0, |sum: usize, byte| sum + usize::from(*byte))
             % trees.len();
         let (_, root, machine) = &trees[tree];
-        let Ok(request) = Request::new(&args, machine, &mut Live::new(root.clone())) else {
-            return vec![usize::MAX];
+        let request = match Request::new(&args, machine, &mut Live::new(root.clone())) {
+            Ok(request) => request,
+            Err(errors) => return begins(&errors),
         };
         let plan = plan(machine, &request);
         let text = script(&plan, root);
@@ -97,7 +98,25 @@ fn arguments() {
         {
             assert!(number <= u128::from(u64::MAX), "{text}");
         }
-        shape.extend([steps, plan.notes.len(), usize::from(failed)]);
-        shape
+        let kinds = reports.iter().flat_map(|task| &task.steps);
+        let mut kinds: Vec<&str> = kinds.map(|step| step.action).collect();
+        kinds.dedup();
+        vec![
+            kinds.join(" "),
+            plan.notes.len().to_string(),
+            failed.to_string(),
+        ]
     });
+}
+
+/// What kind of messages these are.
+fn begins(messages: &[String]) -> Vec<String> {
+    let kind = |text: &String| {
+        let end = text.rsplit(": ").next().unwrap_or_default();
+        end.chars()
+            .filter(|c| c.is_ascii_lowercase())
+            .take(16)
+            .collect()
+    };
+    messages.iter().map(kind).collect()
 }
