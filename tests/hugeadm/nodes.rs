@@ -274,3 +274,34 @@ fn ram_disks_are_swap_while_a_pool_grows() {
         .collect();
     assert_eq!(used, ["/dev/ram0", "/dev/ram2"]);
 }
+
+/// As in a container: where nothing can be noted or locked, pools are changed
+/// all the same; what cannot be written is said.
+#[test]
+fn read_only_directories() {
+    let Some(guest) = guest("read-only directories", &[node(512, true)]) else {
+        return;
+    };
+    let answers = guest.run(&[
+        "mount -o remount,ro /run; hugeadm --pool-pages-min 2MB:9 --pool-pages-max 2MB:20",
+        "for i in 1 2 3 4 5 6; do hugeadm --pool-pages-min 2MB:+1 2>/dev/null & done; wait; hugeadm --pool-list",
+        "mount -o remount,ro /sys; hugeadm --pool-pages-min 1GB:1 --thp-madvise",
+    ]);
+    assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
+    let row = answers[1]
+        .out
+        .lines()
+        .find(|line| line.ends_with('*'))
+        .unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(
+        (words[1], words[3]),
+        ("15", "20"),
+        "the directory of the pools was locked"
+    );
+    assert_eq!(answers[2].status, 1);
+    let errors = answers[2]
+        .err
+        .matches("read-only file system (EROFS)\n  this is mounted read-only");
+    assert_eq!(errors.count(), 2, "{:?}", answers[2]);
+}

@@ -80,6 +80,10 @@ fn failed(step: &Step, errno: i32) -> Option<String> {
 fn unmountable(mount: &Mount, errno: i32) -> Option<String> {
     match (errno, mount.min_size) {
         (libc::ENODEV, _) => Some("this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()),
+        (libc::ENOTDIR | libc::ELOOP, _) => Some(
+            "something else than a directory is in the way: remove it and run this again"
+                .to_owned(),
+        ),
         (libc::ENOMEM, Some(bytes)) => Some(format!(
             "the pool has too few free pages for --min-size: hugeadm --pool-pages-min {}:+{bytes}",
             mount.size

@@ -10,7 +10,8 @@ mod sys;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -54,6 +55,16 @@ impl Live {
             false => Ok(Ran::NotHere),
         }
     }
+}
+
+/// A directory, held: who owns the one above it could put a link in its place
+/// at any moment.
+fn directory(path: &Path) -> io::Result<fs::File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
 }
 
 impl Effects for Live {
@@ -107,17 +118,20 @@ impl Effects for Live {
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
         self.here(|| {
-            chown(path, Some(owner.uid), Some(owner.gid))?;
-            fs::set_permissions(path, fs::Permissions::from_mode(owner.mode))
+            let dir = directory(path)?;
+            fchown(&dir, Some(owner.uid), Some(owner.gid))?;
+            dir.set_permissions(fs::Permissions::from_mode(owner.mode))
         })
     }
 
     fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
         self.here(|| {
+            let held = directory(&mount.point)?;
+            let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
             let options = mount.options();
             let (source, kind) = (Some("none"), Some("hugetlbfs"));
             let flags = MsFlags::empty();
-            nix::mount::mount(source, &mount.point, kind, flags, Some(options.as_str()))?;
+            nix::mount::mount(source, point.as_str(), kind, flags, Some(options.as_str()))?;
             Ok(())
         })
     }

@@ -204,3 +204,32 @@ fn everything_that_was_mounted_goes_again() {
     let ran = live.hugeadm(&["--unmount"]);
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
 }
+
+/// The directory of a user is his: he may put a link where root mounts, and
+/// gets nothing for it.
+#[test]
+fn a_link_in_the_place_of_a_mount_leads_nowhere() {
+    let Some(live) = machine("a link in the place of a mount") else {
+        return;
+    };
+    let size = live.default_size();
+    let args = ["--create-user-mounts=daemon"];
+    succeeds(&live, &args);
+    let user = Path::new(BASE).join("user/daemon");
+    let point = user.join(format!("pagesize-{size}"));
+    nix::mount::umount(&point).unwrap();
+    std::fs::remove_dir(&point).unwrap();
+    let victim = tempfile::tempdir().unwrap();
+    let before = (owner(victim.path()), live.now().mounts);
+    std::os::unix::fs::symlink(victim.path(), &point).unwrap();
+    let ran = live.hugeadm(&args);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("not a directory (ENOTDIR)\n  something else than a directory"),
+        "{ran:?}"
+    );
+    assert_eq!((owner(victim.path()), live.now().mounts), before);
+    std::fs::remove_file(&point).unwrap();
+    succeeds(&live, &args);
+}
