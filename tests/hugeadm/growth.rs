@@ -168,6 +168,16 @@ fn temporary_swap_is_there_while_the_pool_grows() {
     }
 }
 
+/// A node may grow while the pool as a whole does not.
+#[test]
+fn swap_for_a_node_goes_again_too() {
+    let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
+    let tasks = world.run(&["--hard", "--pool-spread=2MB@0,1:64"]);
+    assert_eq!(status(&tasks), Status::Short);
+    assert!(world.calls.contains(&format!("swap_on {SWAP}")));
+    assert!(world.now().swaps.is_empty() && world.noted.is_empty());
+}
+
 #[test]
 fn swap_that_shall_stay_stays_under_a_name_of_its_own() {
     let mut world = scarce(|sim| sim);

@@ -125,20 +125,23 @@ impl Run<'_> {
     /// A step whose task failed before is not run; but the last write of a
     /// pool's change gives it the maximum again that it had.
     fn after_failure(&mut self, step: &Step, maximum: Option<PageCount>) -> Outcome {
-        let size = match step {
-            Step::Write(Write {
-                what: What::Overcommit { size },
-                ..
-            }) if settles(step) => *size,
-            _ => return not_run(NotRun::EarlierFailed),
+        let put_back = match (step, maximum) {
+            (Step::Write(write), Some(maximum)) if settles(step) => self.put_back(write, maximum),
+            _ => None,
         };
-        let (Step::Write(write), Some(maximum), Some(pool)) =
-            (step, maximum, find_pool(size, self.root))
-        else {
-            return not_run(NotRun::EarlierFailed);
+        match put_back {
+            Some(step) => self.step(&step),
+            None => not_run(NotRun::EarlierFailed),
+        }
+    }
+
+    fn put_back(&self, write: &Write, maximum: PageCount) -> Option<Step> {
+        let What::Overcommit { size } = write.what else {
+            return None;
         };
-        self.step(&Step::Write(Write {
-            value: Value::Plain(maximum.saturating_sub(pool.minimum()).get()),
+        let minimum = find_pool(size, self.root)?.minimum();
+        Some(Step::Write(Write {
+            value: Value::Plain(maximum.saturating_sub(minimum).get()),
             ..write.clone()
         }))
     }

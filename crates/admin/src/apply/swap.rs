@@ -28,6 +28,7 @@ impl Run<'_> {
         let there = self.effects.look(&swap.path);
         let there = there.map_err(|error| Failure::call(&told, &error))?;
         if there.is_none() {
+            self.forget(swap);
             return Ok(Outcome::Unchanged { value: None });
         }
         let ran = self.effects.swap_off(swap);
@@ -40,7 +41,8 @@ impl Run<'_> {
     }
 
     fn forget(&mut self, swap: &Swap) {
-        self.unfinished.swaps.remove(&swap.path);
-        self.remember();
+        if self.unfinished.swaps.remove(&swap.path) {
+            self.remember();
+        }
     }
 }

@@ -16,7 +16,7 @@ use hugetools_model::pool::{Counter, Pool, counter_path, demote_path, surplus_pa
 use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use self::planned::Planned;
-use super::{Demote, Maximum, Number, Plan, Step, Task, swap};
+use super::{Demote, Maximum, Number, Plan, Step, Task, What, swap};
 use crate::request::{Demotion, Growth, Place, PoolChange, Request};
 
 /// The file that sets the overcommit of a pool.
@@ -35,12 +35,11 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         let Some(planned) = pools.get_mut(&change.size) else {
             continue;
         };
-        let before = planned.minimum();
         let steps = match &change.place {
             Place::Whole(to) => planned.whole_minimum(*to),
             Place::Nodes(nodes) => planned.node_minimums(nodes),
         };
-        let growth = match planned.minimum() > before {
+        let growth = match steps.iter().any(grows) {
             true => request.growth.clone(),
             false => Growth::default(),
         };
@@ -59,6 +58,14 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             finish(plan, change, planned, steps);
         }
     }
+}
+
+/// Whether a step may have to look for pages.
+fn grows(step: &Step) -> bool {
+    let Step::Write(write) = step else {
+        return false;
+    };
+    matches!(&write.what, What::Pages(pages) if pages.effort.is_some())
 }
 
 /// Above this share of the memory, in hundredths, pools leave too little to
@@ -90,7 +97,10 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     let notes = planned.take_notes();
     plan.notes
         .extend(notes.map(|note| format!("{option}: {note}")));
-    let changes_maximum = |step: &Step| matches!(step, Step::Write(write) if matches!(write.what, super::What::Overcommit { .. }));
+    let changes_maximum = |step: &Step| match step {
+        Step::Write(write) => matches!(write.what, What::Overcommit { .. }),
+        _ => false,
+    };
     let unsettles = steps.len() > 1 && steps.iter().any(changes_maximum);
     plan.tasks.push(Task {
         maximum: match unsettles {
