@@ -129,7 +129,8 @@ fn base(root: &Root) -> Result<PageSize, String> {
             .and_then(|size| u64::try_from(size).ok()),
         false => {
             let memory = Meminfo::read(root).map_err(|error| error.to_string())?;
-            let base = zone::base_page_size(root, memory.total);
+            let zones = zone::read(root).map_err(|error| error.to_string())?;
+            let base = zone::base_page_size(root, memory.total, &zones);
             base.map_err(|error| error.to_string())?
                 .map(|bytes| bytes.get())
         }

@@ -8,6 +8,11 @@
 //! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
 //! | `HUGETLB_SHM` | `yes`; new: a size, `thp` | shared memory on huge pages |
+//! | `HUGETLB_ELFMAP` | `no`, or `R`, `W`, each with `=SIZE`; new: `=thp` | text, data and bss on huge pages |
+//! | `HUGETLB_SHARE` | 1 | one copy of the text for all processes |
+//! | `HUGETLB_SHARE_PATH` | a directory | where that copy lies |
+//! | `HUGETLB_TEXT_LIBS` | new: `yes` | the text of shared libraries, too |
+//! | `HUGETLB_PERF_MAP` | new: `yes` | a list of symbols for perf, where text is a copy |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
@@ -16,7 +21,7 @@
 
 use core::fmt;
 
-use crate::size;
+use crate::size::{self, SizeError};
 
 /// `HUGETLB_VERBOSE`
 pub const VERBOSE: &str = "HUGETLB_VERBOSE";
@@ -28,6 +33,16 @@ pub const RESTRICT_EXE: &str = "HUGETLB_RESTRICT_EXE";
 pub const MORECORE: &str = "HUGETLB_MORECORE";
 /// `HUGETLB_SHM`
 pub const SHM: &str = "HUGETLB_SHM";
+/// `HUGETLB_ELFMAP`
+pub const ELFMAP: &str = "HUGETLB_ELFMAP";
+/// `HUGETLB_SHARE`
+pub const SHARE: &str = "HUGETLB_SHARE";
+/// `HUGETLB_SHARE_PATH`
+pub const SHARE_PATH: &str = "HUGETLB_SHARE_PATH";
+/// `HUGETLB_TEXT_LIBS`
+pub const TEXT_LIBS: &str = "HUGETLB_TEXT_LIBS";
+/// `HUGETLB_PERF_MAP`
+pub const PERF_MAP: &str = "HUGETLB_PERF_MAP";
 /// `HUGETLB_FALLBACK`
 pub const FALLBACK: &str = "HUGETLB_FALLBACK";
 /// `HUGETLB_PID`
@@ -75,6 +90,44 @@ impl fmt::Display for Pages {
             Pages::Size(n) if n >= 1 << 10 && n % (1 << 10) == 0 => write!(f, "{}KB", n >> 10),
             Pages::Size(n) => write!(f, "{n}"),
         }
+    }
+}
+
+/// What `HUGETLB_ELFMAP` asks of the segments of the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Elfmap {
+    /// What cannot be written: code and read-only data.
+    pub text: Option<Pages>,
+    /// What can be written: data and bss.
+    pub data: Option<Pages>,
+    /// `no`: not even segments that are marked in the file.
+    pub off: bool,
+}
+
+impl Elfmap {
+    /// Whether segments that are marked in the file go to huge pages: where
+    /// nothing was said about classes of segments.
+    pub fn heeds_marks(&self) -> bool {
+        !self.off && self.text.is_none() && self.data.is_none()
+    }
+}
+
+impl fmt::Display for Elfmap {
+    /// The value of the variable, such as `R:W=2MB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.off {
+            return f.write_str("no");
+        }
+        let mut separator = "";
+        for (letter, pages) in [('R', self.text), ('W', self.data)] {
+            match pages {
+                None => continue,
+                Some(Pages::Default) => write!(f, "{separator}{letter}")?,
+                Some(pages) => write!(f, "{separator}{letter}={pages}")?,
+            }
+            separator = ":";
+        }
+        Ok(())
     }
 }
 
@@ -131,9 +184,19 @@ pub struct Settings<'a> {
     pub heap: Option<Pages>,
     /// Shared memory's huge pages; `None` leaves it alone.
     pub shm: Option<Pages>,
+    /// The segments of the program.
+    pub elfmap: Elfmap,
+    /// Whether all processes use one copy of the text.
+    pub share_text: bool,
+    /// Where that copy lies.
+    pub share_path: Option<&'a [u8]>,
+    /// Whether shared libraries' text counts as text, too.
+    pub text_libs: bool,
+    /// Whether perf is told the symbols of text that is a copy.
+    pub perf_map: bool,
     /// When huge pages run out.
     pub fallback: Fallback,
-    /// The process that says when its heap runs out of huge pages, so that a
+    /// The process that says when it runs out of huge pages, so that a
     /// hundred helpers do not: the one that hugectl started, or 0 where hugectl
     /// has said it already. `None` without hugectl: each says it.
     pub speaker: Option<u32>,
@@ -149,6 +212,11 @@ impl Default for Settings<'_> {
             verbosity: DEFAULT_VERBOSITY,
             heap: None,
             shm: None,
+            elfmap: Elfmap::default(),
+            share_text: false,
+            share_path: None,
+            text_libs: false,
+            perf_map: false,
             fallback: Fallback::Thp,
             speaker: None,
             report: None,
@@ -175,6 +243,11 @@ impl<'a> Settings<'a> {
         }
         settings.heap = settings.pages(MORECORE, get(MORECORE));
         settings.shm = settings.pages(SHM, get(SHM));
+        settings.elfmap = settings.read_elfmap(get(ELFMAP));
+        settings.share_text = get(SHARE).and_then(number) == Some(1);
+        settings.share_path = get(SHARE_PATH).filter(|path| !path.is_empty());
+        settings.text_libs = get(TEXT_LIBS).is_some_and(is_yes);
+        settings.perf_map = get(PERF_MAP).is_some_and(is_yes);
         settings.fallback = settings.read_fallback(get(FALLBACK));
         settings.speaker = get(PID).and_then(number);
         settings.report = settings.read_report(&get);
@@ -204,6 +277,59 @@ impl<'a> Settings<'a> {
                 None
             }
         }
+    }
+
+    /// A size that makes no sense means no remapping at all, as it always did:
+    /// half of a request is not what was asked for.
+    fn read_elfmap(&mut self, value: Option<&[u8]>) -> Elfmap {
+        let Some(value) = value else {
+            return Elfmap::default();
+        };
+        let off = Elfmap {
+            off: true,
+            ..Elfmap::default()
+        };
+        if value.eq_ignore_ascii_case(b"no") {
+            return off;
+        }
+        match (self.class(value, b'R'), self.class(value, b'W')) {
+            (Ok(text), Ok(data)) => {
+                if text.is_none() && data.is_none() && !value.is_empty() {
+                    self.note(ELFMAP);
+                }
+                Elfmap {
+                    text,
+                    data,
+                    off: false,
+                }
+            }
+            _ => {
+                self.note(ELFMAP);
+                off
+            }
+        }
+    }
+
+    /// A letter anywhere in the value, and the size that follows it.
+    fn class(&mut self, value: &[u8], letter: u8) -> Result<Option<Pages>, SizeError> {
+        let is_letter = |byte: &u8| byte.eq_ignore_ascii_case(&letter);
+        let Some(at) = value.iter().position(is_letter) else {
+            return Ok(None);
+        };
+        let Some(size) = value[at + 1..].strip_prefix(b"=") else {
+            return Ok(Some(Pages::Default));
+        };
+        let size = size.split(|byte| *byte == b':').next().unwrap_or(size);
+        if size.eq_ignore_ascii_case(b"thp") {
+            return Ok(Some(Pages::Thp));
+        }
+        // The letter of the other class may follow without a colon.
+        let end = size.iter().position(|byte| b"RrWw".contains(byte));
+        let size = size::parse(&size[..end.unwrap_or(size.len())])?;
+        if size.tail {
+            self.note(ELFMAP);
+        }
+        Ok(Some(Pages::Size(size.bytes)))
     }
 
     fn read_fallback(&mut self, value: Option<&[u8]>) -> Fallback {
@@ -239,6 +365,10 @@ impl<'a> Settings<'a> {
     fn note(&mut self, name: &'static str) {
         self.odd.get_or_insert(Odd { name });
     }
+}
+
+fn is_yes(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"yes")
 }
 
 fn number(value: &[u8]) -> Option<u32> {
@@ -324,6 +454,29 @@ mod tests {
     }
 
     #[test]
+    fn segments_by_class() {
+        let elfmap = |value| read(&[(ELFMAP, value)], "x").elfmap;
+        let of = |text, data| Elfmap {
+            text,
+            data,
+            off: false,
+        };
+        let size = |bytes| Some(Pages::Size(bytes));
+        let default = Some(Pages::Default);
+        assert_eq!(elfmap("R"), of(default, None));
+        assert_eq!(elfmap("rw"), of(default, default));
+        assert_eq!(elfmap("R:W=1G"), of(default, size(1 << 30)));
+        assert_eq!(elfmap("R=64kW=16M"), of(size(64 << 10), size(16 << 20)));
+        assert_eq!(elfmap("W=thp"), of(None, Some(Pages::Thp)));
+        assert!(elfmap("no").off && !elfmap("no").heeds_marks());
+        assert!(elfmap("").heeds_marks() && !elfmap("R").heeds_marks());
+        let odd = read(&[(ELFMAP, "R:W=lots")], "x");
+        assert!(odd.elfmap.off);
+        assert_eq!(odd.odd, Some(Odd { name: ELFMAP }));
+        assert_eq!(read(&[(ELFMAP, "x")], "x").odd, Some(Odd { name: ELFMAP }));
+    }
+
+    #[test]
     fn one_process_speaks_for_all() {
         assert_eq!(read(&[], "x").speaker, None);
         assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
@@ -345,6 +498,9 @@ mod tests {
             for pages in [Pages::Default, Pages::Thp, Pages::Size(bytes)] {
                 let value = std::format!("{pages}");
                 prop_assert_eq!(read(&[(MORECORE, &value)], "x").heap, Some(pages));
+                let elfmap = Elfmap { text: Some(pages), data: Some(Pages::Thp), off: false };
+                let value = std::format!("{elfmap}");
+                prop_assert_eq!(read(&[(ELFMAP, &value)], "x").elfmap, elfmap);
             }
         }
 
