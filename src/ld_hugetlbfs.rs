@@ -1,11 +1,13 @@
 //! ld.hugetlbfs: what goes in, what comes out, and the exit status.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 use hugetools_link::ld;
 use hugetools_link::ld::caller::Caller;
 
+use crate::console;
 use crate::log::Log;
 
 const LOG: Log = Log {
@@ -16,6 +18,14 @@ const LOG: Log = Log {
 /// Runs ld.hugetlbfs with the arguments, the name it is called by first, and
 /// the environment of this process.
 pub fn main(argv: Vec<OsString>) -> u8 {
+    if asks_for_help(&argv) {
+        // The linker's own help follows.
+        let help = command().render_help().to_string() + "\nThe linker's own options:\n\n";
+        if let Err(error) = console::out(&help) {
+            LOG.error(&format!("cannot write to standard output: {error}"));
+            return ld::FAILED;
+        }
+    }
     let caller = Caller::this(argv, std::env::vars_os());
     let end = ld::run(&caller, &|warning| LOG.warning(warning));
     for warning in &end.warnings {
@@ -30,10 +40,20 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     end.status
 }
 
+/// Whether a person asks what there is. A compiler that asks what the linker
+/// can do calls it `ld`, and gets the linker's answer alone.
+fn asks_for_help(argv: &[OsString]) -> bool {
+    let called = argv.first().and_then(|name| Path::new(name).file_name());
+    let own = called.is_some_and(|name| name == "ld.hugetlbfs" || name == "ld-hugetlbfs");
+    own && matches!(argv, [_, only] if only == "--help")
+}
+
 /// Its own options, for the man page and the completions. All others are the
 /// real linker's.
 pub fn command() -> Command {
     Command::new("ld.hugetlbfs")
+        .about("Link programs for huge pages")
+        .override_usage("ld.hugetlbfs [OPTIONS] [OPTIONS AND FILES OF THE LINKER]")
         .disable_help_flag(true)
         .arg(
             Arg::new("align")

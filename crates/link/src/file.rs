@@ -15,7 +15,7 @@ use hugetools_elf::{Edited, Patch, Table};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use crate::capability;
+use crate::attribute;
 use crate::change::{self, Change};
 use crate::failure::{Failure, told};
 
@@ -137,11 +137,12 @@ impl Held {
 
 /// Writes a patch. Returns what the file lost by it.
 fn write(path: &Path, file: &File, patch: &Patch) -> Result<Vec<String>, Failure> {
+    unsigned(path, file)?;
     let privileges = Privileges::of(file).map_err(|error| failed(path, &error))?;
     let written = put(file, patch.offset, &patch.new);
     let undone = match &written {
         Ok(()) => Ok(()),
-        Err(_) => put(file, patch.offset, &patch.old),
+        Err(_) => undo(file, patch),
     };
     let lost = privileges.restore(file);
     match (written, undone) {
@@ -159,16 +160,41 @@ fn write(path: &Path, file: &File, patch: &Patch) -> Result<Vec<String>, Failure
     }
 }
 
+/// A file whose contents are signed would no longer start where signatures are
+/// asked for.
+fn unsigned(path: &Path, file: &File) -> Result<(), Failure> {
+    match attribute::signature(file) {
+        None => Ok(()),
+        Some(name) => Err(Failure::of(
+            path,
+            format_args!("is signed ({name}), and a change would break the signature"),
+        )
+        .next("change a copy, which is not signed, and sign that")),
+    }
+}
+
 /// Writes bytes, to the disk, and reads them back.
 fn put(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, offset)?;
     file.sync_data()?;
-    let mut back = vec![0; bytes.len()];
-    file.read_exact_at(&mut back, offset)?;
-    match back == bytes {
+    match holds(file, offset, bytes)? {
         true => Ok(()),
         false => Err(io::Error::other("it reads back otherwise")),
     }
+}
+
+/// Puts back what was there, where a write that failed has changed it.
+fn undo(file: &File, patch: &Patch) -> io::Result<()> {
+    match holds(file, patch.offset, &patch.old) {
+        Ok(true) => Ok(()),
+        _ => put(file, patch.offset, &patch.old),
+    }
+}
+
+fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
+    let mut there = vec![0; bytes.len()];
+    file.read_exact_at(&mut there, offset)?;
+    Ok(there == bytes)
 }
 
 /// What the kernel takes from a file that is written: the set-user-ID and
@@ -182,7 +208,7 @@ impl Privileges {
     fn of(file: &File) -> io::Result<Privileges> {
         Ok(Privileges {
             mode: file.metadata()?.mode() & 0o7777,
-            capabilities: capability::get(file),
+            capabilities: attribute::capabilities(file),
         })
     }
 
@@ -199,9 +225,9 @@ impl Privileges {
             lost.push(format!("its mode was {mode:04o} and is not now: {why}"));
         }
         if let Some(value) = self.capabilities {
-            let back = match capability::get(file).as_ref() == Some(&value) {
+            let back = match attribute::capabilities(file).as_ref() == Some(&value) {
                 true => Ok(()),
-                false => capability::set(file, &value),
+                false => attribute::set_capabilities(file, &value),
             };
             if let Err(error) = back {
                 lost.push(format!("it lost its capabilities: {}", told(&error)));

@@ -22,6 +22,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
 
+use hugetools_elf::Marks;
+
 use crate::change::Align;
 use crate::failure::Failure;
 use crate::file;
@@ -88,33 +90,42 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
              use --hugetlbfs-align, and hugeedit for marks; HUGETLB_DEPRECATED_LINK=yes silences this",
         );
     }
-    let args = match (request.kind, request.align) {
-        (Kind::Relocatable, _) | (_, None) => request.args.clone(),
-        (_, Some(align)) => plan::plan(&request, &facts(caller, &request, &linker, align)?),
+    let facts = match (request.kind, request.align) {
+        (Kind::Relocatable, _) | (_, None) => None,
+        (_, Some(align)) => Some(facts(caller, &request, &linker, align)?),
+    };
+    let args = match &facts {
+        None => request.args.clone(),
+        Some(facts) => plan::plan(&request, facts),
     };
     let output = Output::new(&request.output);
     let status = run::run(&linker, &args, &caller.temporary)?;
-    Ok(end(&request, &output, status))
+    let made = facts.map(|facts| (facts.size, request.marks));
+    Ok(match (status.success(), made) {
+        (true, Some((size, marks))) => done(&output, size, marks),
+        _ => undone(&output, status),
+    })
 }
 
-/// After the linker has ended.
-fn end(request: &Request, output: &Output, status: ExitStatus) -> End {
-    let marks = request.marks.filter(|_| request.kind != Kind::Relocatable);
-    match (status.success(), marks) {
-        (true, Some(marks)) => match output.mark(marks) {
-            Ok(warnings) => End {
-                warnings,
-                ..End::default()
-            },
-            Err(failure) => End::failed(failure),
-        },
-        _ => End {
-            status: run::status(status),
-            signal: status.signal(),
-            // A linker that ends by itself takes away its own.
-            failure: status.signal().and_then(|_| output.clean()),
+/// After the linker has linked.
+fn done(output: &Output, size: u64, marks: Option<Marks>) -> End {
+    match output.finish(size, marks) {
+        Ok(warnings) => End {
+            warnings,
             ..End::default()
         },
+        Err(failure) => End::failed(failure),
+    }
+}
+
+/// After the linker has failed, or had nothing of ours to do.
+fn undone(output: &Output, status: ExitStatus) -> End {
+    End {
+        status: run::status(status),
+        signal: status.signal(),
+        // A linker that ends by itself takes away its own.
+        failure: status.signal().and_then(|_| output.clean()),
+        ..End::default()
     }
 }
 

@@ -4,7 +4,7 @@
 //! The bytes of a file are the business of `hugetools-elf`; here are the file
 //! itself, and the linker.
 
-mod capability;
+mod attribute;
 pub mod change;
 pub mod failure;
 pub mod file;

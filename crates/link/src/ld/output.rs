@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::Marks;
+use hugetools_elf::{Load, Marks, Table};
+use hugetools_model::Bytes;
 
 use crate::change::Change;
 use crate::failure::{Failure, told};
@@ -41,17 +42,29 @@ impl Output {
         now.is_some() && now != self.before
     }
 
-    /// Marks the segments of what was made. A file that cannot be marked is
-    /// taken away, as a linker that fails takes away its own. Returns what
-    /// should be known.
+    /// Marks the segments of what was made, and looks whether they are apart by
+    /// so many bytes. A file that cannot be marked is taken away, as a linker
+    /// that fails takes away its own. Returns what should be known.
     ///
     /// # Errors
     /// When it cannot be marked.
-    pub(crate) fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
+    pub(crate) fn finish(&self, size: u64, marks: Option<Marks>) -> Result<Vec<String>, Failure> {
         // As for --version, or with /dev/null for output.
         if !self.is_made() {
             return Ok(Vec::new());
         }
+        let mut notes = match marks {
+            None => Vec::new(),
+            Some(marks) => self.mark(marks)?,
+        };
+        notes.extend(match file::read(&self.path) {
+            Ok(table) => loose(&self.path, &table, size),
+            Err(failure) => Some(failure.to_string()),
+        });
+        Ok(notes)
+    }
+
+    fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
         let change = Change {
             marks: Some(marks),
             align: None,
@@ -81,6 +94,23 @@ impl Output {
             format_args!("is not whole, and cannot be removed: {why}"),
         ))
     }
+}
+
+/// That segments are not aligned as the linker was told to: other options on
+/// the line, or a linker script, may say otherwise.
+fn loose(path: &Path, table: &Table, size: u64) -> Option<String> {
+    let loads = table.segments.iter().map(|segment| segment.load);
+    let is_loose =
+        |load: &Load| load.align < size || load.address.wrapping_sub(load.offset) % size != 0;
+    let (count, loose) = (table.segments.len(), loads.filter(is_loose).count());
+    (loose > 0).then(|| {
+        format!(
+            "{}: {loose} of {count} segments are not aligned to {}\n  \
+             -n, -N or a linker script decides otherwise",
+            path.display(),
+            Bytes::new(size)
+        )
+    })
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {

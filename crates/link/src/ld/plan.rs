@@ -28,10 +28,6 @@ pub(crate) struct Facts {
     pub(crate) library: Option<PathBuf>,
 }
 
-/// Larger common pages make large files: gold writes the gap in front of data
-/// to disk.
-const LARGEST_COMMON: u64 = 32 << 20;
-
 /// Shared libraries that compilers name at the end of every line, behind those
 /// of the user. Ours comes before them, or it would stand in for nothing.
 const LAST: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
@@ -77,8 +73,7 @@ fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
     // gives it a segment of its own, would protect beyond the segment's end,
     // and no loader can.
     if facts.dialect == Dialect::Gnu {
-        let common = size.min(LARGEST_COMMON);
-        words.extend(["-z".into(), format!("common-page-size={common}").into()]);
+        words.extend(["-z".into(), format!("common-page-size={size}").into()]);
     }
     if let (Kind::Fixed, false, Some(default)) = (request.kind, request.is_placed, facts.base) {
         let base = (default - default % size).max(size);
@@ -172,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn common_pages_are_not_for_lld_and_not_too_large() {
+    fn common_pages_are_not_for_lld() {
         let lld = Facts {
             dialect: Dialect::Lld,
             ..GNU
@@ -180,14 +175,6 @@ mod tests {
         assert_eq!(
             planned("-static -pie a", &lld),
             "-static -pie a -z max-page-size=2097152"
-        );
-        let slices = Facts {
-            size: 256 << 20,
-            ..GNU
-        };
-        assert_eq!(
-            planned("-static -pie a", &slices),
-            "-static -pie a -z max-page-size=268435456 -z common-page-size=33554432"
         );
     }
 }
