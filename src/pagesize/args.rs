@@ -36,7 +36,8 @@ pub struct Args {
     pub all: bool,
 
     /// Show the sizes of huge pages only, also with --all
-    #[arg(long, short = 'H', help_heading = "Show")]
+    // --h has always been an abbreviation of this.
+    #[arg(long, short = 'H', alias = "h", help_heading = "Show")]
     pub huge_only: bool,
 
     /// Print the result as one JSON document

@@ -59,8 +59,8 @@ pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
     let of = |what: &str| Failure::of(path, what);
     let size = edit.align.unwrap_or_default();
     match why {
-        Refusal::NotStarted => of("has no segments to load, as an object file has none")
-            .next("programs and libraries can be changed"),
+        Refusal::NotStarted => of("is no program or library")
+            .next("object files and cores have nothing that is loaded"),
         Refusal::NothingToMark(marks) => {
             of(nothing(*marks)).next("hugeedit without an option lists the segments")
         }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::{Load, Marks, Table};
+use hugetools_elf::{Load, Marks, Role, Table};
 use hugetools_model::Bytes;
 
 use crate::change::Change;
@@ -65,6 +65,11 @@ impl Output {
     }
 
     fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
+        // A program without data is still one that was asked for.
+        if file::read(&self.path).is_ok_and(|table| !has_any(&table, marks)) {
+            let path = self.path.display();
+            return Ok(vec![format!("{path}: has no segment to mark")]);
+        }
         let change = Change {
             marks: Some(marks),
             align: None,
@@ -94,6 +99,15 @@ impl Output {
             format_args!("is not whole, and cannot be removed: {why}"),
         ))
     }
+}
+
+/// Whether any segment can have these marks.
+fn has_any(table: &Table, marks: Marks) -> bool {
+    table.segments.iter().any(|segment| match segment.role {
+        Some(Role::Text) => marks.text,
+        Some(Role::Data) => marks.data,
+        None => false,
+    })
 }
 
 /// That segments are not aligned as the linker was told to: other options on

@@ -1,0 +1,10 @@
+//! The small tools: hugeedit, pagesize, ld.hugetlbfs.
+
+mod hugeedit;
+mod ld;
+mod made;
+mod pagesize;
+mod place;
+mod segments;
+mod signed;
+mod transcripts;
