@@ -1,5 +1,6 @@
 //! The small tools: hugeedit, pagesize, ld.hugetlbfs.
 
+mod cross;
 mod hugeedit;
 mod ld;
 mod made;
