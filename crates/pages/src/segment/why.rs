@@ -41,6 +41,8 @@ pub enum Why {
     Busy = 15,
     /// No file can be made in the directory of shared copies.
     NoShelf = 16,
+    /// Pages of this size cannot lie beside others.
+    Slices = 17,
 }
 
 impl Why {
@@ -70,6 +72,7 @@ impl Why {
             Why::NoFallback => "nothing but pool pages was asked for",
             Why::OtherFile => "not shared, since the program's file cannot be told",
             Why::Busy => "not shared, since another process takes long to make the copy",
+            Why::Slices => "this processor cannot have pool pages beside base pages",
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
     }
@@ -95,7 +98,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 16] = [
+const ALL: [Why; 17] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -112,6 +115,7 @@ const ALL: [Why; 16] = [
     Why::OtherFile,
     Why::Busy,
     Why::NoShelf,
+    Why::Slices,
 ];
 
 /// What is remembered for the report.
