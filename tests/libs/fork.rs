@@ -10,10 +10,14 @@ use crate::support::tool::{Ran, tool};
 
 /// Forks with a pool that holds the heap once but not twice.
 fn forks(mode: &str, threads: &str, libc: Libc) -> Option<Ran> {
-    let program = build("fork", libc, &[])?;
+    forks_of("--heap", &[], mode, threads, libc)
+}
+
+fn forks_of(option: &str, flags: &[&str], mode: &str, threads: &str, libc: Libc) -> Option<Ran> {
+    let program = build("fork", libc, flags)?;
     let mut command = tool("hugectl");
     command
-        .arg("--heap")
+        .arg(option)
         .arg(program)
         .args([mode, "200", "1", threads]);
     let ran: Ran = command.output().unwrap().into();
@@ -56,6 +60,25 @@ fn a_clone_past_libc_is_caught_by_the_net() {
         }
     }
     assert_eq!(live.free_pages(), 110);
+}
+
+/// The same with variables of the program instead of a heap.
+#[test]
+fn data_and_bss_are_never_lost() {
+    let Some(live) = machine("forks of data and bss") else {
+        return;
+    };
+    live.set_pool(140);
+    for mode in ["parent", "child", "clone-parent", "clone-child"] {
+        for threads in ["0", "1", "8"] {
+            for libc in Libc::ALL {
+                let Some(ran) = forks_of("--data", &["-DSTATIC"], mode, threads, libc) else {
+                    return;
+                };
+                assert_eq!(live.free_pages(), 140, "{libc:?} {mode} {threads}: {ran:?}");
+            }
+        }
+    }
 }
 
 #[test]

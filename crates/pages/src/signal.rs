@@ -80,7 +80,10 @@ impl Handler {
         // looked at.
         let addr = unsafe { known.si_addr() } as usize;
         let is_fault = known.si_code > 0;
-        if !(is_fault && (self.wants)(addr)) {
+        // Of SIGSEGV and SIGBUS the first two codes are about mappings; others
+        // are about memory that is broken, or locked by keys.
+        let is_about_mapping = matches!(known.si_code, 1 | 2);
+        if !(is_about_mapping && (self.wants)(addr)) {
             self.chain(is_fault, info, context);
         }
     }

@@ -17,6 +17,17 @@ pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
 }
 
+/// `geteuid(2)`.
+pub fn geteuid() -> u32 {
+    call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
+/// Sleeps so many milliseconds, or until a signal.
+pub fn sleep(milliseconds: u64) {
+    let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+    let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
+}
+
 /// `sched_yield(2)`.
 pub fn yield_now() {
     let _ = call(libc::SYS_sched_yield, [0; 6]);
