@@ -5,7 +5,7 @@ mod files;
 mod fork;
 mod heap;
 mod judge;
-mod parts;
+pub(crate) mod parts;
 mod postgres;
 mod segments;
 mod shm;

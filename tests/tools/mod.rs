@@ -8,4 +8,5 @@ mod pagesize;
 mod place;
 mod segments;
 mod signed;
+mod stream;
 mod transcripts;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{self, Permissions};
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -81,6 +82,14 @@ impl Place {
     /// The contents of a file.
     pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
         fs::read(self.work(name)).unwrap()
+    }
+
+    /// The beginning of a file, with all headers: some files are large.
+    pub(super) fn head(&self, name: &str) -> Vec<u8> {
+        let file = fs::File::open(self.work(name)).unwrap();
+        let mut head = Vec::new();
+        file.take(4096).read_to_end(&mut head).unwrap();
+        head
     }
 
     /// Runs a line in `sh`, the tools in the path, a test's files in the

@@ -28,7 +28,10 @@ fn replay(place: &Place, expected: &str) -> String {
                 out += &difference(&before, &after);
                 before = after;
             }
-            None if line.starts_with('#') || line.is_empty() => writeln!(out, "{line}").unwrap(),
+            None if line.starts_with("# ") => {
+                let gap = if out.is_empty() { "" } else { "\n" };
+                writeln!(out, "{gap}{line}").unwrap();
+            }
             None => {}
         }
     }
