@@ -8,9 +8,12 @@
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
 //!   back; [`grown`] sees to a small beginning; [`register`] knows all windows.
-//! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
-//!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
-//!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
+//! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
+//!   about are [`runs`]; they [`move_down`] where the process is alone in its
+//!   memory, and else are copied [`for_child`]; [`behind`] tells who writes
+//!   there beside the program. [`fault`] is the net below; [`freeze`] keeps
+//!   writers out while memory is replaced by [`private_copy`], with [`segv`];
+//!   [`recent`] knows late faults.
 //! * [`segment`]: the program's own code, data and bss.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
@@ -19,12 +22,14 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod back;
+pub mod behind;
 pub mod bits;
 pub mod cgroup;
 pub mod config;
 pub mod facts;
 pub mod fault;
 pub mod file;
+pub mod for_child;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
@@ -40,8 +45,10 @@ pub mod populate;
 pub mod private_copy;
 pub mod recent;
 pub mod register;
+pub mod runs;
 pub mod say;
 pub mod segment;
+pub mod segv;
 pub mod signal;
 pub mod slices;
 pub mod space;

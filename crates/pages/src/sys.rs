@@ -14,7 +14,7 @@ pub use file::{File, identity, inode, links, read_link, unlink, write};
 pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode};
 pub use process::{
     NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, is_secure,
-    now, page_size, random, sleep, thp_disabled, yield_now,
+    now, page_size, random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 

@@ -86,6 +86,18 @@ impl Drop for NoSignals {
     }
 }
 
+/// Lets a signal through to this thread; which ones were blocked.
+pub fn unblock(signal: c_int) -> u64 {
+    let mut before = 0;
+    set_blocked(libc::SIG_UNBLOCK, &(1 << (signal - 1)), &mut before);
+    before
+}
+
+/// Blocks these signals and no others.
+pub fn set_blocked_signals(signals: u64) {
+    set_blocked(libc::SIG_SETMASK, &signals, &mut 0);
+}
+
 /// `rt_sigprocmask(2)`, with the kernel's own sets of 64 signals.
 fn set_blocked(how: c_int, signals: &u64, before: &mut u64) {
     let args = [
