@@ -1,6 +1,7 @@
 //! Where huge pages come from inside a process.
 //!
-//! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
+//! * [`config`]: what the process was asked to do, [`keep`]t from its
+//!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
@@ -20,6 +21,7 @@ pub mod back;
 pub mod bits;
 pub mod cgroup;
 pub mod config;
+pub mod environment;
 pub mod facts;
 pub mod fault;
 pub mod file;
@@ -28,6 +30,7 @@ pub mod freeze;
 pub mod gate;
 pub mod grown;
 pub mod hugetlb;
+pub mod keep;
 pub mod layout;
 pub mod limits;
 pub mod lock;

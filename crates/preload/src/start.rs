@@ -18,7 +18,7 @@ extern "C" fn start() {
     say::remember_stderr();
     let config = config::get();
     say::set_verbosity(config.verbosity);
-    if let Some(name) = config.odd {
+    for name in config.odd.names() {
         say(
             Level::Warning,
             format_args!("the value of {name} is not understood in full; see libhugetlbfs(7)"),
