@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::say::{Level, say};
-use crate::{freeze, move_down, register, weak};
+use crate::{freeze, grant, move_down, register, weak};
 
 /// Whether the gate was closed for the fork that is under way.
 static CLOSED: AtomicBool = AtomicBool::new(false);
@@ -36,7 +36,10 @@ extern "C" fn prepare() {
     COUNT.fetch_add(1, Ordering::AcqRel);
     if register::GATE.close() {
         CLOSED.store(true, Ordering::Relaxed);
-        move_down::move_down();
+        register::look(|| {
+            grant::lend();
+            move_down::move_down();
+        });
     }
 }
 
@@ -54,4 +57,5 @@ extern "C" fn child() {
     }
     register::forget_readers();
     freeze::forget();
+    grant::leave_behind();
 }

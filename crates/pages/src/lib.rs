@@ -11,6 +11,8 @@
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
 //!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
+//! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
+//!   it got in their place.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
@@ -28,6 +30,7 @@ pub mod file;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
+pub mod grant;
 pub mod grown;
 pub mod hugetlb;
 pub mod keep;
@@ -36,6 +39,7 @@ pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
+pub mod plain;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;

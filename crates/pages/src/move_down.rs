@@ -15,7 +15,7 @@ use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
-use crate::window::Window;
+use crate::window::{Holds, Window};
 use crate::{cgroup, config, facts, luck, private_copy, register};
 
 /// Pieces are closed to writers while they are copied: 1 to 2 ms.
@@ -33,8 +33,21 @@ const MARGIN: usize = 64 << 20;
 
 /// Moves all of it down. The gate must be closed.
 pub fn move_down() {
-    let total: usize = register::windows().map(hugetlb_bytes).sum();
+    let total: usize = writable().map(hugetlb_bytes).sum();
     if total == 0 {
+        return;
+    }
+    let pinned = facts::pinned_memory();
+    if pinned > 0 {
+        say(
+            Level::Warning,
+            format_args!(
+                "fork: {} of memory stay on hugetlb pages, since {} are pinned for devices; a \
+                 child that writes to them needs as much memory again",
+                Amount(total),
+                Amount(pinned)
+            ),
+        );
         return;
     }
     let room = facts::available_memory().min(cgroup::memory_left());
@@ -42,7 +55,7 @@ pub fn move_down() {
         say(
             Level::Warning,
             format_args!(
-                "fork: {} of heap stay on hugetlb pages, since only {} of memory are free to \
+                "fork: {} of memory stay on hugetlb pages, since only {} are free to \
                  copy them to; a child that writes to them needs as much memory again",
                 Amount(total),
                 Amount(room)
@@ -51,9 +64,7 @@ pub fn move_down() {
         return;
     }
     let piece = PIECE.max(total / MOST_PIECES);
-    let moved: usize = register::windows()
-        .map(|window| move_window(window, piece))
-        .sum();
+    let moved: usize = writable().map(|window| move_window(window, piece)).sum();
     luck::LUCK.note(Shortfall::Fork);
     static COUNT: AtomicU32 = AtomicU32::new(0);
     if COUNT.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
@@ -62,11 +73,22 @@ pub fn move_down() {
     report(moved, total);
 }
 
+/// The windows whose pages a child may write to.
+fn writable() -> impl Iterator<Item = &'static Window> {
+    register::windows().filter(|window| window.holds != Holds::Text)
+}
+
 /// Moves what of a range is on hugetlb pages to ordinary memory, for a program
-/// that wants to treat base pages of it differently.
+/// that wants to treat base pages of it differently. Not what it asked for as
+/// huge pages: see [`crate::grant`].
 pub fn step_down(addr: usize, len: usize) {
     let _pass = register::GATE.pass();
-    for window in register::windows() {
+    register::look(|| step_down_in(addr, len));
+}
+
+fn step_down_in(addr: usize, len: usize) {
+    let windows = register::windows().filter(|window| window.holds != Holds::Region);
+    for window in windows {
         let start = addr.max(window.base);
         let end = addr.saturating_add(len).min(window.base + window.len);
         let mut at = start;
@@ -91,16 +113,13 @@ fn report(moved: usize, total: usize) {
     };
     say(
         level,
-        format_args!(
-            "fork: moved {} of heap from hugetlb pages to {next}",
-            Amount(moved)
-        ),
+        format_args!("fork: moved {} from hugetlb pages to {next}", Amount(moved)),
     );
     if moved < total {
         let left = Amount(total - moved);
         say(
             Level::Warning,
-            format_args!("fork: {left} of heap stay on hugetlb pages"),
+            format_args!("fork: {left} stay on hugetlb pages"),
         );
     }
 }
@@ -108,7 +127,7 @@ fn report(moved: usize, total: usize) {
 fn hugetlb_bytes(window: &Window) -> usize {
     let units = window.units().iter();
     let slices = units.map(|unit| match unit.load() {
-        (state, used) if state.is_hugetlb() => used as usize,
+        (state, used) if state.is_inherited() => used as usize,
         _ => 0,
     });
     slices.sum::<usize>() * SLICE
@@ -143,7 +162,7 @@ fn huge_run(window: &Window, at: usize, piece: usize) -> Range<usize> {
 }
 
 /// Moves whole pages that are in one state; how many bytes in use were moved.
-fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
+pub(crate) fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
     let words = &window.units()[units.clone()];
     let claimed = words
         .iter()

@@ -4,15 +4,17 @@
 mod call;
 mod file;
 mod memory;
+mod path;
 mod process;
 mod shm;
 
-pub use call::{Errno, Result, c_address, c_result, set_errno, thread_name};
+pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use file::{File, identity, inode, links, read_link, write};
 pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, policy_mode};
+pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use process::{
-    address_space_limit, futex_wait, futex_wake, getegid, getpid, is_secure, now, page_size,
-    random, thp_disabled, yield_now,
+    address_space_limit, futex_wait, futex_wake, getegid, getpid, gettid, is_secure, now,
+    page_size, random, thp_disabled, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 

@@ -29,6 +29,11 @@ impl File {
         call(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
+    /// An open file that is ours to close.
+    pub fn from_fd(fd: c_int) -> File {
+        File(fd)
+    }
+
     /// Reads once into a buffer; how much.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
         let args = [
