@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Api, Fallback, Odd, Pages, Report, Settings};
+use hugetools_contract::env::{self, Api, Elfmap, Fallback, Odd, Pages, Report, Settings};
 
 use crate::environment::{self, Variables};
 use crate::keep::keep;
@@ -46,9 +46,15 @@ pub struct Config {
     pub shm: Option<Pages>,
     /// What the C interface heeds.
     pub api: Api<'static>,
+    /// The segments of the program.
+    pub elfmap: Elfmap,
+    /// Whether shared libraries' text counts as text, too.
+    pub text_libs: bool,
+    /// Whether perf is told the symbols of text that is a copy.
+    pub perf_map: bool,
     /// When huge pages run out.
     pub fallback: Fallback,
-    /// The process that says when its heap runs out of huge pages.
+    /// The process that says when it runs out of huge pages.
     pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Target,
@@ -67,6 +73,14 @@ impl Config {
         heap_shrink: false,
         shm: None,
         api: Api::NOTHING,
+        elfmap: Elfmap {
+            text: None,
+            data: None,
+            // Before the environment was read, and in set-user-id programs.
+            off: true,
+        },
+        text_libs: false,
+        perf_map: false,
         fallback: Fallback::Thp,
         speaker: None,
         report: Target::None,
@@ -82,9 +96,9 @@ impl Config {
         }
     }
 
-    /// How important it is to this process's user that its heap runs out of
-    /// huge pages.
-    pub fn heap_level(&self) -> Level {
+    /// How important it is to this process's user that it runs out of huge
+    /// pages.
+    pub fn level(&self) -> Level {
         match self.speaker {
             Some(pid) if pid != sys::getpid() => Level::Info,
             _ => Level::Warning,
@@ -97,6 +111,9 @@ impl Config {
         self.heap_base = settings.heap_base;
         self.heap_shrink = settings.heap_shrink;
         self.shm = settings.shm;
+        self.elfmap = settings.elfmap;
+        self.text_libs = settings.text_libs;
+        self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
         self.speaker = settings.speaker;
         self.odd = settings.odd;

@@ -4,6 +4,7 @@
 //!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
+//! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
@@ -13,6 +14,7 @@
 //!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
 //! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
 //!   it got in their place.
+//! * [`segment`]: the program's own code, data and bss.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
@@ -39,12 +41,14 @@ pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
+pub mod pagemap;
 pub mod plain;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;
 pub mod register;
 pub mod say;
+pub mod segment;
 pub mod signal;
 pub mod slices;
 pub mod space;

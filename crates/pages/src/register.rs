@@ -154,6 +154,14 @@ pub fn window_at(addr: usize) -> Option<&'static Window> {
     look(|| windows().find(|window| window.contains(addr)))
 }
 
+/// Whether any window but those of regions meets a range.
+pub fn meets(range: &Range<usize>) -> bool {
+    let overlaps = |window: &'static Window| {
+        window.base < range.end && range.start < window.base + window.len
+    };
+    WINDOWS.all().any(overlaps)
+}
+
 /// Runs a look at windows of others: none that it finds goes away meanwhile.
 pub fn look<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
