@@ -165,12 +165,13 @@ mod tests {
 
     fn points(table: &[u8]) -> Vec<String> {
         let mut scanner = Scanner::new();
-        let found = table.iter().filter_map(|byte| {
-            scanner
-                .take(*byte)
-                .then(|| scanner.point().to_str().unwrap().into())
-        });
-        found.collect()
+        let mut found = Vec::new();
+        for byte in table {
+            if scanner.take(*byte) {
+                found.push(scanner.point().to_str().unwrap().into());
+            }
+        }
+        found
     }
 
     #[test]

@@ -17,14 +17,20 @@ use crate::{config, facts, register, space, thp};
 /// something within.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Part {
-    /// The first address of what was handed out; 0 for an unused place.
+    /// Which hand-out it is a part of; 0 for an unused place.
+    of: usize,
+    /// The first address of what was handed out.
     first: usize,
+    /// How far behind it a pointer may lie that still means all of it.
+    reach: usize,
     start: usize,
     end: usize,
 }
 
 const UNUSED: Part = Part {
+    of: 0,
     first: 0,
+    reach: 0,
     start: 0,
     end: 0,
 };
@@ -90,7 +96,7 @@ impl Open {
     /// Enters a part.
     fn enter(&mut self, part: Part) -> Result<()> {
         let put = |place: &mut Part| {
-            let free = place.first == 0;
+            let free = place.of == 0;
             if free {
                 *place = part;
             }
@@ -111,7 +117,7 @@ impl Open {
     fn take(&mut self, wanted: impl Fn(&Part) -> bool) -> Option<Part> {
         let mut taken = None;
         self.visit(|part| {
-            let found = part.first != 0 && wanted(part);
+            let found = part.of != 0 && wanted(part);
             if found {
                 taken = Some(core::mem::replace(part, UNUSED));
             }
@@ -137,11 +143,11 @@ impl Leaf {
 }
 
 /// Hands out `len` bytes, up to whole base pages; on transparent huge pages
-/// where they are the fallback.
+/// where they are the fallback. Where they begin, and how many they are.
 ///
 /// # Errors
 /// `EINVAL` for a length of 0, else `ENOMEM`.
-pub fn hand_out(len: usize) -> Result<usize> {
+pub fn hand_out(len: usize) -> Result<(usize, usize)> {
     let no_memory = Errno(libc::ENOMEM);
     if len == 0 {
         return Err(Errno(libc::EINVAL));
@@ -161,12 +167,7 @@ pub fn hand_out(len: usize) -> Result<usize> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
     // SAFETY: reserved just now.
     let mapped = unsafe { sys::mmap(start, len, prot, flags, -1, 0) };
-    let part = Part {
-        first: start,
-        start,
-        end: start + len,
-    };
-    if mapped.is_err() || open().enter(part).is_err() {
+    if mapped.is_err() || note(start..start + len, facts::page_size()).is_err() {
         // SAFETY: reserved above and known to nobody.
         let _ = unsafe { sys::munmap(start, len) };
         return Err(no_memory);
@@ -175,20 +176,36 @@ pub fn hand_out(len: usize) -> Result<usize> {
         // SAFETY: mapped just now.
         unsafe { thp::advise(start, len) };
     }
-    Ok(start)
+    Ok((start, len))
 }
 
-/// Frees what was handed out with this first address, or, with `page`, within
-/// that many bytes behind it; `false` where there is nothing.
-pub fn take_back(addr: usize, page: usize) -> bool {
+/// Enters memory that somebody else has handed out in our name. Pointers into
+/// its first page mean all of it.
+///
+/// # Errors
+/// `ENOMEM`: there is no memory for the list.
+pub fn note(range: Range<usize>, page: usize) -> Result<()> {
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    open().enter(Part {
+        of: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+        first: range.start,
+        reach: page,
+        start: range.start,
+        end: range.end,
+    })
+}
+
+/// Frees what was handed out with this first address, or, where `shifted`, with
+/// this one in its first page; `false` where there is nothing.
+pub fn take_back(addr: usize, shifted: bool) -> bool {
     if COUNT.load(Ordering::Acquire) == 0 {
         return false;
     }
     let mut open = open();
-    let Some(first) = open.holding(addr, page) else {
+    let Some(meant) = open.meant_by(addr, shifted) else {
         return false;
     };
-    while let Some(part) = open.take(|part| part.first == first) {
+    while let Some(part) = open.take(|part| part.of == meant) {
         // SAFETY: the program has given it back.
         let _ = unsafe { sys::munmap(part.start, part.end - part.start) };
     }
@@ -196,16 +213,19 @@ pub fn take_back(addr: usize, page: usize) -> bool {
 }
 
 impl Open {
-    fn holding(&mut self, addr: usize, page: usize) -> Option<usize> {
-        let mut first = None;
+    /// Which hand-out a pointer means. Where the beginning of one was unmapped,
+    /// another may be there by now: that one is meant.
+    fn meant_by(&mut self, addr: usize, shifted: bool) -> Option<usize> {
+        let (mut meant, mut holds) = (None, false);
         self.visit(|part| {
-            let found = part.first != 0 && (part.first..part.first + page).contains(&addr);
-            if found {
-                first = Some(part.first);
+            let reach = if shifted { part.reach } else { 1 };
+            if part.of != 0 && (part.first..part.first + reach).contains(&addr) {
+                holds = (part.start..part.end).contains(&addr);
+                meant = Some(part.of);
             }
-            found
+            holds
         });
-        first
+        meant
     }
 }
 
@@ -255,19 +275,20 @@ mod tests {
 
     #[test]
     fn what_is_handed_out_is_taken_back_once() {
-        let at = hand_out(10 * MIB + 1).unwrap();
+        let (at, len) = hand_out(10 * MIB + 1).unwrap();
+        assert_eq!(len, 10 * MIB + page());
         assert_eq!(at % facts::thp_size(), 0);
         assert!(meets(&(at + 10 * MIB..at + 10 * MIB + 1)));
-        assert!(!take_back(at + page(), page()) && !take_back(at + 1, 1));
-        assert!(take_back(at + 1, page()));
-        assert!(!take_back(at, page()) && !meets(&(at..at + 1)));
+        assert!(!take_back(at + page(), true) && !take_back(at + 1, false));
+        assert!(take_back(at + 1, true));
+        assert!(!take_back(at, true) && !meets(&(at..at + 1)));
         assert_eq!(hand_out(0), Err(Errno(libc::EINVAL)));
         assert_eq!(hand_out(usize::MAX - 4096), Err(Errno(libc::ENOMEM)));
     }
 
     #[test]
     fn a_hole_stays_a_hole() {
-        let at = hand_out(8 * page()).unwrap();
+        let (at, _) = hand_out(8 * page()).unwrap();
         let hole = at + 2 * page()..at + 3 * page();
         // SAFETY: memory of the test.
         unsafe { sys::munmap(hole.start, hole.len()).unwrap() };
@@ -275,13 +296,26 @@ mod tests {
         assert!(!meets(&hole) && meets(&(at..hole.start)) && meets(&(hole.end..hole.end + 1)));
         cut(&(at..at + page()));
         // The first address still names what is left.
-        assert!(take_back(at, 1));
+        assert!(take_back(at, false));
         assert!(!meets(&(at..at + 8 * page())));
     }
 
     #[test]
+    fn a_pointer_means_what_is_there_now() {
+        let (old, _) = hand_out(4 * page()).unwrap();
+        let head = old..old + page();
+        cut(&head);
+        // What others have put into the place of its beginning.
+        note(head.clone(), page()).unwrap();
+        assert!(take_back(old + 1, true));
+        assert!(!meets(&head) && meets(&(old + page()..old + 2 * page())));
+        assert!(take_back(old + 1, true));
+        assert!(!take_back(old, true));
+    }
+
+    #[test]
     fn there_may_be_many() {
-        let all: Vec<usize> = (0..3 * PLACES).map(|_| hand_out(1).unwrap()).collect();
-        assert!(all.iter().all(|at| take_back(*at, page())));
+        let all: Vec<usize> = (0..3 * PLACES).map(|_| hand_out(1).unwrap().0).collect();
+        assert!(all.iter().all(|at| take_back(*at, true)));
     }
 }

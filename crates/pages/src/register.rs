@@ -156,9 +156,8 @@ pub fn window_at(addr: usize) -> Option<&'static Window> {
 
 /// Whether any window but those of regions meets a range.
 pub fn meets(range: &Range<usize>) -> bool {
-    let overlaps = |window: &'static Window| {
-        window.base < range.end && range.start < window.base + window.len
-    };
+    let overlaps =
+        |window: &'static Window| window.base < range.end && range.start < window.base + window.len;
     WINDOWS.all().any(overlaps)
 }
 

@@ -13,8 +13,8 @@ pub use file::{File, identity, inode, links, read_link, write};
 pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use process::{
-    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, getpid, gettid, is_secure, now,
-    page_size, random, thp_disabled, yield_now,
+    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, getpid, gettid, getuid,
+    is_secure, now, page_size, random, thp_disabled, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 

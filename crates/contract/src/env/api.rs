@@ -188,7 +188,8 @@ mod tests {
     proptest! {
         #[test]
         fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Api::read(&|_| Some(&value), &mut Odd::NONE);
+            let mut odd = Odd::NONE;
+            let _ = Api::read(&|_| Some(&value), &mut odd);
         }
     }
 }

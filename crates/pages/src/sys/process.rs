@@ -17,6 +17,11 @@ pub fn gettid() -> u32 {
     call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
 }
 
+/// `getuid(2)`.
+pub fn getuid() -> u32 {
+    call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))

@@ -151,5 +151,8 @@ pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
 /// As for a pointer that moves within a block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void {
-    first!(color::shift(start, room), calls::cachecolor(start, len, room))
+    first!(
+        color::shift(start, room),
+        calls::cachecolor(start, len, room)
+    )
 }

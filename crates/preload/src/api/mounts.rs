@@ -1,11 +1,15 @@
 //! Mounts of hugetlbfs: `hugetlbfs_test_path`, `hugetlbfs_find_path` and
 //! `hugetlbfs_find_path_for_size`.
-#![expect(unsafe_code, reason = "takes paths, and keeps a table in mapped memory")]
+#![expect(
+    unsafe_code,
+    reason = "takes paths, and keeps a table in mapped memory"
+)]
 
 use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use hugetools_contract::mounts::PATH_MAX;
+use hugetools_pages::file::Path;
 use hugetools_pages::say::{Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::{config, sys::FileSystem};
@@ -69,7 +73,17 @@ pub(crate) fn has(size: usize) -> bool {
     find(size).is_some()
 }
 
-fn find(size: usize) -> Option<&'static CStr> {
+/// Where copies of text for this user's processes lie, unless told otherwise:
+/// below the mount for pages of `size` bytes. `None` without such a mount. The
+/// directory need not exist.
+pub fn share_dir(size: usize) -> Option<Path> {
+    let mount = find(size)?.to_str().ok()?;
+    Path::of(format_args!("{mount}/elflink-uid-{}", sys::getuid()))
+}
+
+/// The mount for pages of `size` bytes: of those that `HUGETLB_PATH` names, or
+/// else of all that this user may use, the first one.
+pub fn find(size: usize) -> Option<&'static CStr> {
     let mount = table()?
         .mounts
         .iter()
@@ -153,7 +167,10 @@ impl Table {
             say(Level::Warning, format_args!("HUGETLB_PATH: {path}: {what}"));
         };
         let Some(place) = path[..PATH_MAX - 1].get_mut(..bytes.len()) else {
-            return say(Level::Error, format_args!("HUGETLB_PATH: a path is too long"));
+            return say(
+                Level::Error,
+                format_args!("HUGETLB_PATH: a path is too long"),
+            );
         };
         place.copy_from_slice(bytes);
         let Ok(path) = CStr::from_bytes_until_nul(&path) else {
