@@ -4,6 +4,7 @@
 
 use core::ffi::CStr;
 
+use crate::facts;
 use crate::file::{Path, each_line};
 use crate::sys::{self, Dir};
 
@@ -23,7 +24,7 @@ const HARMLESS: [&[u8]; 10] = [
 
 /// Whether there is anything that might. Where it cannot be told, yes.
 pub fn may_be_written() -> bool {
-    has_device() || has_aio()
+    facts::pinned_memory() > 0 || has_device() || has_aio()
 }
 
 /// Whether a file is open that is a ring, or a device which may be given

@@ -8,9 +8,14 @@ use crate::sys;
 /// The first bytes of a file, as many as `buffer` holds; none where it cannot
 /// be read.
 pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
-    let Ok(file) = sys::File::open(path, libc::O_RDONLY) else {
-        return &[];
-    };
+    match sys::File::open(path, libc::O_RDONLY) {
+        Ok(file) => fill(&file, buffer),
+        Err(_) => &[],
+    }
+}
+
+/// The next bytes of a file, as many as `buffer` holds.
+pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {

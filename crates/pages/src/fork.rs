@@ -6,7 +6,9 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
-use crate::{behind, cgroup, facts, for_child, freeze, luck, move_down, register, runs, weak};
+use crate::{
+    behind, cgroup, facts, for_child, freeze, grant, luck, move_down, register, runs, weak,
+};
 
 /// After so many forks that had to move or copy something, a process gets no
 /// more hugetlb pages.
@@ -45,10 +47,13 @@ extern "C" fn prepare() {
     COUNT.fetch_add(1, Ordering::AcqRel);
     if register::GATE.close() {
         CLOSED.store(true, Ordering::Relaxed);
-        let total = runs::writable().map(runs::hugetlb_bytes).sum();
-        if total > 0 && has_room(total) {
-            separate(total);
-        }
+        register::look(|| {
+            grant::lend();
+            let total = runs::writable().map(runs::hugetlb_bytes).sum();
+            if total > 0 && has_room(total) {
+                separate(total);
+            }
+        });
     }
 }
 
@@ -108,4 +113,5 @@ extern "C" fn child() {
     }
     register::forget_readers();
     freeze::forget();
+    grant::leave_behind();
 }

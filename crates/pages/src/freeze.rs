@@ -82,7 +82,7 @@ fn is_ours(addr: usize) -> bool {
     register::look(|| {
         register::window_at(addr).is_some_and(|window| {
             let (state, _) = window.units()[window.unit_at(addr)].load();
-            !state.is_empty()
+            state.is_ours_to_mend()
         })
     })
 }

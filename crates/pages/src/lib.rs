@@ -1,6 +1,7 @@
 //! Where huge pages come from inside a process.
 //!
-//! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
+//! * [`config`]: what the process was asked to do, [`keep`]t from its
+//!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
@@ -14,6 +15,8 @@
 //!   there beside the program. [`fault`] is the net below; [`freeze`] keeps
 //!   writers out while memory is replaced by [`private_copy`], with [`segv`];
 //!   [`recent`] knows late faults.
+//! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
+//!   it got in their place.
 //! * [`segment`]: the program's own code, data and bss.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
@@ -26,6 +29,7 @@ pub mod behind;
 pub mod bits;
 pub mod cgroup;
 pub mod config;
+pub mod environment;
 pub mod facts;
 pub mod fault;
 pub mod file;
@@ -33,14 +37,17 @@ pub mod for_child;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
+pub mod grant;
 pub mod grown;
 pub mod hugetlb;
+pub mod keep;
 pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
 pub mod pagemap;
+pub mod plain;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;

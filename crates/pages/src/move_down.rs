@@ -15,7 +15,7 @@ use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
-use crate::window::Window;
+use crate::window::{Holds, Window};
 use crate::{config, facts, luck, private_copy, register, runs};
 
 /// A piece is copied and replaced at a time, so that memory is needed twice for
@@ -37,10 +37,16 @@ pub fn move_down(total: usize) {
 }
 
 /// Moves what of a range is on hugetlb pages to ordinary memory, for a program
-/// that wants to treat base pages of it differently.
+/// that wants to treat base pages of it differently. Not what it asked for as
+/// huge pages: see [`crate::grant`].
 pub fn step_down(addr: usize, len: usize) {
     let _pass = register::GATE.pass();
-    for window in register::windows() {
+    register::look(|| step_down_in(addr, len));
+}
+
+fn step_down_in(addr: usize, len: usize) {
+    let windows = register::windows().filter(|window| window.holds != Holds::Region);
+    for window in windows {
         let start = addr.max(window.base);
         let end = addr.saturating_add(len).min(window.base + window.len);
         let mut at = start;
@@ -85,7 +91,7 @@ fn move_window(window: &Window, piece: usize) -> usize {
 }
 
 /// Moves whole pages that are in one state; how many bytes in use were moved.
-fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
+pub(crate) fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
     let words = &window.units()[units.clone()];
     let claimed = words
         .iter()

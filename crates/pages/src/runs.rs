@@ -21,7 +21,7 @@ pub fn writable() -> impl Iterator<Item = &'static Window> {
 pub fn hugetlb_bytes(window: &Window) -> usize {
     let units = window.units().iter();
     let slices = units.map(|unit| match unit.load() {
-        (state, used) if state.is_hugetlb() => used as usize,
+        (state, used) if state.is_inherited() => used as usize,
         _ => 0,
     });
     slices.sum::<usize>() * SLICE
@@ -60,7 +60,7 @@ fn replaceable(window: &Window, unit: usize, stack: &Range<usize>) -> Option<Sta
     let (state, _) = window.units()[unit].load();
     let page = window.page_of(unit, state);
     let is_stack = window.address(page.start) < stack.end && stack.start < window.address(page.end);
-    (state.is_hugetlb() && !is_stack).then_some(state)
+    (state.is_inherited() && !is_stack).then_some(state)
 }
 
 /// Where this thread runs.

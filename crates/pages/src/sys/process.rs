@@ -12,6 +12,16 @@ pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
+/// `gettid(2)`: a number that no other thread of the machine has.
+pub fn gettid() -> u32 {
+    call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
+}
+
+/// `getuid(2)`.
+pub fn getuid() -> u32 {
+    call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
