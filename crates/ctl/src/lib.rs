@@ -27,6 +27,7 @@ pub mod note;
 pub mod plan;
 pub mod preflight;
 mod preload;
+mod private;
 pub mod request;
 mod script;
 pub mod status;
