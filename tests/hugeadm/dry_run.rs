@@ -4,11 +4,10 @@ use proptest::prelude::*;
 
 use crate::support::cases;
 use crate::support::tool::{hugeadm, sh};
-use crate::support::tree::{self, MACHINES, difference, snapshot};
+use crate::support::tree::{self, difference, machines, snapshot};
 
-/// One option with its value, often one that this machine or any machine
-/// refuses.
-fn option() -> impl Strategy<Value = String> {
+/// Options that may be given in any number, with a value for each time.
+fn pool_option() -> impl Strategy<Value = String> {
     let pick = |words: &[&'static str]| prop::sample::select(words.to_vec());
     let size = pick(&[
         "DEFAULT", "DEFAULT", "DEFAULT", "2MB", "64K", "16M", "1GB", "3MB",
@@ -20,43 +19,101 @@ fn option() -> impl Strategy<Value = String> {
         1 => (0..60u64).prop_map(|n| format!("{n}%")),
         1 => pick(&["0x1f", "junk"]).prop_map(str::to_owned),
     ];
-    let (sign, which) = (pick(&["", "", "+", "-"]), pick(&["min", "min", "max"]));
-    let spec = (which, size, nodes, sign, amount)
-        .prop_map(|(which, s, n, sign, a)| format!("--pool-pages-{which}={s}{n}:{sign}{a}"));
-    let plain = pick(&[
-        "--pool-list",
-        "--page-sizes",
-        "--page-sizes-all",
-        "--list-all-mounts",
-        "--create-mounts",
-        "--create-global-mounts",
-        "--set-shm-group=1",
-        "--set-shm-group=none-such",
-        "-v",
-        "--json",
+    let which = pick(&[
+        "pool-pages-min",
+        "pool-pages-min",
+        "pool-pages-max",
+        "pool-spread",
+        "demote",
     ]);
-    prop_oneof![3 => spec, 2 => plain.prop_map(str::to_owned)]
+    (which, size, nodes, pick(&["", "", "+", "-"]), amount)
+        .prop_map(|(which, s, n, sign, a)| format!("--{which}={s}{n}:{sign}{a}"))
 }
 
-fn machine() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(MACHINES.to_vec())
+/// Every other option that changes something.
+const CHANGES: &[&str] = &[
+    "--add-ramdisk-swap",
+    "--add-temp-swap",
+    "--add-temp-swap=2",
+    "--create-global-mounts",
+    "--create-group-mounts=daemon",
+    "--create-mounts",
+    "--create-user-mounts=daemon",
+    "--disable-zone-movable",
+    "--enable-zone-movable",
+    "--hard",
+    "--hvo=off",
+    "--hvo=on",
+    "--max-inodes=9",
+    "--max-size=64M",
+    "--min-size=32M",
+    "--mount-mode=0755",
+    "--obey-mempolicy",
+    "--obey-numa-mempol",
+    "--persist",
+    "--pool-spread=DEFAULT@0*3,1:40",
+    "--set-recommended-min_free_kbytes",
+    "--set-recommended-shmmax",
+    "--set-shm-group=1",
+    "--set-shm-group=none-such",
+    "--thp-always",
+    "--thp-defrag=defer+madvise",
+    "--thp-khugepaged-alloc-sleep=3",
+    "--thp-khugepaged-pages=7",
+    "--thp-khugepaged-scan-sleep=0",
+    "--thp-madvise",
+    "--thp-max-ptes-none=8",
+    "--thp-never",
+    "--thp-shmem=advise",
+    "--thp-size=2MB:never",
+    "--thp-size=64kB:always",
+    "--thp-use-zero-page=off",
+    "--unmount",
+];
+
+/// Those that show something or say how.
+const SHOWS: &[&str] = &[
+    "--explain",
+    "--json",
+    "--list-all-mounts",
+    "--page-sizes",
+    "--page-sizes-all",
+    "--pool-list",
+    "--pool-list-nodes",
+    "--print-persistent",
+    "--verbose=4",
+    "-v",
+];
+
+fn change() -> impl Strategy<Value = String> {
+    let plain = prop::sample::select(CHANGES).prop_map(str::to_owned);
+    prop_oneof![2 => pool_option(), 3 => plain]
+}
+
+fn option() -> impl Strategy<Value = String> {
+    let show = prop::sample::select(SHOWS).prop_map(str::to_owned);
+    prop_oneof![4 => change(), 1 => show]
+}
+
+fn machine() -> impl Strategy<Value = String> {
+    prop::sample::select(machines())
 }
 
 proptest! {
-    #![proptest_config(cases(200))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn a_dry_run_leaves_the_tree_byte_for_byte(
         machine in machine(),
-        mut args in prop::collection::vec(option(), 1..7),
+        mut args in prop::collection::vec(option(), 1..9),
         at in any::<prop::sample::Index>(),
     ) {
-        let dir = tree::machine(machine);
+        let dir = tree::machine(&machine);
         let before = snapshot(dir.path());
         let place = at.index(args.len() + 1);
         args.insert(place, "--dry-run".to_owned());
         let ran = hugeadm(dir.path(), &args);
-        prop_assert!((0..=2).contains(&ran.status), "{:?}", ran);
+        prop_assert!((0..=3).contains(&ran.status), "{:?}", ran);
         let changed = difference(&before, &snapshot(dir.path()));
         prop_assert!(changed.is_empty(), "{:?}", changed);
     }
@@ -64,11 +121,13 @@ proptest! {
     #[test]
     fn the_printed_shell_does_what_the_real_run_does(
         machine in machine(),
-        args in prop::collection::vec(option(), 1..5),
+        before in prop::collection::vec(change(), 0..3),
+        mut args in prop::collection::vec(change(), 1..6),
     ) {
-        let changes = |arg: &&String| arg.contains("pool-pages") || arg.contains("create") || arg.contains("shm");
-        let mut args: Vec<String> = args.iter().filter(changes).cloned().collect();
-        let (real, scripted) = (tree::machine(machine), tree::machine(machine));
+        let (real, scripted) = (tree::machine(&machine), tree::machine(&machine));
+        for dir in [&real, &scripted] {
+            hugeadm(dir.path(), &before);
+        }
         let ran = hugeadm(real.path(), &args);
         args.push("--dry-run".to_owned());
         let script = hugeadm(scripted.path(), &args);
@@ -77,6 +136,29 @@ proptest! {
         prop_assert!(ran.status != 0 || shell.status == 0, "{:?}", shell);
         let changed = difference(&snapshot(real.path()), &snapshot(scripted.path()));
         prop_assert!(changed.is_empty(), "{:?}\n{}", changed, script.out);
+    }
+}
+
+/// The two lists above have every option of the code.
+#[test]
+fn every_option_is_tried() {
+    let command = <hugetools_admin::args::Args as clap::CommandFactory>::command();
+    let tried = |name: &str| {
+        let of = |option: &&str| option.trim_start_matches("--").split('=').next() == Some(name);
+        CHANGES.iter().chain(SHOWS).any(of)
+    };
+    // In pool_option(), or given by the tests themselves.
+    let others = [
+        "pool-pages-min",
+        "pool-pages-max",
+        "demote",
+        "dry-run",
+        "sysroot",
+        "help",
+        "version",
+    ];
+    for name in command.get_arguments().filter_map(clap::Arg::get_long) {
+        assert!(tried(name) || others.contains(&name), "--{name}");
     }
 }
 

@@ -1,12 +1,15 @@
 //! hugeadm on the running machine: real pools, real mounts. Needs root; see
 //! `support::live` for lock, skipping and putting things back.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+mod ends;
+mod growth;
+mod mounts;
+mod settings;
+
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hugetools_model::mount::mounted_at;
 use hugetools_model::node::NodeId;
 use hugetools_model::{Bytes, PageSize};
 
@@ -151,6 +154,30 @@ fn gigantic_pages() {
 }
 
 #[test]
+fn a_gigantic_page_is_split() {
+    let Some(live) = machine("demotion") else {
+        return;
+    };
+    let found = live.now();
+    let Some(into) = found.pool(gigantic()).and_then(|pool| pool.demote_size) else {
+        return skip("demotion", "this machine splits no 1 GiB pages").unwrap_or(());
+    };
+    if live.hugeadm(&["--pool-pages-min", "1GB:1"]).status != 0 {
+        return skip("demotion", "no 1 GiB page can be had").unwrap_or(());
+    }
+    let before = live.pool(into).0;
+    succeeds(&live, &["--demote", "1GB:1"]);
+    assert_eq!(live.pool(gigantic()).0, 0);
+    assert_eq!(live.pool(into).0, before + GIB / into.get());
+    assert_eq!((GIB / into.get(), into.to_string().as_str()), (512, "2MB"));
+
+    // There is none left.
+    let ran = live.hugeadm(&["--demote", "1GB:2"]);
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(ran.err.contains("/demote: asked 2, got 0\n"), "{ran:?}");
+}
+
+#[test]
 fn a_refusal_of_the_kernel_is_an_error() {
     let Some(live) = machine("refusal") else {
         return;
@@ -171,73 +198,6 @@ fn a_refusal_of_the_kernel_is_an_error() {
         before + 3,
         "the other request was carried out"
     );
-}
-
-#[test]
-fn mounts_with_owner_and_mode() {
-    let Some(live) = machine("mounts") else {
-        return;
-    };
-    let sizes: Vec<PageSize> = live.now().pools.iter().map(|pool| pool.size).collect();
-    for (option, base, mode) in [
-        ("--create-mounts", "/var/lib/hugetlbfs", 0o770),
-        (
-            "--create-global-mounts",
-            "/var/lib/hugetlbfs/global",
-            0o1777,
-        ),
-    ] {
-        succeeds(&live, &[option]);
-        let points = sizes
-            .iter()
-            .map(|size| Path::new(base).join(format!("pagesize-{size}")));
-        let points: Vec<PathBuf> = points.collect();
-        let mounts = live.now().mounts;
-        for (point, size) in points.iter().zip(&sizes) {
-            let mount = mounted_at(&mounts, point).unwrap();
-            assert_eq!(mount.page_size(), Some(*size));
-            let found = point.metadata().unwrap();
-            let owner = (found.uid(), found.gid(), found.mode() & 0o7777);
-            assert_eq!(owner, (0, 0, mode), "{}", point.display());
-        }
-        let again = live.hugeadm(&["-v", option]);
-        assert_eq!(again.status, 0);
-        assert!(
-            again.err.lines().all(|line| line.ends_with("already")),
-            "{}",
-            again.err
-        );
-
-        // One that somebody changed is mended.
-        std::fs::set_permissions(&points[0], std::fs::Permissions::from_mode(0o700)).unwrap();
-        succeeds(&live, &[option]);
-        assert_eq!(points[0].metadata().unwrap().mode() & 0o7777, mode);
-    }
-    let listed = live.hugeadm(&["--list-all-mounts"]).out;
-    assert!(
-        listed.contains("/var/lib/hugetlbfs/global/pagesize-"),
-        "{listed}"
-    );
-    succeeds(&live, &["--pool-pages-min", "DEFAULT:+1"]);
-    let usable = live.hugeadm(&["--page-sizes"]).out;
-    assert!(
-        usable
-            .lines()
-            .any(|line| line == live.default_size().get().to_string())
-    );
-}
-
-#[test]
-fn the_shared_memory_group() {
-    let Some(live) = machine("shared memory group") else {
-        return;
-    };
-    let group = nix::unistd::Group::from_name("daemon").unwrap().unwrap();
-    succeeds(&live, &["--set-shm-group", "daemon"]);
-    let gid = u64::from(group.gid.as_raw());
-    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(gid));
-    succeeds(&live, &["--set-shm-group", "0"]);
-    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(0));
 }
 
 #[test]

@@ -2,17 +2,20 @@
 //! files, and directories and mounts that are only remembered.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hugetools_admin::apply::apply;
 use hugetools_admin::args::Args;
-use hugetools_admin::effects::{Effects, Found, Ran};
-use hugetools_admin::plan::{Mount, Owner, Plan, plan};
+use hugetools_admin::effects::{Account, Effects, Found, Growth, Ran};
+use hugetools_admin::plan::{Mount, Owner, Plan, Swap, plan};
 use hugetools_admin::report::{Level, NotRun, Outcome, TaskReport, messages};
 use hugetools_admin::request::Request;
+use hugetools_admin::unfinished::Unfinished;
 use hugetools_model::sim::Sim;
-use hugetools_model::{Machine, PageSize, Root};
+use hugetools_model::{Bytes, KPath, Machine, PageSize, Root};
 use tempfile::TempDir;
 
 use crate::support::tree;
@@ -27,12 +30,21 @@ pub(crate) fn size(text: &str) -> PageSize {
     text.parse().unwrap()
 }
 
-/// A machine with a kernel, directories and mounts.
+/// A machine with a kernel, directories, mounts and swap.
 pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) root: Root,
     pub(crate) there: BTreeMap<PathBuf, Owner>,
+    /// What a file system holds.
+    pub(crate) room: Bytes,
     pub(crate) refused: Option<(&'static str, i32)>,
+    /// What was called, in order.
+    pub(crate) calls: Vec<String>,
+    /// Somebody watches pools grow.
+    pub(crate) watched: bool,
+    /// A signal comes with the call of this number.
+    pub(crate) signal_at: Option<usize>,
+    pub(crate) noted: Unfinished,
 }
 
 pub(crate) const ROOT_DIR: Owner = Owner {
@@ -49,7 +61,12 @@ impl World {
             dir,
             root,
             there: BTreeMap::from([(PathBuf::from("/"), ROOT_DIR)]),
+            room: Bytes::new(1 << 40),
             refused: None,
+            calls: Vec::new(),
+            watched: false,
+            signal_at: None,
+            noted: Unfinished::default(),
         }
     }
 
@@ -64,38 +81,82 @@ impl World {
         (pool.minimum().get(), pool.maximum().get())
     }
 
-    pub(crate) fn plan(&self, args: &[&str]) -> Plan {
+    pub(crate) fn plan(&mut self, args: &[&str]) -> Plan {
         let argv = [&["hugeadm"], args].concat();
         let args = Args::read(argv.iter().map(Into::into).collect()).unwrap();
         let machine = self.now();
-        let group = |_: &str| Ok(Some(7));
-        plan(&machine, &Request::new(&args, &machine, &group).unwrap())
+        let request = Request::new(&args, &machine, self).unwrap();
+        plan(&machine, &request)
     }
 
     pub(crate) fn run(&mut self, args: &[&str]) -> Vec<TaskReport> {
         let plan = self.plan(args);
-        let root = self.root.clone();
-        apply(&plan, &root, self)
+        self.apply(&plan)
     }
 
-    fn refuses(&self, call: &str) -> io::Result<()> {
+    pub(crate) fn apply(&mut self, plan: &Plan) -> Vec<TaskReport> {
+        let root = self.root.clone();
+        apply(plan, &root, self)
+    }
+
+    fn call(&mut self, call: &str, what: impl std::fmt::Display) -> io::Result<()> {
+        self.calls.push(format!("{call} {what}"));
         match self.refused {
             Some((refused, errno)) if refused == call => Err(io::Error::from_raw_os_error(errno)),
             _ => Ok(()),
         }
     }
+
+    fn append(&self, file: &str, line: &str) -> io::Result<()> {
+        let path = self.dir.path().join(file);
+        let mut table = std::fs::OpenOptions::new().append(true).open(path)?;
+        io::Write::write_all(&mut table, line.as_bytes())
+    }
+
+    /// Takes the last line with this text out of a table.
+    fn cut(&self, file: &'static str, text: &str) {
+        let path = KPath::from(file);
+        let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
+        let mut lines: Vec<&str> = table.lines().collect();
+        let last = lines.iter().rposition(|line| line.contains(text)).unwrap();
+        lines.remove(last);
+        self.root.write(&path, &lines.join("\n")).unwrap();
+    }
+
+    fn account(name: &str) -> Result<Option<Account>, String> {
+        Ok(Some(Account {
+            id: 7,
+            name: name.to_owned(),
+            members: Vec::new(),
+        }))
+    }
 }
 
 impl Effects for World {
+    fn user(&mut self, name: &str) -> Result<Option<Account>, String> {
+        World::account(name)
+    }
+
+    fn group(&mut self, name: &str) -> Result<Option<Account>, String> {
+        World::account(name)
+    }
+
     fn look(&mut self, path: &Path) -> io::Result<Option<Found>> {
         Ok(self.there.get(path).map(|owner| Found {
-            directory: true,
+            directory: !path.ends_with("swapfile"),
             owner: *owner,
         }))
     }
 
+    fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
+        let below = self.there.keys().filter(|name| name.parent() == Some(path));
+        Ok(below
+            .filter_map(|name| Some(name.file_name()?.to_owned()))
+            .collect())
+    }
+
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
-        self.refuses("make_dir")?;
+        self.call("make_dir", path.display())?;
         assert!(
             self.there.contains_key(path.parent().unwrap()),
             "{}",
@@ -110,23 +171,101 @@ impl Effects for World {
         Ok(())
     }
 
+    fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
+        self.call("remove_dir", path.display())?;
+        let full = self.there.keys().any(|name| name.parent() == Some(path));
+        match full {
+            true => Err(io::Error::from_raw_os_error(libc::ENOTEMPTY)),
+            false => {
+                self.there.remove(path).unwrap();
+                Ok(())
+            }
+        }
+    }
+
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
-        self.refuses("own")?;
+        self.call("own", path.display())?;
         self.there.insert(path.to_owned(), owner).unwrap();
         Ok(Ran::Yes)
     }
 
     fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
-        self.refuses("mount")?;
-        let path = self.dir.path().join("proc/self/mountinfo");
-        let mut table = std::fs::OpenOptions::new().append(true).open(path)?;
+        self.call("mount", mount.options())?;
         let (point, bytes) = (mount.point.display(), mount.size.get());
-        io::Write::write_all(
-            &mut table,
-            format!("90 1 0:90 / {point} rw - hugetlbfs none rw,pagesize={bytes}\n").as_bytes(),
+        self.append(
+            "proc/self/mountinfo",
+            &format!("90 1 0:90 / {point} rw - hugetlbfs none rw,pagesize={bytes}\n"),
         )?;
         self.there.insert(mount.point.clone(), mount.owner).unwrap();
         Ok(Ran::Yes)
+    }
+
+    fn unmount(&mut self, point: &Path) -> io::Result<Ran> {
+        self.call("unmount", point.display())?;
+        self.cut("/proc/self/mountinfo", &format!(" {} ", point.display()));
+        Ok(Ran::Yes)
+    }
+
+    fn room(&mut self, _: &Path) -> io::Result<Bytes> {
+        Ok(self.room)
+    }
+
+    fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
+        self.call("swap_on", swap.path.display())?;
+        self.there.insert(swap.path.clone(), ROOT_DIR);
+        // The table tells the kernel, which may find more memory then.
+        let line = format!("{}\tfile\t\t1\t0\t-2", swap.path.display());
+        let path = KPath::from("/proc/swaps");
+        let table = String::from_utf8(self.root.read(&path).unwrap()).unwrap();
+        self.root.write(&path, &(table + &line)).unwrap();
+        Ok(Ran::Yes)
+    }
+
+    fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran> {
+        self.call("swap_off", swap.path.display())?;
+        let path = swap.path.display().to_string();
+        if self.now().swaps.iter().any(|used| used.path == swap.path) {
+            self.cut("/proc/swaps", &path);
+        }
+        if swap.size.is_some() {
+            self.there.remove(&swap.path);
+        }
+        Ok(Ran::Yes)
+    }
+
+    fn sync(&mut self) {
+        self.calls.push("sync".to_owned());
+    }
+
+    fn growth_begins(&mut self, growth: &Growth) -> bool {
+        self.calls
+            .push(format!("grow {} -> {}", growth.from, growth.to));
+        self.watched
+    }
+
+    fn growth_at(&mut self, pages: u64) {
+        self.calls.push(format!("at {pages}"));
+    }
+
+    fn growth_ends(&mut self) {
+        self.calls.push("grown".to_owned());
+    }
+
+    fn pause(&mut self, time: Duration) {
+        self.calls.push(format!("pause {}", time.as_secs()));
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.signal_at.is_some_and(|at| self.calls.len() >= at)
+    }
+
+    fn unfinished(&mut self) -> io::Result<Unfinished> {
+        Ok(self.noted.clone())
+    }
+
+    fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()> {
+        self.noted = unfinished.clone();
+        Ok(())
     }
 }
 

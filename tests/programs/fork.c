@@ -1,4 +1,5 @@
-/* A heap, a fork, and both sides write all of it; every byte is checked.
+/* A heap, a fork, and both sides write all of it; every byte is checked. With
+   -DSTATIC it is no heap, but data and bss of the program.
 
    fork parent|child|clone-parent|clone-child [MiB] [times] [threads]
    parent: the parent writes first; child: the child does. With clone the
@@ -13,8 +14,14 @@
 #include <unistd.h>
 #include "judge.h"
 
-static size_t blocks, block_size = 1 << 20;
+#define BLOCK ((size_t)1 << 20)
+static size_t blocks;
 static uint64_t **block;
+#ifdef STATIC
+#define MOST 200
+static uint64_t data[20 * BLOCK / 8] = {1}, bss[(MOST - 20) * BLOCK / 8];
+static volatile long counter[64][BLOCK / 4];
+#endif
 static int raw;
 static _Atomic int stop;
 static _Atomic long counted;
@@ -24,7 +31,7 @@ static void write_all(uint64_t seed)
 	size_t i, k;
 
 	for (i = 0; i < blocks; i++)
-		for (k = 0; k < block_size / 8; k++)
+		for (k = 0; k < BLOCK / 8; k++)
 			block[i][k] = seed + i * 1000003 + k;
 }
 
@@ -33,7 +40,7 @@ static void check_all(uint64_t seed, const char *who)
 	size_t i, k;
 
 	for (i = 0; i < blocks; i++)
-		for (k = 0; k < block_size / 8; k++)
+		for (k = 0; k < BLOCK / 8; k++)
 			if (block[i][k] != seed + i * 1000003 + k) {
 				fprintf(stderr, "%s: block %zu, word %zu is damaged\n", who, i, k);
 				_exit(4);
@@ -43,7 +50,11 @@ static void check_all(uint64_t seed, const char *who)
 /* Counts in a block of its own, so that a lost store is seen. */
 static void *count(void *arg)
 {
+#ifdef STATIC
+	volatile long *own = counter[(uintptr_t)arg];
+#else
 	volatile long *own = malloc(2 << 20);
+#endif
 	long n = 0;
 
 	(void)arg;
@@ -111,14 +122,23 @@ int main(int argc, char **argv)
 	size_t k;
 
 	raw = !strncmp(mode, "clone", 5);
-	blocks = (mib << 20) / block_size;
+	blocks = (mib << 20) / BLOCK;
+#ifdef STATIC
+	if (blocks > MOST)
+		return 2;
+#endif
 	block = malloc(blocks * sizeof *block);
-	for (k = 0; k < blocks; k++)
-		block[k] = malloc(block_size);
+	for (k = 0; k < blocks; k++) {
+#ifdef STATIC
+		block[k] = k < 20 ? data + k * BLOCK / 8 : bss + (k - 20) * BLOCK / 8;
+#else
+		block[k] = malloc(BLOCK);
+#endif
+	}
 	write_all(0);
 	print_judged("before");
 	for (i = 0; i < threads; i++)
-		pthread_create(&thread[i], NULL, count, NULL);
+		pthread_create(&thread[i], NULL, count, (void *)(uintptr_t)i);
 	for (i = 0; i < times; i++)
 		one_fork(parent_first, (uint64_t)i * 7);
 	stop = 1;

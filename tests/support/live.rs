@@ -5,31 +5,24 @@
     reason = "control groups are files like others"
 )]
 
-use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use hugetools_model::mount::Mount;
-use hugetools_model::node::node_pool_path;
-use hugetools_model::pool::{Counter, counter_path};
 use hugetools_model::thp::{self, Thp};
-use hugetools_model::{KPath, Machine, PageSize, Root};
+use hugetools_model::{Machine, PageSize, Root};
 use nix::fcntl::{Flock, FlockArg};
 
+use super::restore::{Before, note};
 use super::tool::{Ran, tool};
 
 /// Every live test of this machine takes this lock.
 const LOCK: &str = "/run/lock/hugetools-live.lock";
 
-/// Where the mounts are made.
-const MOUNTS: &str = "/var/lib/hugetlbfs";
-
 /// The machine, for one test.
 pub(crate) struct Live {
     root: Root,
-    found: Machine,
-    directories: BTreeSet<PathBuf>,
+    before: Before,
     _lock: Flock<fs::File>,
 }
 
@@ -54,8 +47,7 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
     }
     Some(Live {
         root,
-        found,
-        directories: directories(),
+        before: Before::new(found),
         _lock: lock,
     })
 }
@@ -96,7 +88,7 @@ impl Live {
 
     /// The default size.
     pub(crate) fn default_size(&self) -> PageSize {
-        self.found.default_pool().unwrap().size
+        self.before.found.default_pool().unwrap().size
     }
 
     /// Sets the pool of the default size.
@@ -112,7 +104,11 @@ impl Live {
 
     /// Whether private memory can be on transparent huge pages.
     pub(crate) fn thp_serves(&self) -> bool {
-        self.found.thp.as_ref().is_some_and(Thp::serves_madvise)
+        self.before
+            .found
+            .thp
+            .as_ref()
+            .is_some_and(Thp::serves_madvise)
     }
 
     /// Sets `shmem_enabled` until the end of the test; whether this kernel has
@@ -145,58 +141,6 @@ impl Live {
             was_on,
         })
     }
-
-    fn restore(&self) {
-        let shmem = self
-            .found
-            .thp
-            .as_ref()
-            .and_then(|thp| thp.shmem_enabled.as_ref());
-        if let Some(word) = shmem {
-            self.set_shmem_enabled(word);
-        }
-        for mount in self.now().mounts.iter().rev() {
-            if mount.point.starts_with(MOUNTS) && !self.found.mounts.contains(mount) {
-                unmount(mount);
-            }
-        }
-        for made in directories()
-            .difference(&self.directories)
-            .collect::<Vec<_>>()
-            .iter()
-            .rev()
-        {
-            note(fs::remove_dir(made), made);
-        }
-        for pool in &self.found.pools {
-            self.put(
-                &counter_path(pool, Counter::NrHugepages),
-                pool.minimum().get(),
-            );
-            for node in &self.found.nodes {
-                if let Some(share) = node.pool(pool.size) {
-                    self.put(&node_pool_path(node.id, pool.size), share.minimum().get());
-                }
-            }
-            if let Some(overcommit) = pool.overcommit {
-                self.put(
-                    &counter_path(pool, Counter::NrOvercommitHugepages),
-                    overcommit.get(),
-                );
-            }
-        }
-        if let Some(group) = self.found.sysctl.hugetlb_shm_group {
-            self.put(&hugetools_model::sysctl::shm_group_path(), group);
-        }
-    }
-
-    fn put(&self, path: &KPath, value: u64) {
-        let result = self.root.write(path, &value.to_string());
-        note(
-            result.map_err(|error| io::Error::other(error.to_string())),
-            Path::new(path.as_str()),
-        );
-    }
 }
 
 /// A control group, removed at the end of the test.
@@ -224,45 +168,6 @@ impl Drop for Group {
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.restore();
+        self.before.restore(&self.root);
     }
-}
-
-fn unmount(mount: &Mount) {
-    note(
-        nix::mount::umount(&mount.point).map_err(Into::into),
-        &mount.point,
-    );
-}
-
-/// A drop must not panic while another panic is on its way.
-fn note(result: io::Result<()>, path: &Path) {
-    if let Err(error) = result {
-        let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
-    }
-}
-
-/// The directories of the mounts, none of them a mount's contents.
-fn directories() -> BTreeSet<PathBuf> {
-    let mut all = BTreeSet::new();
-    let mut next = vec![PathBuf::from(MOUNTS)];
-    while let Some(dir) = next.pop() {
-        if !dir.is_dir() {
-            continue;
-        }
-        let is_point = dir
-            .file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("pagesize-"));
-        if !is_point {
-            next.extend(
-                fs::read_dir(&dir)
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .map(|entry| entry.path()),
-            );
-        }
-        all.insert(dir);
-    }
-    all
 }

@@ -1,9 +1,14 @@
 //! What the tests share.
 
 pub(crate) mod bless;
+pub(crate) mod cpio;
+pub(crate) mod guest;
+pub(crate) mod kill;
 pub(crate) mod live;
 pub(crate) mod long;
+pub(crate) mod peer;
 pub(crate) mod program;
+pub(crate) mod restore;
 pub(crate) mod session;
 pub(crate) mod tool;
 pub(crate) mod tree;

@@ -11,17 +11,16 @@ use tempfile::TempDir;
 
 use super::bless;
 
-/// All recorded machines.
-pub(crate) const MACHINES: [&str; 8] = [
-    "aarch64-4k",
-    "ppc64le-power8-hash",
-    "ppc64le-power9-hash",
-    "ppc64le-power9-radix",
-    "s390x",
-    "x86_64-6.18-mthp",
-    "x86_64-8node",
-    "x86_64-no-1g",
-];
+/// All recorded machines: a new one is a new file.
+pub(crate) fn machines() -> Vec<String> {
+    let files = fs::read_dir(bless::project("tests/fixtures")).unwrap();
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names
+        .filter_map(|name| name.strip_suffix(".tree").map(str::to_owned))
+        .collect();
+    names.sort();
+    names
+}
 
 /// A fresh copy of a recorded machine.
 pub(crate) fn machine(name: &str) -> TempDir {
@@ -30,6 +29,17 @@ pub(crate) fn machine(name: &str) -> TempDir {
     let dir = scratch();
     fixture::unpack(&archive, dir.path()).unwrap();
     dir
+}
+
+/// The text of a file of a tree.
+pub(crate) fn text(path: &Path) -> String {
+    String::from_utf8(contents(path)).unwrap()
+}
+
+/// Gives a file of a tree other contents.
+pub(crate) fn write(path: &Path, text: &str) {
+    let file = fs::OpenOptions::new().write(true).truncate(true).open(path);
+    std::io::Write::write_all(&mut file.unwrap(), text.as_bytes()).unwrap();
 }
 
 /// A directory in memory where there is one: thousands of small files are
@@ -95,10 +105,10 @@ fn show(bytes: &Option<Vec<u8>>) -> String {
 /// What `record.sh` records of a copy is the archive that the copy is from.
 #[test]
 fn recording_is_unpacking_backwards() {
-    for name in MACHINES {
+    for name in machines() {
         let archive = bless::text(format!("tests/fixtures/{name}.tree"));
         let comment = archive.lines().next().unwrap().trim_start_matches("# ");
-        let dir = machine(name);
+        let dir = machine(&name);
         let output = std::process::Command::new("sh")
             .arg(bless::project("tests/fixtures/record.sh"))
             .arg(comment)

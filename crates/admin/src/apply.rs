@@ -2,21 +2,32 @@
 //! here: each step is looked at, done if it is not so already, and looked at
 //! again in the same place.
 
-use std::io;
+mod files;
+mod grow;
+mod numbers;
+mod swap;
 
 use hugetools_model::error::{Cause, Op};
-use hugetools_model::{FileError, Root};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::{FileError, PageCount, PageSize, Root, pool};
 
-use crate::effects::{Effects, Ran};
+use crate::effects::Effects;
 use crate::hint::hint;
-use crate::plan::{Impossible, MakeDir, Mount, Number, Own, Plan, Step, Task, Value, What, Write};
+use crate::plan::{Impossible, Maximum, Plan, Step, Task, Value, What, When, Write};
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
 use crate::shell;
+use crate::unfinished::Unfinished;
 
 /// Runs all tasks, whatever comes of one of them.
 pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskReport> {
-    let tasks = plan.tasks.iter();
-    tasks.map(|task| run_task(task, root, effects)).collect()
+    let mut run = Run {
+        root,
+        effects,
+        unfinished: plan.unfinished.clone(),
+    };
+    let reports = plan.tasks.iter().map(|task| run.task(task)).collect();
+    run.remember();
+    reports
 }
 
 /// The report of a plan that is not run: what is known to fail fails here
@@ -34,23 +45,137 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     plan.tasks.iter().map(task).collect()
 }
 
-fn run_task(task: &Task, root: &Root, effects: &mut dyn Effects) -> TaskReport {
-    let mut failed = false;
-    let mut steps = Vec::new();
-    for step in &task.steps {
-        let outcome = match failed {
-            true => Outcome::NotRun {
-                why: NotRun::EarlierFailed,
-            },
-            false => run(step, root, effects).unwrap_or_else(Outcome::Failed),
+/// A plan on its way.
+struct Run<'a> {
+    root: &'a Root,
+    effects: &'a mut dyn Effects,
+    /// What is noted for the case that this run is killed.
+    unfinished: Unfinished,
+}
+
+impl Run<'_> {
+    fn task(&mut self, task: &Task) -> TaskReport {
+        let noted = &self.unfinished.maximums;
+        let kept = matches!(task.maximum, Maximum::Unsettled(size) if noted.contains_key(&size));
+        let maximum = match task.maximum {
+            Maximum::Unsettled(size) => self.unsettle(size),
+            Maximum::Untouched | Maximum::Restored(_) => None,
         };
-        failed |= matches!(outcome, Outcome::Failed(_));
-        steps.push(report(step, outcome, root));
+        let mut failed = false;
+        let mut steps = Vec::new();
+        for step in &task.steps {
+            let interrupted = task.when == When::Wanted && self.effects.interrupted();
+            let outcome = match failed {
+                true => self.after_failure(step, maximum),
+                false if interrupted && !settles(step) => not_run(NotRun::Interrupted),
+                false => self.step(step),
+            };
+            failed |= matches!(outcome, Outcome::Failed(_));
+            steps.push(report(step, outcome, self.root));
+        }
+        match task.maximum {
+            Maximum::Unsettled(size) if !kept => self.settle(size),
+            Maximum::Restored(size) if !failed => self.settle(size),
+            Maximum::Untouched | Maximum::Unsettled(_) | Maximum::Restored(_) => {}
+        }
+        TaskReport {
+            option: task.option.clone(),
+            steps,
+        }
     }
-    TaskReport {
-        option: task.option.clone(),
-        steps,
+
+    fn step(&mut self, step: &Step) -> Outcome {
+        if let Some(failure) = foreseen(step, self.root) {
+            return Outcome::Failed(failure);
+        }
+        let outcome = match step {
+            Step::Write(write) => self.write(write),
+            Step::Choose(choose) => numbers::choose(choose, self.root),
+            Step::Demote(demote) => numbers::demote(demote, self.root),
+            Step::MakeDir(dir) => files::make_dir(dir, self.effects),
+            Step::RemoveDir(path) => files::remove_dir(path, self.effects),
+            Step::Mount(mount) => files::mount(mount, self.root, self.effects),
+            Step::Own(own) => files::own(own, self.root, self.effects),
+            Step::Unmount(point) => files::unmount(point, self.root, self.effects),
+            Step::SwapOn(swap) => self.swap_on(swap),
+            Step::SwapOff(swap) => self.swap_off(swap),
+            Step::Impossible(not) => Err(impossible(not)),
+        };
+        outcome.unwrap_or_else(Outcome::Failed)
     }
+
+    /// Notes the maximum of a pool, which the next writes change on their way.
+    fn unsettle(&mut self, size: PageSize) -> Option<PageCount> {
+        // What an earlier run noted and could not be put back stays noted.
+        if let Some(maximum) = self.unfinished.maximums.get(&size) {
+            return Some(*maximum);
+        }
+        let maximum = maximum(size, self.root)?;
+        self.unfinished.maximums.insert(size, maximum);
+        self.remember();
+        Some(maximum)
+    }
+
+    fn settle(&mut self, size: PageSize) {
+        if self.unfinished.maximums.remove(&size).is_some() {
+            self.remember();
+        }
+    }
+
+    /// A step whose task failed before is not run; but the last write of a
+    /// pool's change gives it the maximum again that it had.
+    fn after_failure(&mut self, step: &Step, maximum: Option<PageCount>) -> Outcome {
+        let put_back = match (step, maximum) {
+            (Step::Write(write), Some(maximum)) if settles(step) => self.put_back(write, maximum),
+            _ => None,
+        };
+        match put_back {
+            Some(step) => self.step(&step),
+            None => not_run(NotRun::EarlierFailed),
+        }
+    }
+
+    fn put_back(&self, write: &Write, maximum: PageCount) -> Option<Step> {
+        let What::Overcommit { size } = write.what else {
+            return None;
+        };
+        let minimum = find_pool(size, self.root)?.minimum();
+        Some(Step::Write(Write {
+            value: Value::Plain(maximum.saturating_sub(minimum).get()),
+            ..write.clone()
+        }))
+    }
+
+    /// A run that cannot leave a note goes on without.
+    fn remember(&mut self) {
+        let _ = self.effects.remember(&self.unfinished);
+    }
+}
+
+/// Whether a step makes a pool's maximum right again after its pages changed.
+fn settles(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Write(Write {
+            what: What::Overcommit { .. },
+            value: Value::Rest { .. },
+            ..
+        })
+    )
+}
+
+fn find_pool(size: PageSize, root: &Root) -> Option<pool::Pool> {
+    let meminfo = Meminfo::read(root).ok()?;
+    let pools = pool::read(root, &meminfo).ok()?;
+    pools.into_iter().find(|pool| pool.size == size)
+}
+
+fn maximum(size: PageSize, root: &Root) -> Option<PageCount> {
+    find_pool(size, root).map(|pool| pool.maximum())
+}
+
+fn not_run(why: NotRun) -> Outcome {
+    Outcome::NotRun { why }
 }
 
 fn report(step: &Step, outcome: Outcome, root: &Root) -> StepReport {
@@ -64,26 +189,13 @@ fn report(step: &Step, outcome: Outcome, root: &Root) -> StepReport {
     }
 }
 
-fn run(step: &Step, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    if let Some(failure) = foreseen(step, root) {
-        return Err(failure);
-    }
-    match step {
-        Step::Write(write) => run_write(write, root),
-        Step::MakeDir(dir) => make_dir(dir, effects),
-        Step::Mount(mount) => run_mount(mount, root, effects),
-        Step::Own(own) => run_own(own, root, effects),
-        Step::Impossible(not) => Err(impossible(not)),
-    }
-}
-
 /// What is known to fail without being tried. What a kernel is known to
 /// refuse is among it only where there is no kernel to ask.
 fn foreseen(step: &Step, root: &Root) -> Option<Failure> {
     match step {
         Step::Impossible(not) => Some(impossible(not)),
         Step::Write(write) if write.refused.is_some() && !root.has_kernel() => {
-            let asked = value(&write.value, root);
+            let asked = numbers::value(write, root);
             Some(asked.map_or_else(Failure::from, |asked| refused(write, asked)))
         }
         _ => None,
@@ -98,55 +210,6 @@ fn impossible(not: &Impossible) -> Failure {
     }
 }
 
-fn run_write(write: &Write, root: &Root) -> Result<Outcome, Failure> {
-    let asked = value(&write.value, root)?;
-    let before = number(&write.file, root)?;
-    if before == asked {
-        return Ok(Outcome::Unchanged {
-            value: Some(before),
-        });
-    }
-    root.write(&write.file.path, &asked.to_string())?;
-    let got = number(&write.file, root)?;
-    match (got == asked, write.what) {
-        (true, _) => Ok(Outcome::Changed {
-            from: Some(before),
-            to: Some(got),
-        }),
-        (false, What::Pages { .. }) => Ok(Outcome::Short { asked, got }),
-        (false, What::Overcommit { .. } | What::Setting) => Err(Failure {
-            written: Some(asked.to_string()),
-            errno: None,
-            error: format!(
-                "{asked} was written to {}, which says {got} now",
-                write.file.path
-            ),
-        }),
-    }
-}
-
-fn value(value: &Value, root: &Root) -> Result<u64, FileError> {
-    match value {
-        Value::Plain(number) => Ok(*number),
-        Value::Rest { of, less } => less.iter().try_fold(*of, |rest, file| {
-            Ok(rest.saturating_sub(number(file, root)?))
-        }),
-    }
-}
-
-/// The number in a file; where a kernel stands behind it, without the pages
-/// that it includes and does not take when written.
-fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
-    let number = root.number(&file.path)?;
-    match &file.surplus {
-        Some(surplus) if root.has_kernel() => {
-            let surplus = root.number_opt(surplus)?.unwrap_or(0);
-            Ok(number.saturating_sub(surplus))
-        }
-        _ => Ok(number),
-    }
-}
-
 fn refused(write: &Write, asked: u64) -> Failure {
     FileError {
         op: Op::Write,
@@ -155,91 +218,4 @@ fn refused(write: &Write, asked: u64) -> Failure {
         cause: Cause::Errno(libc::EINVAL),
     }
     .into()
-}
-
-fn make_dir(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let mut missing = Vec::new();
-    for path in dir.path.ancestors() {
-        let told = format!("make directory {}", dir.path.display());
-        match effects.look(path).map_err(|e| Failure::call(&told, &e))? {
-            Some(found) if found.directory => break,
-            Some(_) => {
-                let error = io::Error::from_raw_os_error(libc::ENOTDIR);
-                return Err(Failure::call(&told, &error));
-            }
-            None => missing.push(path),
-        }
-        if !dir.parents {
-            break;
-        }
-    }
-    if missing.is_empty() {
-        return Ok(Outcome::Unchanged { value: None });
-    }
-    for path in missing.iter().rev() {
-        let told = format!("make directory {}", path.display());
-        effects
-            .make_dir(path, dir.owner.mode)
-            .and_then(|()| effects.own(path, dir.owner))
-            .map_err(|error| Failure::call(&told, &error))?;
-    }
-    Ok(CHANGED)
-}
-
-const CHANGED: Outcome = Outcome::Changed {
-    from: None,
-    to: None,
-};
-
-const NOT_HERE: Outcome = Outcome::NotRun {
-    why: NotRun::RecordedTree,
-};
-
-fn run_mount(mount: &Mount, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let told = format!("mount a hugetlbfs on {}", mount.point.display());
-    match effects.mount(mount) {
-        Ok(Ran::NotHere) => return Ok(NOT_HERE),
-        Ok(Ran::Yes) => {}
-        Err(error) => return Err(Failure::call(&told, &error)),
-    }
-    let mounts = hugetools_model::mount::read(root)?;
-    let found = hugetools_model::mount::mounted_at(&mounts, &mount.point);
-    let size = found
-        .filter(|found| found.is_hugetlbfs())
-        .map(|found| found.page_size());
-    let same = size.is_some_and(|size| size.is_none_or(|size| size == mount.size));
-    let owner = effects.look(&mount.point).ok().flatten();
-    if same && owner.is_some_and(|found| found.owner == mount.owner) {
-        return Ok(CHANGED);
-    }
-    Err(Failure {
-        written: None,
-        errno: None,
-        error: format!("{told}: the kernel took it, but something else is there now"),
-    })
-}
-
-fn run_own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let told = format!("set owner and mode of {}", own.point.display());
-    if !root.has_kernel() {
-        return Ok(NOT_HERE);
-    }
-    let is_so = |effects: &mut dyn Effects| match effects.look(&own.point) {
-        Ok(found) => Ok(found.is_some_and(|found| found.owner == own.owner)),
-        Err(error) => Err(Failure::call(&told, &error)),
-    };
-    if is_so(effects)? {
-        return Ok(Outcome::Unchanged { value: None });
-    }
-    effects
-        .own(&own.point, own.owner)
-        .map_err(|error| Failure::call(&told, &error))?;
-    match is_so(effects)? {
-        true => Ok(CHANGED),
-        false => Err(Failure {
-            written: None,
-            errno: None,
-            error: format!("cannot {told}: it did not stay as set"),
-        }),
-    }
 }

@@ -4,7 +4,9 @@
 use hugetools_model::PageSize;
 use serde::Serialize;
 
-use crate::listing::{MountRow, PoolRow};
+use crate::advice::Finding;
+use crate::listing::{MountRow, NodeRow, PoolRow};
+use crate::persistent::Persistent;
 use crate::report::{Status, TaskReport};
 
 /// What a run says.
@@ -28,6 +30,9 @@ pub struct Document {
     /// `--pool-list`, as it was before the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pools: Option<Vec<PoolRow>>,
+    /// `--pool-list-nodes`, as it was before the changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<Vec<NodeRow>>,
     /// The options that change something, in the order in which they were
     /// carried out.
     pub tasks: Vec<TaskReport>,
@@ -37,6 +42,12 @@ pub struct Document {
     /// `--page-sizes-all`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_sizes_all: Option<Vec<PageSize>>,
+    /// `--explain`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
+    /// `--print-persistent`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub persistent: Option<Persistent>,
 }
 
 impl Document {
@@ -51,9 +62,12 @@ impl Document {
             notes: Vec::new(),
             mounts: None,
             pools: None,
+            nodes: None,
             tasks: Vec::new(),
             page_sizes: None,
             page_sizes_all: None,
+            findings: None,
+            persistent: None,
         }
     }
 }

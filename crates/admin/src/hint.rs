@@ -1,15 +1,23 @@
 //! What to do next when a step ends otherwise than it was asked to.
 
 use hugetools_model::PageSize;
+use hugetools_model::node::NodeId;
 
-use crate::plan::{Step, What, Write};
+use crate::plan::{Mount, Pages, Step, What, Write};
 use crate::report::Outcome;
 
 /// The second line of a message.
 pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),
-        (Step::Write(write), Outcome::Short { asked, .. }) => short(write, *asked),
+        (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
+            What::Pages(pages) => Some(short(pages, *asked)),
+            What::Overcommit { .. } | What::Setting => None,
+        },
+        (Step::Demote(_), Outcome::Short { .. }) => Some(
+            "only free pages that are promised to nobody can be split; --json --pool-list counts them"
+                .to_owned(),
+        ),
         (Step::Write(write), Outcome::Planned) => write
             .refused
             .map(|why| format!("the kernel will refuse this: {why}")),
@@ -18,27 +26,22 @@ pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
     }
 }
 
-fn short(write: &Write, asked: u64) -> Option<String> {
-    match write.what {
-        What::Pages {
-            node: Some(node),
-            memory: false,
-            ..
-        } => Some(format!("node {node} has no memory of its own")),
-        What::Pages {
-            size,
-            gigantic: true,
-            ..
-        } => Some(format!(
-            "pages of {size} need memory in one piece: reserve them at boot with {}",
-            boot(size, asked)
-        )),
-        What::Pages { .. } => Some(
-            "free some memory, join its pieces with `echo 1 > /proc/sys/vm/compact_memory`, \
-             and run this again"
-                .to_owned(),
+fn short(pages: &Pages, asked: u64) -> String {
+    let hard = pages.effort.as_ref().is_some_and(|effort| effort.hard);
+    match (pages.memory, pages.node, pages.gigantic) {
+        (false, Some(node), _) => format!("node {node} has no memory of its own"),
+        (_, node, true) => format!(
+            "pages of {} need memory in one piece: reserve them at boot with {}",
+            pages.size,
+            boot(pages.size, node, asked)
         ),
-        What::Overcommit { .. } | What::Setting => None,
+        (_, node, false) if hard => format!(
+            "no more memory is to be had: end programs that hold it, or reserve the pages at boot with {}",
+            boot(pages.size, node, asked)
+        ),
+        _ => "free some memory, or run this again with --hard, which drops caches, adds swap \
+              and tries longer"
+            .to_owned(),
     }
 }
 
@@ -51,40 +54,69 @@ fn failed(step: &Step, errno: i32) -> Option<String> {
                              or where it is writable"
             .to_owned(),
         (libc::EINVAL, Step::Write(write)) => invalid(write)?,
-        (libc::ENODEV, Step::Mount(_)) => {
-            "this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()
+        (_, Step::Mount(mount)) => unmountable(mount, errno)?,
+        (libc::EBUSY, Step::Unmount(point)) => {
+            let point = point.display();
+            format!("a program uses it: fuser -vm {point} says which; end it and run this again")
         }
         (libc::ENOTDIR | libc::EEXIST, Step::MakeDir(_)) => {
             "something else than a directory is in the way: move it and run this again".to_owned()
         }
+        (libc::ENOSPC, Step::SwapOn(_)) => {
+            "there is no room for it: ask for less with --add-temp-swap=PAGES".to_owned()
+        }
+        (libc::EINVAL, Step::SwapOn(_)) => {
+            "its file system cannot hold swap: go without --add-temp-swap".to_owned()
+        }
+        (libc::ENOMEM, Step::SwapOff(swap)) => format!(
+            "what is on it fits nowhere else: make the pool smaller, then swapoff {}",
+            swap.path.display()
+        ),
         _ => return None,
     };
     Some(text)
 }
 
+fn unmountable(mount: &Mount, errno: i32) -> Option<String> {
+    match (errno, mount.min_size) {
+        (libc::ENODEV, _) => Some("this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()),
+        (libc::ENOTDIR | libc::ELOOP, _) => Some(
+            "something else than a directory is in the way: remove it and run this again"
+                .to_owned(),
+        ),
+        (libc::ENOMEM, Some(bytes)) => Some(format!(
+            "the pool has too few free pages for --min-size: hugeadm --pool-pages-min {}:+{bytes}",
+            mount.size
+        )),
+        _ => None,
+    }
+}
+
 fn invalid(write: &Write) -> Option<String> {
-    match write.what {
+    match &write.what {
         What::Overcommit { size } => Some(format!(
             "gigantic pages have no overcommit before Linux 6.19: make the pool itself as large \
              with --pool-pages-min {size}:AMOUNT"
         )),
-        What::Pages {
-            size,
-            gigantic: true,
-            ..
-        } => Some(format!(
-            "this kernel makes no pages of {size} once it runs: reserve them at boot with {}",
-            boot(size, 1)
+        What::Pages(pages) if pages.gigantic => Some(format!(
+            "this kernel makes no pages of {} once it runs: reserve them at boot with {}",
+            pages.size,
+            boot(pages.size, pages.node, 1)
         )),
-        What::Pages { .. } | What::Setting => None,
+        What::Setting if write.file.path.as_str().ends_with("/max_ptes_none") => Some(
+            "it is less than the base pages in a huge page: at most 511 with pages of 4 KiB and 2 MiB"
+                .to_owned(),
+        ),
+        What::Pages(_) | What::Setting => None,
     }
 }
 
 /// The kernel parameters for so many pages.
-fn boot(size: PageSize, pages: u64) -> String {
+pub(crate) fn boot(size: PageSize, node: Option<NodeId>, pages: u64) -> String {
     let size = size.to_string();
-    format!(
-        "hugepagesz={} hugepages={pages}",
-        size.trim_end_matches('B')
-    )
+    let size = size.trim_end_matches('B');
+    match node {
+        None => format!("hugepagesz={size} hugepages={pages}"),
+        Some(node) => format!("hugepagesz={size} hugepages={node}:{pages}"),
+    }
 }

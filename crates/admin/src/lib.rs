@@ -9,23 +9,31 @@
 //! * [`abbrev`], [`args`]: the command line, nothing decided.
 //! * [`spec`], [`request`]: everything checked against the machine before
 //!   anything is done.
+//! * [`unfinished`]: what a run that is killed leaves to the next one.
 //! * [`plan`]: the steps, made from two values without any input or output;
 //!   [`shell`] prints them.
 //! * [`apply`]: runs the steps on [`hugetools_model::Root`] and [`effects`].
 //! * [`report`], [`hint`]: what each step found, wanted and got, and what to
 //!   do next.
-//! * [`listing`], [`document`]: the tables, and everything as one JSON value.
+//! * [`listing`], [`explain`], [`persistent`]: what is shown.
+//! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
+//! * [`document`]: everything as one JSON value.
 
 pub mod abbrev;
+pub mod advice;
 pub mod apply;
 pub mod args;
 pub mod document;
 pub mod effects;
+pub mod explain;
 pub mod hint;
 pub mod listing;
 pub mod live;
+pub mod persistent;
 pub mod plan;
+pub mod recommend;
 pub mod report;
 pub mod request;
 pub mod shell;
 pub mod spec;
+pub mod unfinished;

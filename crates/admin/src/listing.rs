@@ -1,5 +1,7 @@
 //! The tables. Their layout is libhugetlbfs': other programs parse it.
 
+mod nodes;
+
 use std::fmt::Write;
 use std::path::Path;
 
@@ -7,6 +9,8 @@ use hugetools_model::mount::Mount;
 use hugetools_model::pool::Pool;
 use hugetools_model::{PageCount, PageSize};
 use serde::Serialize;
+
+pub use nodes::{NodeRow, node_list, node_rows};
 
 /// A pool, as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,35 +1,83 @@
-//! The real effects: the only module of this crate that calls the system.
+//! The real effects: the only part of this crate that calls the system.
 
+mod accounts;
+pub mod lock;
+mod note;
+mod progress;
+mod swap;
+mod sys;
+
+use std::ffi::OsString;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use hugetools_model::Root;
-use hugetools_model::error::describe_errno;
-use nix::mount::MsFlags;
-use nix::unistd::{AccessFlags, Gid, Group, access};
+use hugetools_model::{Bytes, Root};
+use nix::mount::{MntFlags, MsFlags};
+use nix::sys::stat::{Mode, umask};
+use nix::unistd::{AccessFlags, access};
 
-use crate::effects::{Effects, Found, Ran};
-use crate::plan::{Mount, Owner};
+pub use sys::{catch_signals, caught_signal, end_by};
+
+use self::progress::Progress;
+use crate::effects::{Account, Effects, Found, Growth, Ran};
+use crate::plan::{Mount, Owner, Swap};
+use crate::unfinished::Unfinished;
 
 /// The effects on the machine, or, with a recorded tree, on the directories
 /// below it and nothing else.
 #[derive(Debug)]
 pub struct Live {
     root: Root,
+    progress: Option<Progress>,
 }
 
 impl Live {
     /// The effects where `root` is.
     pub fn new(root: Root) -> Live {
-        Live { root }
+        Live {
+            root,
+            progress: None,
+        }
+    }
+
+    fn path(&self, path: impl AsRef<Path>) -> io::Result<PathBuf> {
+        self.root.checked_path(path)
+    }
+
+    /// Calls the system, but not for a recorded tree.
+    fn here(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<Ran> {
+        match self.root.is_live() {
+            true => call().map(|()| Ran::Yes),
+            false => Ok(Ran::NotHere),
+        }
     }
 }
 
+/// A directory, held: who owns the one above it could put a link in its place
+/// at any moment.
+fn directory(path: &Path) -> io::Result<fs::File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(flags)
+        .open(path)
+}
+
 impl Effects for Live {
+    fn user(&mut self, name: &str) -> Result<Option<Account>, String> {
+        accounts::user(name)
+    }
+
+    fn group(&mut self, name: &str) -> Result<Option<Account>, String> {
+        accounts::group(name)
+    }
+
     fn look(&mut self, path: &Path) -> io::Result<Option<Found>> {
-        match fs::metadata(self.root.checked_path(path)?) {
+        match fs::metadata(self.path(path)?) {
             Ok(found) => Ok(Some(Found {
                 directory: found.is_dir(),
                 owner: Owner {
@@ -43,50 +91,119 @@ impl Effects for Live {
         }
     }
 
+    fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>> {
+        let entries = match fs::read_dir(self.path(path)?) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let names = entries.map(|entry| Ok(entry?.file_name()));
+        let mut names: Vec<OsString> = names.collect::<io::Result<_>>()?;
+        names.sort();
+        Ok(names)
+    }
+
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
-        let path = self.root.checked_path(path)?;
-        fs::DirBuilder::new().mode(mode).create(&path)?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+        let path = self.path(path)?;
+        // Nobody else makes a file meanwhile, and the mode is right at once.
+        let before = umask(Mode::empty());
+        let made = fs::DirBuilder::new().mode(mode).create(&path);
+        umask(before);
+        made
+    }
+
+    fn remove_dir(&mut self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(self.path(path)?)
     }
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
-        if !self.root.is_live() {
-            return Ok(Ran::NotHere);
-        }
-        chown(path, Some(owner.uid), Some(owner.gid))?;
-        fs::set_permissions(path, fs::Permissions::from_mode(owner.mode))?;
-        Ok(Ran::Yes)
+        self.here(|| {
+            let dir = directory(path)?;
+            fchown(&dir, Some(owner.uid), Some(owner.gid))?;
+            dir.set_permissions(fs::Permissions::from_mode(owner.mode))
+        })
     }
 
     fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
-        if !self.root.is_live() {
-            return Ok(Ran::NotHere);
-        }
-        nix::mount::mount(
-            Some("none"),
-            &mount.point,
-            Some("hugetlbfs"),
-            MsFlags::empty(),
-            Some(mount.options().as_str()),
-        )?;
-        Ok(Ran::Yes)
+        self.here(|| {
+            let held = directory(&mount.point)?;
+            let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
+            let options = mount.options();
+            let (source, kind) = (Some("none"), Some("hugetlbfs"));
+            let flags = MsFlags::empty();
+            nix::mount::mount(source, point.as_str(), kind, flags, Some(options.as_str()))?;
+            Ok(())
+        })
     }
-}
 
-/// The number of a group in this host's database, by name or by number.
-///
-/// # Errors
-/// When the database cannot be asked.
-pub fn find_group(name: &str) -> Result<Option<u32>, String> {
-    let told = |errno: nix::Error| {
-        let why = describe_errno(errno as i32);
-        format!("cannot ask the group database: {why}")
-    };
-    let mut found = Group::from_name(name).map_err(told)?;
-    if let (None, Ok(number)) = (&found, name.parse()) {
-        found = Group::from_gid(Gid::from_raw(number)).map_err(told)?;
+    fn unmount(&mut self, point: &Path) -> io::Result<Ran> {
+        self.here(|| {
+            nix::mount::umount2(point, MntFlags::UMOUNT_NOFOLLOW)?;
+            Ok(())
+        })
     }
-    Ok(found.map(|group| group.gid.as_raw()))
+
+    fn room(&mut self, dir: &Path) -> io::Result<Bytes> {
+        let found = nix::sys::statvfs::statvfs(&self.path(dir)?)?;
+        let blocks = found
+            .blocks_available()
+            .saturating_mul(found.fragment_size());
+        Ok(Bytes::new(blocks))
+    }
+
+    fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
+        self.here(|| swap::on(swap))
+    }
+
+    fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran> {
+        self.here(|| swap::off(&self.root, swap))
+    }
+
+    fn sync(&mut self) {
+        if self.root.is_live() {
+            nix::unistd::sync();
+        }
+    }
+
+    fn growth_begins(&mut self, growth: &Growth) -> bool {
+        self.progress = self
+            .root
+            .is_live()
+            .then(|| Progress::begin(growth))
+            .flatten();
+        self.progress.is_some()
+    }
+
+    fn growth_at(&mut self, pages: u64) {
+        if let Some(progress) = &self.progress {
+            progress.at(pages);
+        }
+    }
+
+    fn growth_ends(&mut self) {
+        self.progress = None;
+    }
+
+    fn pause(&mut self, time: Duration) {
+        const SLICE: Duration = Duration::from_millis(50);
+        let mut left = time;
+        while !left.is_zero() && !self.interrupted() {
+            std::thread::sleep(left.min(SLICE));
+            left = left.saturating_sub(SLICE);
+        }
+    }
+
+    fn interrupted(&mut self) -> bool {
+        caught_signal().is_some()
+    }
+
+    fn unfinished(&mut self) -> io::Result<Unfinished> {
+        note::read(&self.root)
+    }
+
+    fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()> {
+        note::write(&self.root, unfinished)
+    }
 }
 
 /// Whether the caller, by his real user, may read, write and search a

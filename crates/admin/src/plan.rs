@@ -1,27 +1,38 @@
 //! What will be done: a list of steps, made from the machine and the request
 //! alone, without reading, writing or asking the time.
 //!
-//! The order is fixed, whatever the order of the options: shared memory
-//! group, minimums, maximums, mounts. Within a task the steps follow each
-//! other, and one that fails leaves the rest of its task undone.
+//! The order is fixed, whatever the order of the options; it is that of
+//! [`plan`]. Within a task the steps follow each other, and one that fails
+//! leaves the rest of its task undone.
 
 mod limits;
+mod mend;
 mod mounts;
 mod pool;
+mod settings;
+mod step;
+mod swap;
 
-use std::path::PathBuf;
+use hugetools_model::{Machine, PageSize};
 
-use hugetools_model::node::NodeId;
-use hugetools_model::{KPath, Machine, PageSize};
+pub use step::{
+    Choose, Demote, Effort, Impossible, MakeDir, Mount, Number, Own, Owner, Pages, Step, Swap,
+    Value, What, Write,
+};
+pub(crate) use swap::directories as swap_directories;
+pub use swap::{SWAP_DIR, TEMP_SWAP};
 
 use crate::request::Request;
+use crate::unfinished::Unfinished;
 
 /// Everything that will be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
     /// What should be said before.
     pub notes: Vec<String>,
-    /// One task for each option.
+    /// What a killed run noted, until it is mended.
+    pub unfinished: Unfinished,
+    /// One task for each option, and what belongs to it.
     pub tasks: Vec<Task>,
 }
 
@@ -32,163 +43,63 @@ pub struct Task {
     pub option: String,
     /// Its steps, in order.
     pub steps: Vec<Step>,
+    /// When it is run.
+    pub when: When,
+    /// What it does to the maximum of a pool on its way.
+    pub maximum: Maximum,
 }
 
-/// One step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
-    /// Writes a number to a kernel file.
-    Write(Write),
-    /// Makes a directory, if it is not there.
-    MakeDir(MakeDir),
-    /// Mounts a hugetlbfs.
-    Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs, if they are others.
-    Own(Own),
-    /// Cannot be done on this machine; found out before anything was tried.
-    Impossible(Impossible),
-}
-
-/// A number for a kernel file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
-    /// The file.
-    pub file: Number,
-    /// What to write.
-    pub value: Value,
-    /// What the number is.
-    pub what: What,
-    /// Why the kernel is known to refuse it. A running kernel is asked all
-    /// the same; a recorded tree has none to ask.
-    pub refused: Option<&'static str>,
-}
-
-/// A kernel file that holds a number.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Number {
-    /// The file.
-    pub path: KPath,
-    /// A file whose number a running kernel includes in that of `path`: what
-    /// is written to `nr_hugepages` below `/sys` are the persistent pages, what
-    /// is read from it are these and the surplus pages.
-    pub surplus: Option<KPath>,
-}
-
-/// What to write.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
-    /// This number.
-    Plain(u64),
-    /// What is left of a number when the numbers in some files, which earlier
-    /// steps wrote, are taken away.
-    Rest {
-        /// The number.
-        of: u64,
-        /// The files.
-        less: Vec<Number>,
-    },
-}
-
-/// What a number is.
+/// What a task does to the maximum of a pool on its way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// The persistent pages of a pool or of a node's share of it: the kernel
-    /// takes any number and may find fewer pages.
-    Pages {
-        /// The page size.
-        size: PageSize,
-        /// The node.
-        node: Option<NodeId>,
-        /// Whether the pages are larger than the page allocator's blocks.
-        gigantic: bool,
-        /// Whether there is memory to make them of.
-        memory: bool,
-    },
-    /// The surplus pages that are allowed.
-    Overcommit {
-        /// The page size.
-        size: PageSize,
-    },
-    /// A number that is simply set.
-    Setting,
+pub enum Maximum {
+    /// Nothing that anybody could find half done.
+    Untouched,
+    /// Between the steps it is another than before and after.
+    Unsettled(PageSize),
+    /// It puts back the one that was noted.
+    Restored(PageSize),
 }
 
-/// Owner and mode of a directory.
+/// When a task is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Owner {
-    /// The user's number.
-    pub uid: u32,
-    /// The group's number.
-    pub gid: u32,
-    /// The permissions, the sticky bit included.
-    pub mode: u32,
+pub enum When {
+    /// Unless the run was interrupted before.
+    Wanted,
+    /// In any case: it takes back what was temporary.
+    Always,
 }
 
-/// A directory to make.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MakeDir {
-    /// Where.
-    pub path: PathBuf,
-    /// Whose, if it was not there before.
-    pub owner: Owner,
-    /// Whether missing directories above are made the same way.
-    pub parents: bool,
-}
-
-/// A hugetlbfs to mount.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
-    /// Where.
-    pub point: PathBuf,
-    /// The size of its pages.
-    pub size: PageSize,
-    /// Whose; told to the kernel in the mount call, so that it is never
-    /// anybody else's.
-    pub owner: Owner,
-}
-
-impl Mount {
-    /// The options of the mount call.
-    pub fn options(&self) -> String {
-        let Owner { uid, gid, mode } = self.owner;
-        format!(
-            "pagesize={},uid={uid},gid={gid},mode={mode:04o}",
-            self.size.get()
-        )
+impl Task {
+    fn new(option: impl Into<String>, steps: Vec<Step>) -> Task {
+        Task {
+            option: option.into(),
+            steps,
+            when: When::Wanted,
+            maximum: Maximum::Untouched,
+        }
     }
-}
-
-/// A mounted hugetlbfs whose owner and mode must be these.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Own {
-    /// Where it is mounted.
-    pub point: PathBuf,
-    /// Whose it must be.
-    pub owner: Owner,
-}
-
-/// What cannot be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Impossible {
-    /// What it is about: a path, or an option.
-    pub subject: String,
-    /// Why not.
-    pub why: String,
-    /// What to do instead.
-    pub hint: String,
 }
 
 /// Makes the plan.
 pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
+        unfinished: request.unfinished.clone(),
         tasks: Vec::new(),
     };
+    let mut machine = mend::plan(machine, &request.unfinished, &mut plan);
     plan.tasks
-        .extend(request.shm_group.as_ref().map(limits::shm_group));
-    pool::plan(machine, request, &mut plan);
+        .extend(request.settings.iter().map(settings::plan));
+    limits::plan(&machine, request, &mut plan);
+    pool::plan(&machine, request, &mut plan);
+    if let Some(unmount) = &request.unmount {
+        plan.tasks.extend(mounts::unmount(unmount));
+        machine
+            .mounts
+            .retain(|mount| !unmount.points.contains(&mount.point));
+    }
     for set in &request.mounts {
-        plan.tasks.push(mounts::plan(machine, *set));
+        plan.tasks.push(mounts::plan(&machine, set, request));
     }
     plan
 }

@@ -1,6 +1,9 @@
 //! What each step found, wanted and got. Text and JSON come from the same
 //! values.
 
+mod text;
+
+use std::fmt;
 use std::io;
 
 use hugetools_model::FileError;
@@ -8,6 +11,8 @@ use hugetools_model::error::describe_errno;
 use serde::Serialize;
 
 use crate::plan::Step;
+
+pub use text::{Level, Message, messages};
 
 /// How a run ends, and the exit status for it. Of several the worst counts:
 /// usage, then failed, then short.
@@ -36,27 +41,6 @@ impl Status {
     }
 }
 
-/// How much a message matters; a message is shown when its number is at most
-/// the verbosity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// 1
-    Error = 1,
-    /// 2
-    Warning = 2,
-    /// 3
-    Info = 3,
-}
-
-/// A line for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// How much it matters.
-    pub level: Level,
-    /// What happened, and on a second line what to do next.
-    pub text: String,
-}
-
 /// What came of one option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskReport {
@@ -69,7 +53,8 @@ pub struct TaskReport {
 /// What came of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
-    /// `write`, `make_dir`, `mount`, `own` or `impossible`.
+    /// `write`, `demote`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`,
+    /// `swap_on`, `swap_off` or `impossible`.
     pub action: &'static str,
     /// The file or directory, as the machine names it.
     pub path: String,
@@ -91,18 +76,18 @@ pub enum Outcome {
     Planned,
     /// It was so already.
     Unchanged {
-        /// The number found, where it is about a number.
+        /// What was found, where it is about the contents of a file.
         #[serde(skip_serializing_if = "Option::is_none")]
-        value: Option<u64>,
+        value: Option<Content>,
     },
     /// It is so now.
     Changed {
-        /// The number before, where it is about a number.
+        /// What was there before, where it is about the contents of a file.
         #[serde(skip_serializing_if = "Option::is_none")]
-        from: Option<u64>,
-        /// The number read back.
+        from: Option<Content>,
+        /// What was read back.
         #[serde(skip_serializing_if = "Option::is_none")]
-        to: Option<u64>,
+        to: Option<Content>,
     },
     /// The kernel took it and did not do all of it.
     Short {
@@ -110,6 +95,9 @@ pub enum Outcome {
         asked: u64,
         /// The number read back.
         got: u64,
+        /// What was tried to get the rest, or why it could not be tried.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tried: Vec<String>,
     },
     /// It could not be done.
     Failed(Failure),
@@ -118,6 +106,37 @@ pub enum Outcome {
         /// Why not.
         why: NotRun,
     },
+}
+
+/// The contents of a kernel file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// A number.
+    Number(u64),
+    /// The word that is chosen.
+    Word(String),
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Content::Number(number) => number.fmt(f),
+            Content::Word(word) => word.fmt(f),
+        }
+    }
+}
+
+impl From<u64> for Content {
+    fn from(number: u64) -> Content {
+        Content::Number(number)
+    }
+}
+
+impl From<String> for Content {
+    fn from(word: String) -> Content {
+        Content::Word(word)
+    }
 }
 
 /// Why a step failed.
@@ -141,6 +160,10 @@ pub enum NotRun {
     RecordedTree,
     /// A step before it failed.
     EarlierFailed,
+    /// The run was interrupted before.
+    Interrupted,
+    /// A directory that holds something; it counts as done.
+    InUse,
 }
 
 impl From<FileError> for Failure {
@@ -167,11 +190,35 @@ impl Failure {
 }
 
 impl Outcome {
+    /// It is so now, and no contents of a file.
+    pub const DONE: Outcome = Outcome::Changed {
+        from: None,
+        to: None,
+    };
+
+    /// A file held this already.
+    pub fn unchanged(value: impl Into<Content>) -> Outcome {
+        Outcome::Unchanged {
+            value: Some(value.into()),
+        }
+    }
+
+    /// A file holds something else now.
+    pub fn changed<T: Into<Content>>(from: T, to: T) -> Outcome {
+        Outcome::Changed {
+            from: Some(from.into()),
+            to: Some(to.into()),
+        }
+    }
+
     /// How this outcome ends a run.
     pub fn status(&self) -> Status {
         match self {
             Outcome::Failed(_) => Status::Failed,
             Outcome::Short { .. } => Status::Short,
+            Outcome::NotRun {
+                why: NotRun::Interrupted,
+            } => Status::Failed,
             // The failed step before it has counted already.
             Outcome::NotRun { .. } => Status::Done,
             Outcome::Planned | Outcome::Unchanged { .. } | Outcome::Changed { .. } => Status::Done,
@@ -184,9 +231,15 @@ impl Step {
     pub fn subject(&self) -> (&'static str, String) {
         match self {
             Step::Write(write) => ("write", write.file.path.to_string()),
+            Step::Choose(choose) => ("write", choose.path.to_string()),
+            Step::Demote(demote) => ("demote", demote.path.to_string()),
             Step::MakeDir(dir) => ("make_dir", dir.path.display().to_string()),
+            Step::RemoveDir(path) => ("remove_dir", path.display().to_string()),
             Step::Mount(mount) => ("mount", mount.point.display().to_string()),
             Step::Own(own) => ("own", own.point.display().to_string()),
+            Step::Unmount(point) => ("unmount", point.display().to_string()),
+            Step::SwapOn(swap) => ("swap_on", swap.path.display().to_string()),
+            Step::SwapOff(swap) => ("swap_off", swap.path.display().to_string()),
             Step::Impossible(not) => ("impossible", not.subject.clone()),
         }
     }
@@ -201,118 +254,25 @@ pub fn status(tasks: &[TaskReport]) -> Status {
         .unwrap_or_default()
 }
 
-/// The report as lines for the user.
-pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
-    let steps = tasks.iter().flat_map(|task| &task.steps);
-    steps.filter_map(message).collect()
-}
-
-fn message(step: &StepReport) -> Option<Message> {
-    let path = &step.path;
-    let (level, mut text) = match &step.outcome {
-        Outcome::Planned => (Level::Warning, format!("{path}: {}", step.hint.as_deref()?)),
-        Outcome::Unchanged { value: Some(value) } => {
-            (Level::Info, format!("{path}: {value} already"))
-        }
-        Outcome::Unchanged { value: None } => (Level::Info, format!("{path}: as asked already")),
-        Outcome::Changed {
-            from: Some(from),
-            to: Some(to),
-        } => (Level::Info, format!("{path}: {from} -> {to}")),
-        Outcome::Changed { .. } => (Level::Info, format!("{path}: {}", done(step.action))),
-        Outcome::Short { asked, got } => {
-            (Level::Warning, format!("{path}: asked {asked}, got {got}"))
-        }
-        Outcome::Failed(failure) => (Level::Error, failure.error.clone()),
-        Outcome::NotRun {
-            why: NotRun::RecordedTree,
-        } => (
-            Level::Warning,
-            format!("{path}: not {}: this is a recorded tree", done(step.action)),
-        ),
-        Outcome::NotRun {
-            why: NotRun::EarlierFailed,
-        } => (
-            Level::Warning,
-            format!(
-                "{path}: not {}: the step before it failed",
-                done(step.action)
-            ),
-        ),
-    };
-    if let (Some(hint), false) = (&step.hint, step.outcome == Outcome::Planned) {
-        text.push_str("\n  ");
-        text.push_str(hint);
-    }
-    Some(Message { level, text })
-}
-
-fn done(action: &str) -> &'static str {
-    match action {
-        "write" => "written",
-        "make_dir" => "made",
-        "mount" => "mounted",
-        _ => "given its owner and mode",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn report(outcomes: Vec<Outcome>) -> Vec<TaskReport> {
-        let step = |outcome| StepReport {
-            action: "write",
-            path: "/proc/sys/vm/nr_hugepages".to_owned(),
-            shell: String::new(),
-            outcome,
-            hint: None,
-        };
-        vec![TaskReport {
-            option: String::new(),
-            steps: outcomes.into_iter().map(step).collect(),
-        }]
-    }
-
     #[test]
     fn of_several_statuses_the_worst_counts() {
-        let short = || Outcome::Short { asked: 2, got: 1 };
+        let short = || Outcome::Short {
+            asked: 2,
+            got: 1,
+            tried: Vec::new(),
+        };
         let failed = || {
             let error = io::Error::from_raw_os_error(libc::EIO);
             Outcome::Failed(Failure::call("write", &error))
         };
-        let unchanged = || Outcome::Unchanged { value: None };
-        let code = |outcomes| status(&report(outcomes)).code();
+        let code = |outcomes| status(&text::tests::report(outcomes)).code();
         assert_eq!(code(vec![]), 0);
-        assert_eq!(code(vec![unchanged(), short()]), 3);
-        assert_eq!(code(vec![failed(), short(), unchanged()]), 1);
+        assert_eq!(code(vec![Outcome::unchanged(5), short()]), 3);
+        assert_eq!(code(vec![failed(), short(), Outcome::DONE]), 1);
         assert!(Status::Usage > Status::Failed);
-    }
-
-    #[test]
-    fn nothing_that_went_wrong_is_below_a_warning() {
-        let why = NotRun::EarlierFailed;
-        let tasks = report(vec![
-            Outcome::Short { asked: 2, got: 1 },
-            Outcome::NotRun { why },
-        ]);
-        let told: Vec<_> = messages(&tasks)
-            .into_iter()
-            .map(|m| (m.level, m.text))
-            .collect();
-        let told: Vec<_> = told
-            .iter()
-            .map(|(level, text)| (*level, text.as_str()))
-            .collect();
-        assert_eq!(
-            told,
-            [
-                (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
-                (
-                    Level::Warning,
-                    "/proc/sys/vm/nr_hugepages: not written: the step before it failed"
-                )
-            ]
-        );
     }
 }

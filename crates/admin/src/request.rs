@@ -1,26 +1,76 @@
 //! What is wanted, checked against the machine: after this nothing is unknown,
 //! too large or ambiguous.
 
+mod limits;
+mod mounts;
 mod pool;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+pub(crate) use mounts::BASE;
 
 use hugetools_model::node::NodeId;
-use hugetools_model::{Machine, PageCount, PageSize};
+use hugetools_model::{Bytes, KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
+use crate::effects::Effects;
+use crate::plan::{SWAP_DIR, TEMP_SWAP};
+use crate::unfinished::Unfinished;
 
 /// All that a command line asks to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
+    /// What a killed run left.
+    pub unfinished: Unfinished,
+    /// Numbers and words for kernel files, in the order in which they are set.
+    pub settings: Vec<Setting>,
+    /// `--set-recommended-min_free_kbytes`
+    pub min_free: bool,
+    /// `--set-recommended-shmmax`
+    pub shmmax: bool,
     /// `--set-shm-group`
     pub shm_group: Option<ShmGroup>,
-    /// `--pool-pages-min`, in the order written.
+    /// `--pool-pages-min` and then `--pool-spread`, in the order written.
     pub pool_min: Vec<PoolChange>,
+    /// `--demote`, in the order written.
+    pub demotions: Vec<Demotion>,
     /// `--pool-pages-max`, in the order written; after all of `pool_min`.
     pub pool_max: Vec<PoolChange>,
+    /// How pools grow.
+    pub growth: Growth,
+    /// `--unmount`
+    pub unmount: Option<Unmount>,
     /// `--create-mounts` and its relatives.
     pub mounts: Vec<MountSet>,
+    /// What all new mounts have in common.
+    pub mount_limits: MountLimits,
     /// What was understood in a way that should be said.
     pub notes: Vec<String>,
+}
+
+/// A number or word for a kernel file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The option as written.
+    pub option: String,
+    /// The file.
+    pub path: KPath,
+    /// What to write.
+    pub value: SettingValue,
+    /// Why it cannot be set on this machine, and what to do instead.
+    pub impossible: Option<(String, String)>,
+}
+
+/// What to write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingValue {
+    /// A number.
+    Number(u64),
+    /// One of the words that the file offers.
+    Word(String),
 }
 
 /// A change of one pool.
@@ -65,6 +115,36 @@ impl Change {
     }
 }
 
+/// Pages to split.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Demotion {
+    /// The option as written.
+    pub option: String,
+    /// The size of the pages.
+    pub size: PageSize,
+    /// The size that the kernel splits them into.
+    pub into: PageSize,
+    /// How many, on which nodes; without a node anywhere.
+    pub shares: Vec<(Option<NodeId>, PageCount)>,
+}
+
+/// How pools grow.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Growth {
+    /// `--hard`
+    pub hard: bool,
+    /// `--obey-mempolicy`
+    pub mempolicy: bool,
+    /// `--add-temp-swap`: so many huge pages; 0 forbids `hard` to add any.
+    pub temp_swap: Option<u64>,
+    /// `--add-ramdisk-swap`
+    pub ramdisk_swap: bool,
+    /// `--persist`
+    pub persist: bool,
+    /// The names that swap files which stay have already.
+    pub swap_files: BTreeSet<OsString>,
+}
+
 /// The group for `vm.hugetlb_shm_group`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShmGroup {
@@ -74,126 +154,145 @@ pub struct ShmGroup {
     pub gid: u32,
 }
 
+/// What is to be unmounted and removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmount {
+    /// The mounts, the last one first.
+    pub points: Vec<PathBuf>,
+    /// The directories, each before the one that it is in.
+    pub directories: Vec<PathBuf>,
+}
+
 /// A set of mounts, one for each page size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountSet {
     /// `--create-mounts`: for root and its group.
     Root,
+    /// `--create-user-mounts`: for a user.
+    User {
+        /// His name.
+        name: String,
+        /// His number.
+        uid: u32,
+    },
+    /// `--create-group-mounts`: for a group.
+    Group {
+        /// Its name.
+        name: String,
+        /// Its number.
+        gid: u32,
+    },
     /// `--create-global-mounts`: for everybody.
     Global,
 }
 
+/// What all new mounts have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MountLimits {
+    /// `--max-size`
+    pub max_size: Option<Bytes>,
+    /// `--min-size`
+    pub min_size: Option<Bytes>,
+    /// `--max-inodes`
+    pub max_inodes: Option<u64>,
+    /// `--mount-mode`
+    pub mode: Option<u32>,
+}
+
 impl Request {
-    /// Checks the arguments. `group` looks a group up by name or number and
-    /// returns its number, if there is such a group.
+    /// Checks the arguments.
     ///
     /// # Errors
     /// Everything that is wrong, one fragment each; then nothing may be done.
     pub fn new(
         args: &Args,
         machine: &Machine,
-        group: &dyn Fn(&str) -> Result<Option<u32>, String>,
+        effects: &mut dyn Effects,
     ) -> Result<Request, Vec<String>> {
-        let mut request = Request::default();
+        let mut request = Request {
+            min_free: args.limits.set_recommended_min_free_kbytes,
+            shmmax: args.limits.set_recommended_shmmax,
+            ..Request::default()
+        };
         let mut errors = Vec::new();
-        for (name, specs) in [
-            ("--pool-pages-min", &args.pool_pages_min),
-            ("--pool-pages-max", &args.pool_pages_max),
-        ] {
-            let minimum = name == "--pool-pages-min";
-            for text in specs {
-                let option = format!("{name} {text}");
-                match pool::change(&option, text, minimum, machine, &mut request.notes) {
-                    Ok(change) if minimum => request.pool_min.push(change),
-                    Ok(change) => request.pool_max.push(change),
-                    Err(error) => errors.push(format!("{option}: {error}")),
-                }
-            }
+        settings::check(args, machine, &mut request, &mut errors);
+        pool::check(&args.pools, machine, &mut request, &mut errors);
+        limits::check(&args.limits, effects, &mut request, &mut errors);
+        mounts::check(&args.mounts, machine, effects, &mut request, &mut errors);
+        request.idle_options(args);
+        match leftovers(effects, &mut request.growth.swap_files) {
+            Ok(unfinished) => request.unfinished = unfinished,
+            Err(error) => errors.push(error),
         }
-        errors.extend(pool::whole_and_nodes(&request.pool_min));
-        if let Some(name) = &args.set_shm_group {
-            let option = format!("--set-shm-group {name}");
-            match group(name) {
-                Ok(Some(gid)) => request.shm_group = Some(ShmGroup { option, gid }),
-                Ok(None) => errors.push(format!("{option}: there is no such group")),
-                Err(error) => errors.push(format!("{option}: {error}")),
-            }
-        }
-        let wanted = [
-            (args.create_mounts, MountSet::Root),
-            (args.create_global_mounts, MountSet::Global),
-        ];
-        request
-            .mounts
-            .extend(wanted.iter().filter(|(on, _)| *on).map(|(_, set)| *set));
         match errors.is_empty() {
             true => Ok(request),
             false => Err(errors),
         }
     }
+
+    /// Options that only say how something is done which nobody asked for.
+    fn idle_options(&mut self, args: &Args) {
+        let pools = &args.pools;
+        let mut idle = |given: bool, option: &str, without: &str| {
+            if given {
+                let note = format!("{option} does nothing without {without}");
+                self.notes.push(note);
+            }
+        };
+        let minimum = "--pool-pages-min or --pool-spread";
+        idle(pools.hard && !pools.grows(), "--hard", minimum);
+        let temporary = pools.add_temp_swap.is_some() && !pools.grows();
+        idle(temporary, "--add-temp-swap", minimum);
+        idle(
+            pools.add_ramdisk_swap && !pools.grows(),
+            "--add-ramdisk-swap",
+            minimum,
+        );
+        let swap = pools.add_temp_swap.is_some() || pools.add_ramdisk_swap;
+        idle(
+            pools.persist && !swap,
+            "--persist",
+            "--add-temp-swap or --add-ramdisk-swap",
+        );
+        let whole = self.pool_min.iter().chain(&self.pool_max);
+        let whole = whole
+            .clone()
+            .any(|change| matches!(change.place, Place::Whole(_)));
+        idle(
+            pools.obey_mempolicy && !whole,
+            "--obey-mempolicy",
+            "a whole pool to change",
+        );
+        let mounts = args.mounts.qualifies() && !args.mounts.creates();
+        idle(
+            mounts,
+            "an option for new mounts",
+            "one that creates mounts",
+        );
+    }
+}
+
+/// What a killed run left: what it noted, and temporary swap. Names of swap
+/// files that shall stay are collected on the way.
+fn leftovers(
+    effects: &mut dyn Effects,
+    swap_files: &mut BTreeSet<OsString>,
+) -> Result<Unfinished, String> {
+    let mut unfinished = effects
+        .unfinished()
+        .map_err(|error| format!("cannot read what an earlier run left: {error}"))?;
+    // What cannot be listed was not made by this program's last run.
+    let mut names = |dir: &str| effects.names(Path::new(dir)).unwrap_or_default();
+    swap_files.extend(names(SWAP_DIR));
+    let temporary = Path::new(TEMP_SWAP);
+    if names(&format!("{SWAP_DIR}/temp"))
+        .iter()
+        .any(|name| temporary.file_name() == Some(name))
+    {
+        unfinished.swaps.insert(temporary.to_owned());
+    }
+    Ok(unfinished)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use hugetools_model::{Root, fixture};
-
-    pub(super) fn request(args: &[&str]) -> Result<Request, Vec<String>> {
-        let dir = tempfile::tempdir().unwrap();
-        let archive = include_str!("../../../tests/fixtures/x86_64-8node.tree");
-        fixture::unpack(archive, dir.path()).unwrap();
-        let machine = Machine::read(&Root::at(dir.path()).unwrap()).unwrap();
-        let argv = [&["hugeadm"], args].concat();
-        let args = Args::read(argv.iter().map(Into::into).collect()).unwrap();
-        let group = |name: &str| match name {
-            "postgres" => Ok(Some(108)),
-            "broken" => Err("cannot ask the group database: no answer".to_owned()),
-            _ => Ok(None),
-        };
-        Request::new(&args, &machine, &group)
-    }
-
-    #[test]
-    fn all_that_is_wrong_is_said_at_once() {
-        let errors = request(&[
-            "--pool-pages-min=3MB:1",
-            "--set-shm-group=x",
-            "--create-mounts",
-        ]);
-        assert_eq!(
-            errors.unwrap_err(),
-            [
-                "--pool-pages-min 3MB:1: there are no huge pages of 3MB, only of 2MB, 1GB",
-                "--set-shm-group x: there is no such group"
-            ]
-        );
-    }
-
-    #[test]
-    fn a_group_is_a_number_afterwards() {
-        let request = request(&["--set-shm-group", "postgres"]).unwrap();
-        assert_eq!(request.shm_group.unwrap().gid, 108);
-    }
-
-    #[test]
-    fn a_database_that_cannot_be_asked_is_not_a_missing_group() {
-        assert_eq!(
-            request(&["--set-shm-group", "broken"]).unwrap_err(),
-            ["--set-shm-group broken: cannot ask the group database: no answer"]
-        );
-    }
-
-    #[test]
-    fn mounts_come_in_their_own_order() {
-        let request = request(&["--create-global-mounts", "--create-mounts"]).unwrap();
-        assert_eq!(request.mounts, [MountSet::Root, MountSet::Global]);
-    }
-
-    #[test]
-    fn a_difference_is_of_what_is_there() {
-        let pages = PageCount::new;
-        assert_eq!(Change::To(pages(7)).of(pages(3)), pages(7));
-        assert_eq!(Change::Up(pages(7)).of(pages(3)), pages(10));
-        assert_eq!(Change::Down(pages(7)).of(pages(3)), PageCount::ZERO);
-    }
-}
+mod tests;

@@ -1,14 +1,17 @@
 //! A plan as shell commands: run by `sh`, they do what applying it does.
 
+pub(crate) mod grow;
+mod swap;
+
 use std::path::Path;
 
-use hugetools_model::Root;
+use hugetools_model::{KPath, Root};
 
-use crate::plan::{MakeDir, Number, Plan, Step, Value, Write};
+use crate::plan::{Choose, Demote, MakeDir, Number, Plan, Step, Value, What, Write};
 
-/// The commands of a plan, one line each. `root` says which paths are meant:
-/// with a recorded tree they carry its prefix, and what cannot be done to one
-/// is a comment.
+/// The commands of a plan, a line or more for each step. `root` says which
+/// paths are meant: with a recorded tree they carry its prefix, and what
+/// cannot be done to one is a comment.
 pub fn script(plan: &Plan, root: &Root) -> String {
     let steps = plan.tasks.iter().flat_map(|task| &task.steps);
     steps.map(|step| line(step, root) + "\n").collect()
@@ -18,7 +21,18 @@ pub fn script(plan: &Plan, root: &Root) -> String {
 pub fn line(step: &Step, root: &Root) -> String {
     match step {
         Step::Write(write) => write_line(write, root),
+        Step::Choose(Choose { path, word }) => {
+            let path = quote(root, path.as_str());
+            format!("grep -qF '[{word}]' {path} || echo {word} > {path}")
+        }
+        Step::Demote(Demote { path, pages, .. }) => {
+            format!("echo {pages} > {}", quote(root, path.as_str()))
+        }
         Step::MakeDir(dir) => make_dir_line(dir, root),
+        Step::RemoveDir(path) => {
+            let path = quote(root, path);
+            format!("[ ! -d {path} ] || rmdir --ignore-fail-on-non-empty {path}")
+        }
         Step::Mount(mount) => {
             let point = quote(root, &mount.point);
             let options = mount.options();
@@ -36,6 +50,9 @@ pub fn line(step: &Step, root: &Root) -> String {
                 format!("chown {uid}:{gid} {point} && chmod {mode:04o} {point}"),
             )
         }
+        Step::Unmount(point) => live_only(root, format!("umount {}", quote(root, point))),
+        Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
+        Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
         Step::Impossible(not) => {
             let told = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
             format!("echo {} >&2; false", quote_text(&told))
@@ -44,30 +61,46 @@ pub fn line(step: &Step, root: &Root) -> String {
 }
 
 fn write_line(write: &Write, root: &Root) -> String {
+    let path = quote(root, write.file.path.as_str());
     let value = match &write.value {
         Value::Plain(number) => number.to_string(),
+        Value::AtLeast(least) => {
+            return format!("{} || echo {least} > {path}", at_least(&path, *least));
+        }
         Value::Rest { of, less } => {
             let less: String = less.iter().map(|number| minus(number, root)).collect();
             format!("$(({of}{less}))")
         }
     };
-    let path = quote(root, write.file.path.as_str());
     let command = format!("echo {value} > {path}");
-    match write.refused {
-        Some(why) if !root.has_kernel() => format!("# refused, {why}: {command}"),
+    match (write.refused, &write.what) {
+        (Some(why), _) if !root.has_kernel() => format!("# refused, {why}: {command}"),
+        (_, What::Pages(pages)) if root.has_kernel() => match &pages.effort {
+            Some(effort) => grow::lines(&command, &write.file, &value, effort, root),
+            None => command,
+        },
         _ => command,
     }
 }
 
+/// Whether the number in a file is at least another; `[` does not take numbers
+/// of 64 bits.
+fn at_least(path: &str, least: u64) -> String {
+    format!("printf '%s\\n' {least} \"$(cat {path})\" | sort -nC")
+}
+
 fn minus(number: &Number, root: &Root) -> String {
-    let cat = |path: &str| format!("$(cat {})", quote(root, path));
-    let pages = cat(number.path.as_str());
-    match &number.surplus {
+    let (pages, surplus) = (&number.path, &number.surplus);
+    match surplus {
         Some(surplus) if root.has_kernel() => {
-            format!(" - ({pages} - {})", cat(surplus.as_str()))
+            format!(" - ({} - {})", cat(pages, root), cat(surplus, root))
         }
-        _ => format!(" - {pages}"),
+        _ => format!(" - {}", cat(pages, root)),
     }
+}
+
+fn cat(path: &KPath, root: &Root) -> String {
+    format!("$(cat {})", quote(root, path.as_str()))
 }
 
 fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
@@ -78,9 +111,13 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
         return format!("[ -d {path} ] || (umask {umask:03o} && mkdir -p {path})");
     }
     let make = format!("mkdir -m {mode:04o} {path}");
-    match root.has_kernel() {
-        true => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
-        false => format!("[ -d {path} ] || {make}"),
+    match (root.has_kernel(), dir.mend) {
+        (false, _) => format!("[ -d {path} ] || {make}"),
+        (true, false) => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
+        (true, true) => {
+            let own = format!("chown {uid}:{gid} {path} && chmod {mode:04o} {path}");
+            format!("{{ [ -d {path} ] || {make}; }} && {own}")
+        }
     }
 }
 

@@ -7,8 +7,13 @@
 //! AMOUNT = a page count | QUANTITY with a unit | a number "%"
 //! ```
 //!
+//! `--demote` takes the same without a sign, [`spread`] has the grammar of
+//! `--pool-spread`.
+//!
 //! The text is taken apart here, strictly; whether the machine has such a
 //! size, such nodes and so much memory is for [`crate::request`].
+
+pub mod spread;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -67,6 +72,10 @@ pub enum SpecError {
     Amount(String, SizeError),
     /// More than all of the memory.
     Percent(u64),
+    /// What follows a `*` is no weight.
+    Weight(String),
+    /// A node is named twice.
+    Twice(NodeId),
 }
 
 impl fmt::Display for SpecError {
@@ -79,6 +88,8 @@ impl fmt::Display for SpecError {
             }
             SpecError::Amount(text, why) => write!(f, "amount {text:?}: {why}"),
             SpecError::Percent(n) => write!(f, "{n}% is more than all of the memory"),
+            SpecError::Weight(text) => write!(f, "weight {text:?}: not a number from 1 on"),
+            SpecError::Twice(node) => write!(f, "node {node} is named twice"),
         }
     }
 }
@@ -109,7 +120,7 @@ impl FromStr for Spec {
     }
 }
 
-fn parse_size(text: &str) -> Result<Option<PageSize>, SpecError> {
+pub(super) fn parse_size(text: &str) -> Result<Option<PageSize>, SpecError> {
     match text {
         "DEFAULT" => Ok(None),
         _ => match text.parse() {
@@ -131,7 +142,7 @@ fn parse_nodes(text: &str) -> Result<BTreeSet<NodeId>, SpecError> {
     }
 }
 
-fn parse_amount(text: &str) -> Result<Amount, SpecError> {
+pub(super) fn parse_amount(text: &str) -> Result<Amount, SpecError> {
     let odd = |why| SpecError::Amount(text.to_owned(), why);
     if let Some(number) = text.strip_suffix('%') {
         let number = number.parse::<Quantity>().map_err(odd)?.plain();

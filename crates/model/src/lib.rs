@@ -5,10 +5,11 @@
 //! | `/proc/meminfo`, `/sys/devices/system/node/node*/meminfo` | [`meminfo::Meminfo`] |
 //! | `/sys/kernel/mm/hugepages/*`, `/proc/sys/vm/nr_*hugepages*` | [`pool::Pool`] |
 //! | `/sys/devices/system/node/*` | [`node::Node`] |
-//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`] |
+//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
 //! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
+//! | `/proc/swaps`, `/sys/block/ram*` | [`swap`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
@@ -34,6 +35,7 @@ pub mod root;
 #[cfg(any(test, feature = "fixture"))]
 pub mod sim;
 pub mod size;
+pub mod swap;
 pub mod sysctl;
 pub mod thp;
 pub mod zone;

@@ -79,6 +79,17 @@ pub fn chosen(text: &str) -> Option<&str> {
     (!text.is_empty() && !text.contains(char::is_whitespace)).then_some(text)
 }
 
+/// All words of a line such as `always [madvise] never`, where it is one: the
+/// kernel's choices. Recorded trees that were written to have none.
+pub fn choices(text: &str) -> Option<Vec<String>> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let marked = |word: &&&str| word.starts_with('[') && word.ends_with(']');
+    (words.iter().filter(marked).count() == 1).then(|| {
+        let plain = |word: &&str| word.trim_matches(['[', ']']).to_owned();
+        words.iter().map(plain).collect()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +131,9 @@ mod tests {
         assert_eq!(chosen("never\n"), Some("never"));
         assert_eq!(chosen("always madvise\n"), None);
         assert_eq!(chosen("always [madv"), None);
+        let words = choices("always [madvise] never\n").unwrap();
+        assert_eq!(words, ["always", "madvise", "never"]);
+        assert_eq!(choices("never\n"), None);
     }
 
     proptest! {

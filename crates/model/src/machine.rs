@@ -8,9 +8,11 @@ use crate::mount::{self, Mount};
 use crate::node::{self, Node, NodeId};
 use crate::pool::{self, Pool};
 use crate::root::Root;
-use crate::size::PageSize;
+use crate::size::{Bytes, PageSize};
+use crate::swap::{self, RamDisk, Swap};
 use crate::sysctl::Sysctl;
-use crate::thp::Thp;
+use crate::thp::{Thp, ThpSettings};
+use crate::zone::{self, Zone};
 
 /// The kernel's huge page state, read once and never changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,8 +25,21 @@ pub struct Machine {
     pub nodes: Vec<Node>,
     /// All hugetlbfs mounts, in the order in which they were made.
     pub mounts: Vec<Mount>,
+    /// The sizes whose pools can be set under the memory policy of the writing
+    /// process (`nr_hugepages_mempolicy`).
+    pub mempolicy: Vec<PageSize>,
     /// Transparent huge pages.
     pub thp: Option<Thp>,
+    /// Their other settings.
+    pub thp_settings: ThpSettings,
+    /// The zones of all nodes.
+    pub zones: Vec<Zone>,
+    /// The size of an ordinary page, where it can be known.
+    pub base_page: Option<Bytes>,
+    /// Where pages are swapped to.
+    pub swaps: Vec<Swap>,
+    /// RAM disks.
+    pub ram_disks: Vec<RamDisk>,
     /// The other sysctls.
     pub sysctl: Sysctl,
 }
@@ -36,15 +51,25 @@ impl Machine {
     /// When a file that exists cannot be read or makes no sense.
     pub fn read(root: &Root) -> Result<Machine, FileError> {
         let meminfo = Meminfo::read(root)?;
+        let zones = zone::read(root)?;
+        let base_page = zone::base_page_size(root, meminfo.total, &zones)?;
         let mut pools = pool::read(root, &meminfo)?;
-        pool::forget_gigantic_overcommit(root, meminfo.total, &mut pools)?;
+        pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
         let mut mounts = mount::read(root)?;
         mounts.retain(Mount::is_hugetlbfs);
+        let thp = Thp::read(root)?;
+        let sizes = thp.as_ref().map(|thp| thp.sizes.as_slice());
         Ok(Machine {
+            mempolicy: pool::with_mempolicy(root, &pools),
             pools,
             nodes: node::read(root)?,
             mounts,
-            thp: Thp::read(root)?,
+            thp_settings: ThpSettings::read(root, sizes.unwrap_or_default())?,
+            thp,
+            zones,
+            base_page,
+            swaps: swap::read(root)?,
+            ram_disks: swap::ram_disks(root)?,
             sysctl: Sysctl::read(root)?,
             meminfo,
         })
@@ -102,6 +127,18 @@ mod tests {
         assert_eq!(sizes(machine!("ppc64le-power9-radix")), "2MB [1GB]");
         assert_eq!(sizes(machine!("ppc64le-power9-hash")), "");
         assert_eq!(sizes(machine!("s390x")), "");
+    }
+
+    #[test]
+    fn ordinary_pages_are_known_of_every_machine() {
+        let base = |archive| read(archive).base_page.unwrap().get() >> 10;
+        assert_eq!(base(machine!("x86_64-8node")), 4);
+        // Its zones hand out only half of their memory yet.
+        assert_eq!(base(machine!("x86_64-6.18-mthp")), 4);
+        assert_eq!(base(machine!("aarch64-4k")), 4);
+        assert_eq!(base(machine!("ppc64le-power8-hash")), 64);
+        assert_eq!(base(machine!("ppc64le-power9-hash")), 64);
+        assert_eq!(base(machine!("s390x")), 4);
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Decodes `\040`, `\011`, `\012`, `\134` and any other three octal digits.
-fn unescape(bytes: &[u8]) -> OsString {
+pub(crate) fn unescape(bytes: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let Some((&first, tail)) = rest.split_first() {

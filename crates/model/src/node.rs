@@ -86,6 +86,16 @@ pub fn node_surplus_path(node: NodeId, size: PageSize) -> KPath {
     node_pool_dir(node, size).join("surplus_hugepages")
 }
 
+/// The write-only file that splits a node's pages of a size into smaller ones.
+pub fn node_demote_path(node: NodeId, size: PageSize) -> KPath {
+    node_pool_dir(node, size).join("demote")
+}
+
+/// The write-only file that joins the free memory of a node.
+pub fn node_compact_path(node: NodeId) -> KPath {
+    node_dir().join(format_args!("node{node}/compact"))
+}
+
 fn node_dir() -> KPath {
     KPath::from("/sys/devices/system/node")
 }

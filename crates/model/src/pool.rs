@@ -108,6 +108,17 @@ pub fn counter_path(pool: &Pool, counter: Counter) -> KPath {
     }
 }
 
+/// The write-only file that splits pages of a size into smaller ones.
+pub fn demote_path(size: PageSize) -> KPath {
+    pool_dir(size).join("demote")
+}
+
+/// The sizes whose pools can be set under a memory policy.
+pub(crate) fn with_mempolicy(root: &Root, pools: &[Pool]) -> Vec<PageSize> {
+    let file = |pool: &&Pool| root.exists(&counter_path(pool, Counter::NrHugepagesMempolicy));
+    pools.iter().filter(file).map(|pool| pool.size).collect()
+}
+
 /// The page size in a directory's name, as in `hugepages-2048kB`.
 pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
     let kib = name
@@ -174,10 +185,10 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 /// proof of the contrary.
 pub(crate) fn forget_gigantic_overcommit(
     root: &Root,
-    memory: Bytes,
+    base: Option<Bytes>,
     pools: &mut [Pool],
 ) -> Result<(), FileError> {
-    let block = zone::largest_block(root, memory)?;
+    let block = zone::largest_block(root, base)?;
     if kernel_version(root)?.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
         return Ok(());
     }

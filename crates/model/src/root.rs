@@ -168,10 +168,10 @@ impl Root {
         self.host_path(path.as_str()).exists()
     }
 
-    /// Writes a value with one `write(2)`, without creating the file. On the
-    /// running system nothing is truncated either; a recorded tree holds
-    /// ordinary files, so there the old value must go first, and a line end is
-    /// put as the kernel prints it.
+    /// Writes a value with one `write(2)`, without creating the file. A recorded
+    /// tree holds ordinary files: there a line end is put as the kernel prints
+    /// it, and the old value is covered by line ends before the file is cut, so
+    /// that it holds one value or the other at any moment.
     pub fn write(&self, path: &KPath, value: &str) -> Result<(), FileError> {
         self.write_io(path, value)
             .map_err(|error| FileError::io(Op::Write, path, &error).with_value(value))
@@ -207,19 +207,25 @@ impl Root {
         }
         let mut file = fs::OpenOptions::new()
             .write(true)
-            .truncate(!self.is_live())
             .open(self.checked_path(path.as_str())?)?;
-        let text = if self.is_live() {
-            value.to_owned()
-        } else {
-            format!("{value}\n")
-        };
-        let written = file.write(text.as_bytes())?;
-        if written == text.len() {
-            Ok(())
-        } else {
-            Err(io::Error::from_raw_os_error(libc::EIO))
+        if self.is_live() {
+            return write_once(&mut file, value.as_bytes());
         }
+        let text = format!("{value}\n");
+        let length = text
+            .len()
+            .max(usize::try_from(file.metadata()?.len()).unwrap_or(0));
+        let mut covering = text.clone().into_bytes();
+        covering.resize(length, b'\n');
+        write_once(&mut file, &covering)?;
+        file.set_len(text.len() as u64)
+    }
+}
+
+fn write_once(file: &mut fs::File, bytes: &[u8]) -> io::Result<()> {
+    match file.write(bytes)? == bytes.len() {
+        true => Ok(()),
+        false => Err(io::Error::from_raw_os_error(libc::EIO)),
     }
 }
 

@@ -13,6 +13,13 @@ pub struct Sysctl {
     pub hugetlb_shm_group: Option<u64>,
     /// `kernel.shmmax`: the largest System V segment, in bytes.
     pub shmmax: Option<u64>,
+    /// `vm.min_free_kbytes`: what the page allocator keeps free.
+    pub min_free_kbytes: Option<u64>,
+    /// `vm.hugetlb_optimize_vmemmap`: whether the page structures of new huge
+    /// pages are given back, since Linux 5.19.
+    pub hugetlb_optimize_vmemmap: Option<u64>,
+    /// `vm.hugepages_treat_as_movable`: before Linux 4.16.
+    pub hugepages_treat_as_movable: Option<u64>,
     /// `vm.max_map_count`: how many mappings a process may have.
     pub max_map_count: Option<u64>,
     /// `vm.overcommit_memory`: 2 is strict.
@@ -24,13 +31,36 @@ pub fn shm_group_path() -> KPath {
     KPath::from("/proc/sys/vm/hugetlb_shm_group")
 }
 
+/// `/proc/sys/kernel/shmmax`
+pub fn shmmax_path() -> KPath {
+    KPath::from("/proc/sys/kernel/shmmax")
+}
+
+/// `/proc/sys/vm/min_free_kbytes`
+pub fn min_free_path() -> KPath {
+    KPath::from("/proc/sys/vm/min_free_kbytes")
+}
+
+/// `/proc/sys/vm/hugetlb_optimize_vmemmap`
+pub fn optimize_vmemmap_path() -> KPath {
+    KPath::from("/proc/sys/vm/hugetlb_optimize_vmemmap")
+}
+
+/// `/proc/sys/vm/hugepages_treat_as_movable`
+pub fn movable_path() -> KPath {
+    KPath::from("/proc/sys/vm/hugepages_treat_as_movable")
+}
+
 impl Sysctl {
     /// Reads the values.
     pub fn read(root: &Root) -> Result<Sysctl, FileError> {
         let number = |path: &'static str| root.number_opt(&KPath::from(path));
         Ok(Sysctl {
             hugetlb_shm_group: root.number_opt(&shm_group_path())?,
-            shmmax: number("/proc/sys/kernel/shmmax")?,
+            shmmax: root.number_opt(&shmmax_path())?,
+            min_free_kbytes: root.number_opt(&min_free_path())?,
+            hugetlb_optimize_vmemmap: root.number_opt(&optimize_vmemmap_path())?,
+            hugepages_treat_as_movable: root.number_opt(&movable_path())?,
             max_map_count: number("/proc/sys/vm/max_map_count")?,
             overcommit_memory: number("/proc/sys/vm/overcommit_memory")?,
         })

@@ -1,10 +1,12 @@
 //! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::error::FileError;
 use crate::kpath::KPath;
-use crate::list::chosen;
+use crate::list::{choices, chosen};
 use crate::root::Root;
 use crate::size::PageSize;
 
@@ -36,6 +38,25 @@ pub struct ThpSize {
     pub shmem_enabled: Option<String>,
 }
 
+/// What the kernel offers beside what is chosen, and the numbers among the
+/// settings.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct ThpSettings {
+    /// The words that a file takes, where its line says them.
+    pub words: BTreeMap<KPath, Vec<String>>,
+    /// `use_zero_page`
+    pub use_zero_page: Option<u64>,
+    /// `khugepaged/pages_to_scan`
+    pub pages_to_scan: Option<u64>,
+    /// `khugepaged/scan_sleep_millisecs`
+    pub scan_sleep_millisecs: Option<u64>,
+    /// `khugepaged/alloc_sleep_millisecs`
+    pub alloc_sleep_millisecs: Option<u64>,
+    /// `khugepaged/max_ptes_none`: how many pages of a huge page may be
+    /// without contents when it is put together.
+    pub max_ptes_none: Option<u64>,
+}
+
 /// The directory of the settings.
 pub fn dir() -> KPath {
     KPath::from("/sys/kernel/mm/transparent_hugepage")
@@ -46,6 +67,35 @@ pub fn dir() -> KPath {
 pub fn pmd_size(root: &Root) -> Result<Option<PageSize>, FileError> {
     let bytes = root.number_opt(&dir().join("hpage_pmd_size"))?;
     Ok(bytes.and_then(PageSize::new))
+}
+
+/// The directory of a size's settings.
+pub fn size_dir(size: PageSize) -> KPath {
+    dir().join(format_args!("hugepages-{}kB", size.kib()))
+}
+
+impl ThpSettings {
+    /// Reads the settings; all absent without `CONFIG_TRANSPARENT_HUGEPAGE`.
+    pub fn read(root: &Root, sizes: &[ThpSize]) -> Result<ThpSettings, FileError> {
+        let number = |name: &str| root.number_opt(&dir().join(name));
+        let mut words = BTreeMap::new();
+        let of_sizes = sizes.iter().map(|size| size_dir(size.size).join("enabled"));
+        let files = ["enabled", "defrag", "shmem_enabled"].map(|name| dir().join(name));
+        for path in files.into_iter().chain(of_sizes) {
+            let bytes = root.read_opt(&path)?.unwrap_or_default();
+            if let Some(offered) = std::str::from_utf8(&bytes).ok().and_then(choices) {
+                words.insert(path, offered);
+            }
+        }
+        Ok(ThpSettings {
+            words,
+            use_zero_page: number("use_zero_page")?,
+            pages_to_scan: number("khugepaged/pages_to_scan")?,
+            scan_sleep_millisecs: number("khugepaged/scan_sleep_millisecs")?,
+            alloc_sleep_millisecs: number("khugepaged/alloc_sleep_millisecs")?,
+            max_ptes_none: number("khugepaged/max_ptes_none")?,
+        })
+    }
 }
 
 impl Thp {
@@ -95,7 +145,7 @@ fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
     let mut sizes = Vec::new();
     for name in root.list(&dir())? {
         if let Some(size) = crate::pool::size_of_dir(&name) {
-            let dir = dir().join(format_args!("hugepages-{}kB", size.kib()));
+            let dir = size_dir(size);
             sizes.push(ThpSize {
                 size,
                 enabled: choice(root, &dir.join("enabled"))?,

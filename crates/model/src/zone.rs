@@ -4,33 +4,101 @@
 //! *gigantic*: made by searching for contiguous memory, and without
 //! overcommit before Linux 6.19.
 
+use serde::Serialize;
+
 use crate::error::FileError;
 use crate::kpath::KPath;
 use crate::root::Root;
 use crate::size::Bytes;
 
+/// A zone: memory of one node that the kernel manages alike.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Zone {
+    /// Its node.
+    pub node: u32,
+    /// Its name, such as `DMA32`, `Normal` or `Movable`.
+    pub name: String,
+    /// Its pages.
+    pub present: u64,
+    /// Those of them that the page allocator hands out.
+    pub managed: u64,
+}
+
+impl Zone {
+    /// Whether it is low memory, which any data of the kernel may lie in.
+    pub fn is_low(&self) -> bool {
+        !matches!(self.name.as_str(), "Movable" | "HighMem" | "Device")
+    }
+}
+
+/// Reads the zones; none where the file is absent.
+pub fn read(root: &Root) -> Result<Vec<Zone>, FileError> {
+    let zoneinfo = root.read_opt(&KPath::from("/proc/zoneinfo"))?;
+    Ok(zoneinfo.as_deref().map(parse_zones).unwrap_or_default())
+}
+
+/// Parses `zoneinfo`: a line `Node 0, zone   Normal` begins a zone, lines such
+/// as `managed  503520` tell about it.
+pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
+    let mut zones: Vec<Zone> = Vec::new();
+    for line in zoneinfo.split(|byte| *byte == b'\n') {
+        let line = String::from_utf8_lossy(line);
+        if let Some(zone) = parse_head(&line) {
+            zones.push(zone);
+            continue;
+        }
+        let mut words = line.split_ascii_whitespace();
+        let (name, number) = (words.next(), words.next().and_then(|n| n.parse().ok()));
+        if let (Some(zone), Some(name), Some(number), None) =
+            (zones.last_mut(), name, number, words.next())
+        {
+            match name {
+                "present" => zone.present = number,
+                "managed" => zone.managed = number,
+                _ => {}
+            }
+        }
+    }
+    zones
+}
+
+fn parse_head(line: &str) -> Option<Zone> {
+    let (node, name) = line.strip_prefix("Node ")?.split_once(", zone")?;
+    let name = name.strip_prefix(|c: char| c.is_ascii_whitespace())?.trim();
+    Some(Zone {
+        node: node.parse().ok()?,
+        name: (!name.is_empty()).then(|| name.to_owned())?,
+        present: 0,
+        managed: 0,
+    })
+}
+
 /// The largest block that the buddy allocator hands out; `None` where the
 /// files do not tell.
-pub fn largest_block(root: &Root, memory: Bytes) -> Result<Option<Bytes>, FileError> {
+pub fn largest_block(root: &Root, base: Option<Bytes>) -> Result<Option<Bytes>, FileError> {
     let buddyinfo = root.read_opt(&KPath::from("/proc/buddyinfo"))?;
     let Some(orders) = buddyinfo.as_deref().and_then(parse_orders) else {
         return Ok(None);
     };
-    let base = base_page_size(root, memory)?;
     let block = base.and_then(|base| base.get().checked_shl(orders - 1));
     Ok(block.map(Bytes::new))
 }
 
 /// The size of an ordinary page. A running system says it in the auxiliary
 /// vector of every process; for a recorded tree it is the memory divided by
-/// the number of pages that the zones manage.
-fn base_page_size(root: &Root, memory: Bytes) -> Result<Option<Bytes>, FileError> {
+/// the pages of the zones.
+pub fn base_page_size(
+    root: &Root,
+    memory: Bytes,
+    zones: &[Zone],
+) -> Result<Option<Bytes>, FileError> {
     let auxv = root.read_opt(&KPath::from("/proc/self/auxv"))?;
     if let Some(size) = auxv.as_deref().and_then(parse_page_size) {
         return Ok(Some(size));
     }
-    let zoneinfo = root.read_opt(&KPath::from("/proc/zoneinfo"))?;
-    let pages = zoneinfo.as_deref().map_or(0, parse_managed);
+    // Pages of a device count as present and not as memory.
+    let pages = zones.iter().filter(|zone| zone.name != "Device");
+    let pages = pages.fold(0, |sum: u64, zone| sum.saturating_add(zone.present));
     Ok(memory.get().checked_div(pages).and_then(nearest_power))
 }
 
@@ -49,15 +117,6 @@ pub fn parse_orders(buddyinfo: &[u8]) -> Option<u32> {
     let (_, counts) = text.lines().next()?.split_once("zone")?;
     let counts = counts.split_ascii_whitespace().skip(1).count();
     u32::try_from(counts).ok().filter(|counts| *counts > 0)
-}
-
-/// The pages that the allocator manages, over all zones of `zoneinfo`.
-pub fn parse_managed(zoneinfo: &[u8]) -> u64 {
-    String::from_utf8_lossy(zoneinfo)
-        .lines()
-        .filter_map(|line| line.trim_start().strip_prefix("managed"))
-        .filter_map(|count| count.trim().parse::<u64>().ok())
-        .fold(0, u64::saturating_add)
 }
 
 /// `AT_PAGESZ` of an auxiliary vector: pairs of machine words.
@@ -86,10 +145,20 @@ mod tests {
     }
 
     #[test]
-    fn managed_pages_are_summed_over_zones() {
+    fn a_zone_is_what_follows_its_head() {
         let text =
-            b"Node 0, zone      DMA\n        managed  3840\n  pages free 1\n        managed  503520\n";
-        assert_eq!(parse_managed(text), 507_360);
+            b"Node 0, zone      DMA\n  per-node stats\n      nr_dirty 7\n  pages free     3840\n\
+            \x20       present  3998\n        managed  3840\n        cma      0\n\
+            Node 12, zone  Movable\n        present  0\n        managed  0 (odd)\n";
+        let zones = parse_zones(text);
+        assert_eq!(zones.len(), 2);
+        assert_eq!((zones[0].present, zones[0].managed), (3998, 3840));
+        assert_eq!((zones[1].node, zones[1].name.as_str()), (12, "Movable"));
+        assert!(zones[0].is_low() && !zones[1].is_low());
+        assert_eq!(
+            parse_zones(b"Node x, zone DMA\nNode 0, zone\nmanaged 1\n"),
+            []
+        );
     }
 
     #[test]
@@ -112,7 +181,7 @@ mod tests {
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse_orders(&bytes);
-            let _ = parse_managed(&bytes);
+            let _ = parse_zones(&bytes);
             let _ = parse_page_size(&bytes);
         }
     }

@@ -11,7 +11,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Fallback, Pages, Report, Settings};
+use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings};
 
 use crate::say::Level;
 use crate::{file, sys};
@@ -41,9 +41,15 @@ pub struct Config {
     pub heap: Option<Pages>,
     /// Shared memory's huge pages.
     pub shm: Option<Pages>,
+    /// The segments of the program.
+    pub elfmap: Elfmap,
+    /// Whether shared libraries' text counts as text, too.
+    pub text_libs: bool,
+    /// Whether perf is told the symbols of text that is a copy.
+    pub perf_map: bool,
     /// When huge pages run out.
     pub fallback: Fallback,
-    /// The process that says when its heap runs out of huge pages.
+    /// The process that says when it runs out of huge pages.
     pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Target,
@@ -59,6 +65,14 @@ impl Config {
         verbosity: env::DEFAULT_VERBOSITY,
         heap: None,
         shm: None,
+        elfmap: Elfmap {
+            text: None,
+            data: None,
+            // Before the environment was read, and in set-user-id programs.
+            off: true,
+        },
+        text_libs: false,
+        perf_map: false,
         fallback: Fallback::Thp,
         speaker: None,
         report: Target::None,
@@ -74,9 +88,9 @@ impl Config {
         }
     }
 
-    /// How important it is to this process's user that its heap runs out of
-    /// huge pages.
-    pub fn heap_level(&self) -> Level {
+    /// How important it is to this process's user that it runs out of huge
+    /// pages.
+    pub fn level(&self) -> Level {
         match self.speaker {
             Some(pid) if pid != sys::getpid() => Level::Info,
             _ => Level::Warning,
@@ -87,6 +101,9 @@ impl Config {
         self.verbosity = settings.verbosity;
         self.heap = settings.heap;
         self.shm = settings.shm;
+        self.elfmap = settings.elfmap;
+        self.text_libs = settings.text_libs;
+        self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
         self.speaker = settings.speaker;
         self.odd = settings.odd.map(|odd| odd.name);

@@ -1,10 +1,10 @@
 //! Pages of a hugetlb pool.
 #![expect(unsafe_code, reason = "maps memory by address")]
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 
-use crate::file;
 use crate::sys::{self, Result};
+use crate::{bits, file};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -20,7 +20,7 @@ pub fn shm_flags(size: usize) -> c_int {
 }
 
 fn size_bits(size: usize, shift: c_int) -> c_int {
-    crate::bits::signed(size.trailing_zeros()) << shift
+    bits::signed(size.trailing_zeros()) << shift
 }
 
 /// Maps private huge pages over a range, without a reservation: none of them
@@ -39,6 +39,16 @@ pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping replaces nothing.
     unsafe { sys::mmap(0, len, prot, flags | map_flags(size), -1, 0) }
+}
+
+/// A file of pages of this size, without a name and of length 0.
+///
+/// # Errors
+/// As [`sys::File::hugetlb`].
+pub fn file(name: &CStr, size: usize) -> Result<sys::File> {
+    const MFD_HUGE_SHIFT: c_int = 26;
+    let flags = bits::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT);
+    sys::File::hugetlb(name, flags)
 }
 
 /// A counter of the pool of this size, as `free_hugepages`; `None` where the

@@ -26,22 +26,15 @@ pub const LARGEST_UNIT: usize = 32 << 20;
 const PLAIN_UNIT: usize = 2 << 20;
 
 impl Layout {
-    /// The layout for `pages`. A size that the machine has not is said and
-    /// replaced by the default one.
+    /// The layout for `pages`.
     pub fn of(pages: Pages) -> Layout {
         let default = facts::default_huge_size();
-        let asked = match pages {
-            Pages::Thp => None,
-            Pages::Default => default,
-            Pages::Size(size) => match usize::try_from(size).ok() {
-                Some(size) if hugetlb::is_offered(size) => Some(size),
-                _ => {
-                    say_unknown_size(size);
-                    default
-                }
-            },
-        };
-        Layout::choose(asked, default, facts::thp_size())
+        Layout::choose(asked_size(pages), default, facts::thp_size())
+    }
+
+    /// The layout of memory that is on pages of one size.
+    pub fn of_pages(size: usize) -> Layout {
+        Layout::choose(Some(size), None, PLAIN_UNIT)
     }
 
     /// The decision itself.
@@ -69,6 +62,22 @@ impl Layout {
                 }
             }
         }
+    }
+}
+
+/// The size of the pool pages that are asked for. A size that the machine has
+/// not is said and replaced by the default one.
+pub fn asked_size(pages: Pages) -> Option<usize> {
+    match pages {
+        Pages::Thp => None,
+        Pages::Default => facts::default_huge_size(),
+        Pages::Size(size) => match usize::try_from(size).ok() {
+            Some(size) if hugetlb::is_offered(size) => Some(size),
+            _ => {
+                say_unknown_size(size);
+                facts::default_huge_size()
+            }
+        },
     }
 }
 

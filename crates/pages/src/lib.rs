@@ -3,6 +3,7 @@
 //! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
+//! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
@@ -10,6 +11,7 @@
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
 //!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
+//! * [`segment`]: the program's own code, data and bss.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
@@ -33,11 +35,13 @@ pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
+pub mod pagemap;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;
 pub mod register;
 pub mod say;
+pub mod segment;
 pub mod signal;
 pub mod slices;
 pub mod space;

@@ -81,7 +81,7 @@ impl Luck {
         let level = match config::get().heap {
             // Not what was asked for: a rung below it.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
-            _ => config::get().heap_level(),
+            _ => config::get().level(),
         };
         let next = next_rung(bytes);
         match shortfall {

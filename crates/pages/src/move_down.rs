@@ -15,7 +15,7 @@ use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
-use crate::window::Window;
+use crate::window::{Holds, Window};
 use crate::{cgroup, config, facts, luck, private_copy, register};
 
 /// Pieces are closed to writers while they are copied: 1 to 2 ms.
@@ -33,7 +33,7 @@ const MARGIN: usize = 64 << 20;
 
 /// Moves all of it down. The gate must be closed.
 pub fn move_down() {
-    let total: usize = register::windows().map(hugetlb_bytes).sum();
+    let total: usize = writable().map(hugetlb_bytes).sum();
     if total == 0 {
         return;
     }
@@ -42,7 +42,7 @@ pub fn move_down() {
         say(
             Level::Warning,
             format_args!(
-                "fork: {} of heap stay on hugetlb pages, since only {} of memory are free to \
+                "fork: {} of memory stay on hugetlb pages, since only {} are free to \
                  copy them to; a child that writes to them needs as much memory again",
                 Amount(total),
                 Amount(room)
@@ -51,15 +51,18 @@ pub fn move_down() {
         return;
     }
     let piece = PIECE.max(total / MOST_PIECES);
-    let moved: usize = register::windows()
-        .map(|window| move_window(window, piece))
-        .sum();
+    let moved: usize = writable().map(|window| move_window(window, piece)).sum();
     luck::LUCK.note(Shortfall::Fork);
     static COUNT: AtomicU32 = AtomicU32::new(0);
     if COUNT.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
     report(moved, total);
+}
+
+/// The windows whose pages a child may write to.
+fn writable() -> impl Iterator<Item = &'static Window> {
+    register::windows().filter(|window| window.holds != Holds::Text)
 }
 
 /// Moves what of a range is on hugetlb pages to ordinary memory, for a program
@@ -91,16 +94,13 @@ fn report(moved: usize, total: usize) {
     };
     say(
         level,
-        format_args!(
-            "fork: moved {} of heap from hugetlb pages to {next}",
-            Amount(moved)
-        ),
+        format_args!("fork: moved {} from hugetlb pages to {next}", Amount(moved)),
     );
     if moved < total {
         let left = Amount(total - moved);
         say(
             Level::Warning,
-            format_args!("fork: {left} of heap stay on hugetlb pages"),
+            format_args!("fork: {left} stay on hugetlb pages"),
         );
     }
 }

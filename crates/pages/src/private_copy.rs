@@ -27,8 +27,12 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
         // SAFETY: `aside` was reserved just now, and nobody writes meanwhile.
         unsafe { fill_and_move(window, units, aside, addr, len) }
     };
-    // SAFETY: mapped by us; the copy takes its place.
-    let result = unsafe { freeze::frozen(addr, len, copy) };
+    let result = match window.prot & libc::PROT_WRITE {
+        // Nobody writes, and whoever executes it must not be kept from it.
+        0 => copy(),
+        // SAFETY: mapped by us; the copy takes its place.
+        _ => unsafe { freeze::frozen(addr, len, copy) },
+    };
     if result.is_err() {
         // SAFETY: still ours: it was not moved.
         let _ = unsafe { sys::munmap(aside, len) };
@@ -64,6 +68,10 @@ unsafe fn fill_and_move(
             );
         }
         from = run.end;
+    }
+    if window.prot != READ_WRITE {
+        // SAFETY: `aside` is ours.
+        unsafe { sys::mprotect(aside, len, window.prot)? };
     }
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     // SAFETY: the new memory holds what the old one did.

@@ -1,11 +1,13 @@
 //! The register: every region of memory that we have handed out.
 
+use core::ffi::c_int;
+use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::gate::Gate;
 use crate::layout::Layout;
 use crate::sys::{self, Errno, Result};
-use crate::window::Window;
+use crate::window::{Holds, Window};
 
 /// Passed by whoever changes what stands behind windows, closed by a fork.
 pub static GATE: Gate = Gate::new();
@@ -33,6 +35,24 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
     }
     window.free();
     Err(Errno(libc::ENOMEM))
+}
+
+/// Enters memory that the program has already; see [`Window::adopt`]. To be
+/// called before hugetlb pages are put there: a fork must know of them.
+///
+/// # Errors
+/// When there is no memory for its tables, or no place in the register.
+pub fn adopt(
+    range: Range<usize>,
+    layout: Layout,
+    holds: Holds,
+    prot: c_int,
+) -> Result<&'static Window> {
+    let window = Window::adopt(range, layout, holds, prot)?;
+    match enter(window) {
+        true => Ok(window),
+        false => Err(Errno(libc::ENOMEM)),
+    }
 }
 
 /// Takes a window out of the register and frees it.
@@ -85,6 +105,11 @@ fn load(slot: &AtomicPtr<Window>) -> Option<&'static Window> {
 /// The window that holds an address.
 pub fn window_at(addr: usize) -> Option<&'static Window> {
     windows().find(|window| window.contains(addr))
+}
+
+/// Whether any window meets a range.
+pub fn meets(range: &Range<usize>) -> bool {
+    windows().any(|window| window.base < range.end && range.start < window.base + window.len)
 }
 
 /// Runs a signal handler's look at the windows: none that it finds goes away

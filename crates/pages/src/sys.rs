@@ -9,10 +9,10 @@ mod shm;
 
 pub use call::{Errno, Result, c_address, c_result, set_errno, thread_name};
 pub use file::{File, identity, inode, links, read_link, write};
-pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, policy_mode};
+pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode};
 pub use process::{
-    address_space_limit, futex_wait, futex_wake, getegid, getpid, is_secure, now, page_size,
-    random, thp_disabled, yield_now,
+    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, getpid, is_secure, now,
+    page_size, random, thp_disabled, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 

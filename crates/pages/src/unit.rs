@@ -3,6 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::layout::Layout;
 use crate::sys;
 
 /// What stands behind a unit.
@@ -35,6 +36,14 @@ impl State {
             5 => State::Huge,
             6 => State::Big,
             _ => State::Empty,
+        }
+    }
+
+    /// The state of a unit on hugetlb pages of a layout of one size.
+    pub fn of_page(layout: &Layout) -> State {
+        match layout.huge {
+            true => State::Huge,
+            false => State::Big,
         }
     }
 

@@ -5,6 +5,7 @@
 //! decided per unit, elsewhere.
 #![expect(unsafe_code, reason = "keeps its own tables in mapped memory")]
 
+use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -13,6 +14,17 @@ use crate::slices::{SLICE, Slices};
 use crate::sys::{self, Errno, Result};
 use crate::unit::{State, Unit};
 use crate::{space, usage};
+
+/// What the memory of a window is to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Blocks of its heap.
+    Heap,
+    /// Variables: data and bss.
+    Data,
+    /// Code and what else is never written. A fork needs no pages for it.
+    Text,
+}
 
 /// Reserved address space and what stands behind it.
 #[derive(Debug)]
@@ -23,6 +35,10 @@ pub struct Window {
     pub len: usize,
     /// How it is divided.
     pub layout: Layout,
+    /// What it holds.
+    pub holds: Holds,
+    /// The access that the program has to what is in use.
+    pub prot: c_int,
     /// How many units lie before the first place of a larger page.
     lead: usize,
     units: &'static [Unit],
@@ -55,7 +71,9 @@ impl Window {
         } else {
             start + granule - before
         };
-        let window = Window::with_tables(base, before, before + len, layout);
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let range = base..base + before + len;
+        let window = Window::with_tables(range, before, layout, Holds::Heap, prot);
         if window.is_err() {
             // SAFETY: reserved just now, and nothing refers to it.
             let _ = unsafe { sys::munmap(base, before + len) };
@@ -63,25 +81,48 @@ impl Window {
         window
     }
 
-    fn with_tables(
-        base: usize,
-        lead: usize,
-        len: usize,
+    /// A window over memory that the program has already, all of it in use: it
+    /// counts as no part of the heap, and stays for ever. Its units are empty
+    /// until the caller publishes what stands behind them.
+    ///
+    /// # Errors
+    /// When there is no memory for its tables.
+    pub fn adopt(
+        range: Range<usize>,
         layout: Layout,
+        holds: Holds,
+        prot: c_int,
     ) -> Result<&'static Window> {
+        let window = Window::with_tables(range, 0, layout, holds, prot)?;
+        let slices = window.slice_range(window.base, window.len);
+        let used = window.slices().set(slices);
+        window.used.store(used as usize, Ordering::Relaxed);
+        Ok(window)
+    }
+
+    fn with_tables(
+        range: Range<usize>,
+        lead: usize,
+        layout: Layout,
+        holds: Holds,
+        prot: c_int,
+    ) -> Result<&'static Window> {
+        let (base, len) = (range.start, range.len());
         let units = len / layout.unit;
         let words = Slices::words(len / SLICE);
         let units_at = size_of::<Window>();
         let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
         let tables = words_at + words * size_of::<AtomicU64>();
-        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let read_write = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping replaces nothing.
-        let at = unsafe { sys::mmap(0, tables, prot, flags, -1, 0)? };
+        let at = unsafe { sys::mmap(0, tables, read_write, flags, -1, 0)? };
         let window = Window {
             base,
             len,
             layout,
+            holds,
+            prot,
             lead: lead / layout.unit,
             // SAFETY: `units` zeroed words within the new mapping, which stays
             // until `destroy`; a zero word is an empty unit.
@@ -100,11 +141,23 @@ impl Window {
         Ok(unsafe { &*place })
     }
 
-    /// Frees the window. Nobody may know of it any more.
+    /// Publishes what stands behind the units of the first `len` bytes of
+    /// memory that was adopted.
+    pub fn publish_first(&self, len: usize, state: State) {
+        let slices = u32::try_from(self.layout.unit / SLICE).unwrap_or(1).max(1);
+        for unit in &self.units[..len / self.layout.unit] {
+            unit.publish(state, slices);
+        }
+    }
+
+    /// Frees the window. Nobody may know of it any more. Memory that was
+    /// adopted stays with the program.
     pub fn free(&'static self) {
-        usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
-        // SAFETY: the allocator has given back all of the window.
-        let _ = unsafe { sys::munmap(self.base, self.len) };
+        if self.holds == Holds::Heap {
+            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
+            // SAFETY: the allocator has given back all of the window.
+            let _ = unsafe { sys::munmap(self.base, self.len) };
+        }
         // SAFETY: nobody refers to the tables, of which `self` is a part, any
         // more, nor is `self` used after.
         let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };

@@ -8,6 +8,7 @@ use hugetools_contract::report::Proof;
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::luck::{self, Shortfall};
+use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, File};
 use hugetools_pages::usage::SMALL_HEAP;
 use hugetools_pages::{facts, say};
@@ -51,7 +52,7 @@ fn report() -> Option<()> {
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(smaps, pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
-    rows.iter_mut().for_each(give_reason);
+    rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
     let proof = Proof {
         pid: sys::getpid(),
         exe,
@@ -89,18 +90,37 @@ fn exe() -> Option<&'static [u8]> {
 }
 
 /// Why a segment that was to be on huge pages is not, as far as we know.
-fn give_reason(row: &mut Row<'static>) {
+fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
     let config = config::get();
+    let is_program = row.object == exe;
+    if row.segment == Segment::Text && is_program {
+        row.reason = why::TEXT
+            .why()
+            .filter(|why| why.is_of_file())
+            .map(Why::reason);
+    }
     if row.huge_bytes() >= row.resident / 100 * 99 {
         return;
     }
     row.reason = match row.segment {
+        Segment::Text if is_program => segment_reason(&why::TEXT, config.elfmap.text.is_some()),
+        Segment::Data | Segment::Bss if is_program => {
+            segment_reason(&why::DATA, config.elfmap.data.is_some())
+        }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => {
             reason(SHM_LUCK.shortfall(), config.shm, facts::shared_thp())
         }
         _ => None,
     };
+}
+
+fn segment_reason(outcome: &why::Outcome, is_wanted: bool) -> Option<&'static str> {
+    let edges = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
+    match outcome.why() {
+        Some(why) => Some(why.reason()),
+        None => is_wanted.then_some(edges),
+    }
 }
 
 fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {

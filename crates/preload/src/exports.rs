@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_ulong, c_void};
 use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
 
-use crate::{change, map, next, own, segment};
+use crate::{change, map, next, own, segment, segments};
 
 /// `mmap(2)`
 ///
@@ -23,10 +23,12 @@ pub unsafe extern "C" fn mmap(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
+    segments::watch();
     if let Some(pages) = map::wants(addr as usize, len, prot, flags) {
         return sys::c_address(map::map(len, prot, flags, pages));
     }
     if flags & libc::MAP_FIXED != 0 {
+        own::before_change(addr as usize, len);
         if let Err(error) = change::make_way(addr as usize, len) {
             return sys::c_address(Err(error));
         }
@@ -58,6 +60,7 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
+    own::before_change(addr as usize, len);
     match change::concerns(addr as usize, len) {
         true => sys::c_result(change::munmap(addr as usize, len)),
         // SAFETY: as the caller says.
@@ -71,7 +74,7 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
-    own::before_mprotect(addr as usize, len);
+    own::before_change(addr as usize, len);
     match change::concerns(addr as usize, len) {
         true => sys::c_result(change::mprotect(addr as usize, len, prot)),
         // SAFETY: as the caller says.
@@ -109,6 +112,10 @@ pub unsafe extern "C" fn mremap(
     const MREMAP_DONTUNMAP: c_int = 4;
     let has_new = flags & (libc::MREMAP_FIXED | MREMAP_DONTUNMAP) != 0;
     let new = if has_new { new_addr as usize } else { 0 };
+    own::before_change(addr as usize, old_len);
+    if flags & libc::MREMAP_FIXED != 0 {
+        own::before_change(new, new_len);
+    }
     let concerns = change::concerns(addr as usize, old_len)
         || flags & libc::MREMAP_FIXED != 0 && change::concerns(new, new_len);
     match concerns {

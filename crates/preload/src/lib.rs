@@ -3,6 +3,8 @@
 //! * [`exports`]: the functions of libc that are replaced, a few lines each;
 //!   `next` are the functions that they stand before.
 //! * `start` and `end`: what happens when a program starts and ends.
+//! * `segments`: the program's code, data and bss; `loaded`: what the loader
+//!   knows of them.
 //! * `region`: the shared memory that was handed out; `map` hands it out,
 //!   `change` does what the program then asks of it, `own` what it asks of
 //!   its heap; `segment` is System V
@@ -15,6 +17,7 @@ mod accounts;
 mod change;
 mod end;
 pub mod exports;
+mod loaded;
 mod map;
 mod marker;
 mod next;
@@ -24,4 +27,5 @@ mod range;
 mod region;
 mod scratch;
 mod segment;
+mod segments;
 mod start;

@@ -11,7 +11,7 @@ use hugetools_pages::facts::NoThp;
 use hugetools_pages::luck::{self, Luck};
 use hugetools_pages::say::{Amount, Level, SizeName, say, say_once};
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{config, facts, fork, hugetlb, limits, populate};
+use hugetools_pages::{config, facts, fork, hugetlb, layout, limits, populate};
 
 use crate::region::{self, Region};
 
@@ -35,7 +35,7 @@ pub(crate) fn wants(addr: usize, len: usize, prot: c_int, flags: c_int) -> Optio
 
 /// Maps shared memory for the program.
 pub(crate) fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
-    if let Some(size) = size_for(pages).filter(|size| *size <= len) {
+    if let Some(size) = layout::asked_size(pages).filter(|size| *size <= len) {
         match map_huge(len, prot, flags, size) {
             Ok(addr) => return Ok(addr),
             Err(error) if config::get().fallback == Fallback::None => return Err(error),
@@ -46,18 +46,6 @@ pub(crate) fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result
     let addr = unsafe { sys::mmap(0, len, prot, flags, -1, 0)? };
     advise(addr, len);
     Ok(addr)
-}
-
-/// The hugetlb page size to try.
-pub(crate) fn size_for(pages: Pages) -> Option<usize> {
-    match pages {
-        Pages::Thp => None,
-        Pages::Default => facts::default_huge_size(),
-        Pages::Size(size) => match usize::try_from(size).ok() {
-            Some(size) if hugetlb::is_offered(size) => Some(size),
-            _ => facts::default_huge_size(),
-        },
-    }
 }
 
 fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize> {

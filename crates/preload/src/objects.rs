@@ -1,20 +1,25 @@
 //! What is known by address: the regions and windows that we handed out, and
 //! the program and its libraries by their program headers.
-#![expect(unsafe_code, reason = "reads what the loader knows")]
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ops::ControlFlow;
 
 use hugetools_contract::segment::{Extent, Segment};
+use hugetools_pages::window::Holds;
 use hugetools_pages::{facts, register};
 
-use crate::region;
+use crate::loaded::{self, Object};
+use crate::{region, scratch};
 
 /// A list that is filled from the front.
 pub(crate) struct Extents {
     places: &'static mut [Extent<'static>],
     len: usize,
     exe: &'static [u8],
+    names: &'static mut [u8],
 }
+
+/// Room for the names of libraries; what does not fit has none.
+const NAMES: usize = 64 << 10;
 
 impl Extents {
     /// Finds all extents, at most as many as there are places. `exe` is the
@@ -24,17 +29,22 @@ impl Extents {
             places,
             len: 0,
             exe,
+            names: scratch::values(NAMES, 0).unwrap_or_default(),
         };
-        for window in register::windows() {
+        let heap = register::windows().filter(|window| window.holds == Holds::Heap);
+        for window in heap {
             extents.put(window.base, window.base + window.len, Segment::Heap, None);
         }
         region::open().each(|region| {
             let range = region.mapped();
             extents.put(range.start, range.end, Segment::Shm, None);
         });
-        let data = (&raw mut extents).cast::<c_void>();
-        // SAFETY: the callback takes this list, which outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(visit), data) };
+        loaded::each(|object| {
+            if !object.is_vdso() {
+                extents.put_object(object);
+            }
+            ControlFlow::Continue(())
+        });
         extents
     }
 
@@ -55,10 +65,23 @@ impl Extents {
         }
     }
 
-    fn put_object(&mut self, base: usize, name: &'static [u8], headers: &[libc::Elf64_Phdr]) {
-        let page = facts::page_size();
+    fn keep(&mut self, name: &[u8]) -> Option<&'static [u8]> {
+        let (place, rest) = core::mem::take(&mut self.names).split_at_mut_checked(name.len())?;
+        place.copy_from_slice(name);
+        self.names = rest;
+        Some(place)
+    }
+
+    fn put_object(&mut self, object: &Object<'_>) {
+        let name = match object.is_program {
+            true => Some(self.exe),
+            // A copy, since the loader's own goes away with the object.
+            false => self.keep(object.name),
+        };
+        let (base, page) = (object.base, facts::page_size());
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
-        for header in headers
+        for header in object
+            .headers
             .iter()
             .filter(|header| header.p_type == libc::PT_LOAD)
         {
@@ -69,48 +92,11 @@ impl Extents {
                 .next_multiple_of(page);
             let start = start / page * page;
             if header.p_flags & libc::PF_W == 0 {
-                self.put(start, end, Segment::Text, Some(name));
+                self.put(start, end, Segment::Text, name);
             } else {
-                self.put(start, file_end, Segment::Data, Some(name));
-                self.put(file_end, end, Segment::Bss, Some(name));
+                self.put(start, file_end, Segment::Data, name);
+                self.put(file_end, end, Segment::Bss, name);
             }
         }
-    }
-}
-
-unsafe extern "C" fn visit(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    extents: *mut c_void,
-) -> c_int {
-    // SAFETY: the loader gives a valid description.
-    let info = unsafe { &*info };
-    // SAFETY: what `find` passed, which nobody else uses meanwhile.
-    let extents = unsafe { &mut *extents.cast::<Extents>() };
-    let name = match info.dlpi_name.is_null() {
-        true => &[],
-        // SAFETY: a C string of the loader's, which stays while the object is
-        // loaded.
-        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
-    };
-    // The vdso has no file and is nobody's text.
-    if name.is_empty() && extents.named_exe() {
-        return 0;
-    }
-    let name = if name.is_empty() { extents.exe } else { name };
-    // SAFETY: so many headers are there.
-    let headers =
-        unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    if !name.starts_with(b"linux-vdso") && !name.starts_with(b"linux-gate") {
-        extents.put_object(usize::try_from(info.dlpi_addr).unwrap_or(0), name, headers);
-    }
-    0
-}
-
-impl Extents {
-    fn named_exe(&self) -> bool {
-        self.all()
-            .iter()
-            .any(|extent| extent.object == Some(self.exe))
     }
 }

@@ -7,7 +7,7 @@ use hugetools_contract::env::{Fallback, Pages};
 use hugetools_pages::luck;
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{config, hugetlb, limits, populate};
+use hugetools_pages::{config, hugetlb, layout, limits, populate};
 
 use crate::map::{self, LUCK};
 use crate::{accounts, next};
@@ -38,7 +38,7 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
     let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
     let plain = flags & libc::SHM_HUGETLB == 0;
-    let page = map::size_for(pages)?;
+    let page = layout::asked_size(pages)?;
     (makes && plain && size >= page).then_some(page)
 }
 

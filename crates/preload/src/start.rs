@@ -4,7 +4,7 @@
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, fork, say};
 
-use crate::{marker, next};
+use crate::{marker, next, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -35,4 +35,5 @@ extern "C" fn start() {
             ),
         );
     }
+    segments::remap();
 }

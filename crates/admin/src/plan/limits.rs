@@ -1,21 +1,56 @@
+//! `--set-recommended-min_free_kbytes`, `--set-recommended-shmmax`,
 //! `--set-shm-group`.
 
-use hugetools_model::sysctl;
+use hugetools_model::{KPath, Machine, sysctl};
 
-use super::{Number, Step, Task, Value, What, Write};
-use crate::request::ShmGroup;
+use super::{Impossible, Number, Plan, Step, Task, Value, What, Write};
+use crate::recommend;
+use crate::request::Request;
 
-pub(super) fn shm_group(group: &ShmGroup) -> Task {
-    Task {
-        option: group.option.clone(),
-        steps: vec![Step::Write(Write {
-            file: Number {
-                path: sysctl::shm_group_path(),
-                surplus: None,
-            },
-            value: Value::Plain(u64::from(group.gid)),
-            what: What::Setting,
-            refused: None,
-        })],
+pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
+    if request.min_free {
+        let step = match recommend::min_free_kbytes(machine) {
+            Some(kilobytes) => raise(sysctl::min_free_path(), kilobytes),
+            None => Step::Impossible(Impossible {
+                subject: sysctl::min_free_path().to_string(),
+                why: "there is nothing to recommend without huge pages".to_owned(),
+                hint: "this machine offers no huge page size".to_owned(),
+            }),
+        };
+        let option = "--set-recommended-min_free_kbytes";
+        plan.tasks.push(Task::new(option, vec![step]));
     }
+    if request.shmmax {
+        let option = "--set-recommended-shmmax";
+        let bytes = recommend::shmmax(machine);
+        if bytes == 0 {
+            let note =
+                format!("{option}: no pool may have pages, so there is nothing to recommend");
+            plan.notes.push(note);
+        }
+        let step = raise(sysctl::shmmax_path(), bytes);
+        plan.tasks.push(Task::new(option, vec![step]));
+    }
+    if let Some(group) = &request.shm_group {
+        let step = write(sysctl::shm_group_path(), Value::Plain(u64::from(group.gid)));
+        plan.tasks.push(Task::new(&group.option, vec![step]));
+    }
+}
+
+/// A recommendation never lowers a limit.
+fn raise(path: KPath, to: u64) -> Step {
+    write(path, Value::AtLeast(to))
+}
+
+/// A number that is simply set.
+pub(super) fn write(path: KPath, value: Value) -> Step {
+    Step::Write(Write {
+        file: Number {
+            path,
+            surplus: None,
+        },
+        value,
+        what: What::Setting,
+        refused: None,
+    })
 }

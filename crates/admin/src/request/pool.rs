@@ -1,13 +1,75 @@
-//! A pool specification checked against the machine: the size is one of its
+//! Pool specifications checked against the machine: the size is one of its
 //! sizes, the nodes have such a pool, the amount is whole pages.
 
+mod amount;
+
+use std::collections::BTreeSet;
+
+use hugetools_model::node::{Node, NodeId};
 use hugetools_model::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
-use super::{Change, Place, PoolChange};
-use crate::spec::{Amount, Direction, Spec};
+use self::amount::{count, rounding};
+use super::{Change, Demotion, Growth, Place, PoolChange, Request};
+use crate::args::Pools;
+use crate::spec::spread::{Spread, Weights, divide};
+use crate::spec::{Direction, Spec};
 
-pub(super) fn change(
+/// Checks all options about pools.
+pub(super) fn check(
+    args: &Pools,
+    machine: &Machine,
+    request: &mut Request,
+    errors: &mut Vec<String>,
+) {
+    request.growth = Growth {
+        hard: args.hard,
+        mempolicy: args.obey_mempolicy,
+        temp_swap: args.add_temp_swap,
+        ramdisk_swap: args.add_ramdisk_swap,
+        persist: args.persist,
+        swap_files: BTreeSet::new(),
+    };
+    let Request {
+        pool_min,
+        pool_max,
+        demotions,
+        notes,
+        ..
+    } = request;
+    let mut each =
+        |name: &str, specs: &[String], one: &mut dyn FnMut(&str, &str) -> Result<(), String>| {
+            for text in specs {
+                let option = format!("{name} {text}");
+                if let Err(error) = one(&option, text) {
+                    errors.push(format!("{option}: {error}"));
+                }
+            }
+        };
+    each(
+        "--pool-pages-min",
+        &args.pool_pages_min,
+        &mut |option, text| {
+            change(option, text, true, machine, notes).map(|change| pool_min.push(change))
+        },
+    );
+    each("--pool-spread", &args.pool_spread, &mut |option, text| {
+        spread(option, text, machine, notes).map(|change| pool_min.push(change))
+    });
+    each("--demote", &args.demote, &mut |option, text| {
+        demotion(option, text, machine, notes).map(|change| demotions.push(change))
+    });
+    each(
+        "--pool-pages-max",
+        &args.pool_pages_max,
+        &mut |option, text| {
+            change(option, text, false, machine, notes).map(|change| pool_max.push(change))
+        },
+    );
+    errors.extend(whole_and_nodes(&request.pool_min));
+}
+
+fn change(
     option: &str,
     text: &str,
     minimum: bool,
@@ -15,7 +77,7 @@ pub(super) fn change(
     notes: &mut Vec<String>,
 ) -> Result<PoolChange, String> {
     let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
-    let pool = find_pool(&spec, machine)?;
+    let pool = find_pool(spec.size, machine)?;
     let place = match &spec.nodes {
         None => {
             let pages = count(spec.amount, pool.size, machine.meminfo.total)?;
@@ -26,28 +88,105 @@ pub(super) fn change(
             return Err("a maximum is of the whole pool, it cannot be set for nodes".to_owned());
         }
         Some(nodes) => {
-            let mut changes = Vec::new();
-            for &id in nodes {
-                let node = machine.node(id);
-                let node =
-                    node.ok_or_else(|| format!("there is no node {id}{}", nodes_of(machine)))?;
-                node.pool(pool.size)
-                    .ok_or_else(|| format!("node {id} has no pool of {} pages", pool.size))?;
-                let pages = count(spec.amount, pool.size, node.total)
-                    .map_err(|error| format!("node {id}: {error}"))?;
-                changes.push((id, pages));
-            }
-            if let Some((_, pages)) = changes.first() {
-                notes.extend(rounding(option, spec.amount, pool.size, *pages));
-            }
+            let shares = shares(option, &spec, nodes, pool, machine, notes)?;
             let change = |(id, pages)| (id, directed(spec.direction, pages));
-            Place::Nodes(changes.into_iter().map(change).collect())
+            Place::Nodes(shares.into_iter().map(change).collect())
         }
     };
     Ok(PoolChange {
         option: option.to_owned(),
         size: pool.size,
         place,
+    })
+}
+
+/// The amount of a specification on each of its nodes.
+fn shares(
+    option: &str,
+    spec: &Spec,
+    nodes: &BTreeSet<NodeId>,
+    pool: &Pool,
+    machine: &Machine,
+    notes: &mut Vec<String>,
+) -> Result<Vec<(NodeId, PageCount)>, String> {
+    let mut shares = Vec::new();
+    for &id in nodes {
+        let node = find_node(id, pool, machine)?;
+        let pages = count(spec.amount, pool.size, node.total)
+            .map_err(|error| format!("node {id}: {error}"))?;
+        shares.push((id, pages));
+    }
+    if let Some((_, pages)) = shares.first() {
+        notes.extend(rounding(option, spec.amount, pool.size, *pages));
+    }
+    Ok(shares)
+}
+
+fn spread(
+    option: &str,
+    text: &str,
+    machine: &Machine,
+    notes: &mut Vec<String>,
+) -> Result<PoolChange, String> {
+    let spread: Spread = text.parse().map_err(|error| format!("{error}"))?;
+    let pool = find_pool(spread.size, machine)?;
+    let evenly = || -> Weights {
+        let with_memory = machine.nodes.iter().filter(|node| node.total.get() > 0);
+        with_memory.map(|node| (node.id, 1)).collect()
+    };
+    let weights = spread.weights.unwrap_or_else(evenly);
+    if weights.is_empty() {
+        return Err("this kernel has no memory nodes: use --pool-pages-min".to_owned());
+    }
+    let mut memory: u64 = 0;
+    for &id in weights.keys() {
+        let node = find_node(id, pool, machine)?;
+        memory = memory.saturating_add(node.total.get());
+    }
+    let total = count(spread.amount, pool.size, Bytes::new(memory))?;
+    notes.extend(rounding(option, spread.amount, pool.size, total));
+    let shares = divide(total, &weights).into_iter();
+    Ok(PoolChange {
+        option: option.to_owned(),
+        size: pool.size,
+        place: Place::Nodes(shares.map(|(id, pages)| (id, Change::To(pages))).collect()),
+    })
+}
+
+fn demotion(
+    option: &str,
+    text: &str,
+    machine: &Machine,
+    notes: &mut Vec<String>,
+) -> Result<Demotion, String> {
+    let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
+    if spec.direction != Direction::To {
+        return Err("a number of pages to split has no sign".to_owned());
+    }
+    let pool = find_pool(spec.size, machine)?;
+    let size = pool.size;
+    let into = pool.demote_size.ok_or_else(|| {
+        format!("pages of {size} cannot be split: that takes Linux 5.16 and a smaller size")
+    })?;
+    let shares = match &spec.nodes {
+        None => {
+            let pages = count(spec.amount, size, machine.meminfo.total)?;
+            notes.extend(rounding(option, spec.amount, size, pages));
+            vec![(None, pages)]
+        }
+        Some(nodes) => {
+            let shares = shares(option, &spec, nodes, pool, machine, notes)?;
+            shares
+                .into_iter()
+                .map(|(id, pages)| (Some(id), pages))
+                .collect()
+        }
+    };
+    Ok(Demotion {
+        option: option.to_owned(),
+        size,
+        into,
+        shares,
     })
 }
 
@@ -59,11 +198,11 @@ fn directed(direction: Direction, pages: PageCount) -> Change {
     }
 }
 
-fn find_pool<'a>(spec: &Spec, machine: &'a Machine) -> Result<&'a Pool, String> {
+fn find_pool(size: Option<PageSize>, machine: &Machine) -> Result<&Pool, String> {
     if machine.pools.is_empty() {
         return Err("this machine offers no huge page size".to_owned());
     }
-    match spec.size {
+    match size {
         None => machine
             .default_pool()
             .ok_or_else(|| format!("there is no default page size{}", sizes_of(machine))),
@@ -71,6 +210,15 @@ fn find_pool<'a>(spec: &Spec, machine: &'a Machine) -> Result<&'a Pool, String> 
             let size = Bytes::new(size.get());
             format!("there are no huge pages of {size}{}", sizes_of(machine))
         }),
+    }
+}
+
+fn find_node<'a>(id: NodeId, pool: &Pool, machine: &'a Machine) -> Result<&'a Node, String> {
+    let node = machine.node(id);
+    let node = node.ok_or_else(|| format!("there is no node {id}{}", nodes_of(machine)))?;
+    match node.pool(pool.size) {
+        Some(_) => Ok(node),
+        None => Err(format!("node {id} has no pool of {} pages", pool.size)),
     }
 }
 
@@ -87,143 +235,20 @@ fn nodes_of(machine: &Machine) -> String {
     }
 }
 
-/// The number of whole pages in an amount.
-fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
-    let (pages, all) = match amount {
-        Amount::Pages(pages) => (pages, None),
-        Amount::Memory(bytes) => (bytes.pages(size).0, Some(bytes)),
-        Amount::Percent(percent) => {
-            let bytes = memory.percent(percent).unwrap_or(memory);
-            (bytes.pages(size).0, Some(bytes))
-        }
-    };
-    if size.of(pages).is_none() {
-        return Err(format!(
-            "{pages} pages of {size} do not fit into 64 bits of bytes"
-        ));
-    }
-    match all {
-        Some(bytes) if pages == PageCount::ZERO && bytes.get() > 0 => {
-            Err(format!("{} is less than one page of {size}", about(bytes)))
-        }
-        _ => Ok(pages),
-    }
-}
-
-/// A share of the memory is seldom round: whole megabytes or kilobytes do.
-fn about(bytes: Bytes) -> String {
-    let exact = bytes.to_string();
-    match exact.len() {
-        0..=7 => exact,
-        _ => match bytes.get() >> 20 {
-            0 => format!("{}KB", bytes.get() >> 10),
-            megabytes => format!("{megabytes}MB"),
-        },
-    }
-}
-
-fn rounding(option: &str, amount: Amount, size: PageSize, pages: PageCount) -> Option<String> {
-    let Amount::Memory(bytes) = amount else {
-        return None;
-    };
-    let (_, rest) = bytes.pages(size);
-    (rest.get() > 0).then(|| {
-        let noun = if pages.get() == 1 { "page" } else { "pages" };
-        format!("{option}: {bytes} is not a whole number of pages, rounded down to {pages} {noun} of {size}")
+/// After a change of the whole pool nobody knows yet which node has how much,
+/// so what a change of nodes makes of it could not be planned.
+fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
+    let nodes = |change: &&PoolChange| matches!(change.place, Place::Nodes(_));
+    changes.iter().filter(nodes).find_map(|on_nodes| {
+        let whole = changes
+            .iter()
+            .find(|change| change.size == on_nodes.size && !nodes(change))?;
+        Some(format!(
+            "{} and {}: change the whole pool or its nodes, not both at once",
+            whole.option, on_nodes.option
+        ))
     })
 }
 
-/// After a change of the whole pool nobody knows yet which node has how much,
-/// so what a change of nodes makes of it could not be planned.
-pub(super) fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
-    let nodes = |change: &&PoolChange| matches!(change.place, Place::Nodes(_));
-    let on_nodes = changes.iter().find(nodes)?;
-    let whole = changes
-        .iter()
-        .find(|change| change.size == on_nodes.size && !nodes(change))?;
-    Some(format!(
-        "{} and {}: change the whole pool or its nodes, not both at once",
-        whole.option, on_nodes.option
-    ))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::super::tests::request;
-    use super::*;
-
-    fn place(spec: &str) -> Place {
-        let mut request = request(&["--pool-pages-min", spec]).unwrap();
-        request.pool_min.remove(0).place
-    }
-
-    fn error(spec: &str) -> String {
-        let mut errors = request(&["--pool-pages-min", spec]).unwrap_err();
-        assert_eq!(errors.len(), 1);
-        let error = errors.remove(0);
-        error.split_once(&format!("{spec}: ")).unwrap().1.to_owned()
-    }
-
-    #[test]
-    fn every_kind_of_amount_becomes_pages() {
-        // MemTotal is 4024476 kB.
-        for (spec, pages) in [
-            ("DEFAULT:12", 12),
-            ("2MB:2048MB", 1024),
-            ("DEFAULT:10%", 196),
-            ("DEFAULT:100%", 1965),
-            ("DEFAULT:0%", 0),
-            ("1GB:0MB", 0),
-        ] {
-            assert_eq!(
-                place(spec),
-                Place::Whole(Change::To(PageCount::new(pages))),
-                "{spec}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_share_is_of_each_nodes_own_memory() {
-        let Place::Nodes(nodes) = place("2MB@0,4-5:+50%") else {
-            panic!("not nodes");
-        };
-        let nodes: Vec<_> = nodes
-            .iter()
-            .map(|(id, change)| (id.get(), *change))
-            .collect();
-        let up = |pages| Change::Up(PageCount::new(pages));
-        assert_eq!(nodes, [(0, up(125)), (4, up(0)), (5, up(125))]);
-    }
-
-    #[test]
-    fn less_than_a_page_and_more_than_64_bits_are_errors() {
-        assert_eq!(error("DEFAULT:1MB"), "1MB is less than one page of 2MB");
-        assert_eq!(error("1GB:10%"), "393MB is less than one page of 1GB");
-        assert_eq!(
-            error("1GB@0:50%"),
-            "node 0: 251MB is less than one page of 1GB"
-        );
-        assert_eq!(
-            error("DEFAULT:0x7fffffffffffffff"),
-            "9223372036854775807 pages of 2MB do not fit into 64 bits of bytes"
-        );
-    }
-
-    #[test]
-    fn rounding_down_is_said() {
-        let notes = request(&["--pool-pages-min=DEFAULT:3MB", "--pool-pages-min=2M:4M"]);
-        assert_eq!(
-            notes.unwrap().notes,
-            [
-                "--pool-pages-min DEFAULT:3MB: 3MB is not a whole number of pages, \
-                 rounded down to 1 page of 2MB"
-            ]
-        );
-    }
-
-    #[test]
-    fn nodes_must_be_there() {
-        assert_eq!(error("2MB@7-8:1"), "there is no node 8, only 0-7");
-    }
-}
+mod tests;

@@ -3,8 +3,8 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Result, call};
-use crate::bits::{extended, int};
+use super::call::{Errno, Result, call};
+use crate::bits::{extended, int, unsigned};
 
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]
@@ -40,6 +40,49 @@ impl File {
             0,
         ];
         call(libc::SYS_read, args)
+    }
+
+    /// A file of hugetlb pages without a name, by `memfd_create(2)`. `flags`
+    /// hold the page size. Mappings of it can be executed.
+    ///
+    /// # Errors
+    /// As `memfd_create`, or `ENODEV` where there are no pages of that size.
+    pub fn hugetlb(name: &CStr, flags: c_int) -> Result<File> {
+        // Since Linux 6.3; before, nothing else was to be had.
+        const MFD_EXEC: c_int = 0x10;
+        let create = |more: c_int| {
+            let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
+            let args = [name.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
+            call(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
+        };
+        match create(MFD_EXEC) {
+            Err(Errno(libc::EINVAL)) => create(0),
+            result => result,
+        }
+    }
+
+    /// The descriptor, for a mapping of the file.
+    pub fn fd(&self) -> c_int {
+        self.0
+    }
+
+    /// `ftruncate(2)`.
+    pub fn set_len(&self, len: usize) -> Result<()> {
+        let args = [extended(self.0), len, 0, 0, 0, 0];
+        call(libc::SYS_ftruncate, args).map(drop)
+    }
+
+    /// Reads once from an offset into a buffer; how much.
+    pub fn read_at(&self, buffer: &mut [u8], offset: usize) -> Result<usize> {
+        let args = [
+            extended(self.0),
+            buffer.as_mut_ptr() as usize,
+            buffer.len(),
+            offset,
+            0,
+            0,
+        ];
+        call(libc::SYS_pread64, args)
     }
 
     /// Reads one byte to an address that need not be mapped: a page that

@@ -1,7 +1,7 @@
 //! Mappings.
 #![expect(unsafe_code, reason = "takes addresses and lengths")]
 
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 
 use super::call::{Result, call};
 use crate::bits::extended;
@@ -68,6 +68,20 @@ pub unsafe fn mremap(
 ) -> Result<usize> {
     let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
     call(libc::SYS_mremap, args)
+}
+
+/// Gives anonymous memory a name in `/proc/<pid>/maps`; since Linux 5.17, with
+/// `CONFIG_ANON_VMA_NAME`.
+pub fn name_memory(addr: usize, len: usize, name: &CStr) {
+    let args = [
+        extended(libc::PR_SET_VMA),
+        extended(libc::PR_SET_VMA_ANON_NAME),
+        addr,
+        len,
+        name.as_ptr() as usize,
+        0,
+    ];
+    let _ = call(libc::SYS_prctl, args);
 }
 
 /// `mbind(2)`.

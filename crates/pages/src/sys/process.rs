@@ -56,6 +56,38 @@ pub fn thp_disabled() -> bool {
     call(libc::SYS_prctl, args).is_ok_and(|state| state == 1)
 }
 
+/// Keeps signals from this thread until it is dropped.
+#[derive(Debug)]
+pub struct NoSignals(u64);
+
+impl NoSignals {
+    /// Blocks all signals that can be blocked.
+    pub fn begin() -> NoSignals {
+        let mut before = 0;
+        set_blocked(libc::SIG_SETMASK, &u64::MAX, &mut before);
+        NoSignals(before)
+    }
+}
+
+impl Drop for NoSignals {
+    fn drop(&mut self) {
+        set_blocked(libc::SIG_SETMASK, &self.0, &mut 0);
+    }
+}
+
+/// `rt_sigprocmask(2)`, with the kernel's own sets of 64 signals.
+fn set_blocked(how: c_int, signals: &u64, before: &mut u64) {
+    let args = [
+        extended(how),
+        core::ptr::from_ref(signals) as usize,
+        core::ptr::from_mut(before) as usize,
+        size_of::<u64>(),
+        0,
+        0,
+    ];
+    let _ = call(libc::SYS_rt_sigprocmask, args);
+}
+
 /// Waits while `word` holds `value`, at most until it is woken.
 pub fn futex_wait(word_at: &AtomicU32, value: u32) {
     let args = [

@@ -1,0 +1,77 @@
+//! What is amiss on a machine, each thing as a fact, what follows from it, and
+//! the command that mends it.
+
+mod limits;
+mod mounts;
+mod pools;
+mod thp;
+
+use hugetools_model::Machine;
+use serde::Serialize;
+
+use crate::effects::Account;
+
+/// One thing that is amiss.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What it is about: `kernel`, `pool`, `node`, `mount`, `shared_memory`,
+    /// `thp`, `memory` or `swap`.
+    pub about: &'static str,
+    /// What is so.
+    pub fact: String,
+    /// What follows from it.
+    pub consequence: String,
+    /// What mends it: a command, or a kernel parameter.
+    pub command: String,
+}
+
+/// The group that may make shared memory of huge pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ShmGroup {
+    /// The kernel or the database does not say.
+    Unknown,
+    /// There is no group of this number.
+    Missing(u64),
+    /// This one.
+    Known(Account),
+}
+
+impl Finding {
+    fn new(
+        about: &'static str,
+        fact: impl Into<String>,
+        consequence: impl Into<String>,
+        command: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            about,
+            fact: fact.into(),
+            consequence: consequence.into(),
+            command: command.into(),
+        }
+    }
+}
+
+/// Everything that is amiss.
+pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if machine.pools.is_empty() {
+        found.push(pools::none_offered(machine));
+    } else {
+        pools::find(machine, &mut found);
+        mounts::find(machine, &mut found);
+        limits::find(machine, group, &mut found);
+    }
+    if let Some(thp) = &machine.thp {
+        thp::find(thp, machine, &mut found);
+    }
+    found
+}
+
+/// A number with its noun.
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        _ => format!("{number} {noun}s"),
+    }
+}

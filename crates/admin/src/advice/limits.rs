@@ -1,0 +1,72 @@
+//! Findings about shared memory, free memory and swap.
+
+use hugetools_model::Machine;
+
+use super::{Finding, ShmGroup};
+use crate::recommend;
+
+pub(super) fn find(machine: &Machine, group: &ShmGroup, found: &mut Vec<Finding>) {
+    found.extend(shm_group(group));
+    found.extend(shmmax(machine));
+    found.extend(min_free(machine));
+    if machine.meminfo.swap_total.get() == 0 {
+        found.push(Finding::new(
+            "swap",
+            "there is no swap",
+            "a pool that grows can only take memory that is free or a cache of files",
+            "hugeadm --add-temp-swap --pool-pages-min DEFAULT:+1",
+        ));
+    }
+}
+
+fn shm_group(group: &ShmGroup) -> Option<Finding> {
+    match group {
+        ShmGroup::Unknown => None,
+        ShmGroup::Missing(gid) => Some(Finding::new(
+            "shared_memory",
+            format!("vm.hugetlb_shm_group is {gid}, and there is no such group"),
+            "only root can make shared memory of huge pages",
+            "hugeadm --set-shm-group root",
+        )),
+        // Root may anyway: group 0 means that nobody was given leave.
+        ShmGroup::Known(group) if group.id == 0 || !group.members.is_empty() => None,
+        ShmGroup::Known(group) => Some(Finding::new(
+            "shared_memory",
+            format!(
+                "vm.hugetlb_shm_group is {}, and nobody is in it",
+                group.name
+            ),
+            "only root can make shared memory of huge pages",
+            format!("usermod -a -G {} USER", group.name),
+        )),
+    }
+}
+
+fn shmmax(machine: &Machine) -> Option<Finding> {
+    let (now, wanted) = (machine.sysctl.shmmax?, recommend::shmmax(machine));
+    (now < wanted).then(|| {
+        Finding::new(
+            "shared_memory",
+            format!("kernel.shmmax is {now}, and all pools together hold {wanted} bytes"),
+            "one segment of shared memory cannot take all of them",
+            "hugeadm --set-recommended-shmmax",
+        )
+    })
+}
+
+fn min_free(machine: &Machine) -> Option<Finding> {
+    let (now, wanted) = (
+        machine.sysctl.min_free_kbytes?,
+        recommend::min_free_kbytes(machine)?,
+    );
+    (now < wanted).then(|| {
+        Finding::new(
+            "memory",
+            format!(
+                "vm.min_free_kbytes is {now}, less than the {wanted} that the kernel recommends"
+            ),
+            "free memory falls to pieces, and pools and transparent huge pages find none",
+            "hugeadm --set-recommended-min_free_kbytes",
+        )
+    })
+}

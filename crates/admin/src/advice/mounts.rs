@@ -1,0 +1,65 @@
+//! Findings about mounts.
+
+use hugetools_model::Machine;
+use hugetools_model::mount::{Mount, escape};
+use hugetools_model::pool::Pool;
+
+use super::Finding;
+
+pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
+    for pool in &machine.pools {
+        if pool.maximum().get() > 0 && !machine.mounts.iter().any(|mount| is_of(mount, pool)) {
+            found.push(Finding::new(
+                "mount",
+                format!("no hugetlbfs with pages of {} is mounted", pool.size),
+                "programs that take them as files, such as QEMU and DPDK, cannot",
+                "hugeadm --create-global-mounts",
+            ));
+        }
+    }
+    for mount in &machine.mounts {
+        found.extend(unusable(mount, machine));
+    }
+}
+
+/// Old kernels do not print the size; it is the default one then.
+fn is_of(mount: &Mount, pool: &Pool) -> bool {
+    mount
+        .page_size()
+        .map_or(pool.default, |size| size == pool.size)
+}
+
+fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
+    let point = escape(&mount.point);
+    let pool = machine.pools.iter().find(|pool| is_of(mount, pool))?;
+    if mount.options.split(',').any(|option| option == "ro") {
+        return Some(Finding::new(
+            "mount",
+            format!("{point} is mounted read-only"),
+            "nobody can make files of huge pages on it",
+            format!("mount -o remount,rw {point}"),
+        ));
+    }
+    if mount.option("size") == Some("0") {
+        return Some(Finding::new(
+            "mount",
+            format!(
+                "{point} was mounted with a limit of less than one page of {}",
+                pool.size
+            ),
+            "it can hold nothing; mount it again with a larger one",
+            format!("umount {point}"),
+        ));
+    }
+    (pool.maximum().get() == 0).then(|| {
+        Finding::new(
+            "mount",
+            format!(
+                "{point} is a hugetlbfs of pages of {}, whose pool is empty",
+                pool.size
+            ),
+            "files on it can hold nothing",
+            format!("hugeadm --pool-pages-min {}:+1", pool.size),
+        )
+    })
+}

@@ -1,0 +1,158 @@
+//! Directories and mounts.
+
+use std::io;
+use std::path::Path;
+
+use hugetools_model::Root;
+use hugetools_model::mount::{self, mounted_at};
+
+use super::not_run;
+use crate::effects::{Effects, Ran};
+use crate::plan::{MakeDir, Mount, Own};
+use crate::report::{Failure, NotRun, Outcome};
+
+const NOT_HERE: Outcome = Outcome::NotRun {
+    why: NotRun::RecordedTree,
+};
+
+pub(super) fn make_dir(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let told = format!("make directory {}", dir.path.display());
+    let mut missing = Vec::new();
+    for path in dir.path.ancestors() {
+        match effects.look(path).map_err(|e| Failure::call(&told, &e))? {
+            Some(found) if found.directory => break,
+            Some(_) => {
+                let error = io::Error::from_raw_os_error(libc::ENOTDIR);
+                return Err(Failure::call(&told, &error));
+            }
+            None => missing.push(path),
+        }
+        if !dir.parents {
+            break;
+        }
+    }
+    for path in missing.iter().rev() {
+        let told = format!("make directory {}", path.display());
+        effects
+            .make_dir(path, dir.owner.mode)
+            .and_then(|()| effects.own(path, dir.owner))
+            .map_err(|error| Failure::call(&told, &error))?;
+    }
+    match (missing.is_empty(), dir.mend) {
+        (false, _) => Ok(Outcome::DONE),
+        (true, false) => Ok(Outcome::Unchanged { value: None }),
+        (true, true) => mend(dir, effects),
+    }
+}
+
+/// Owner and mode of a directory that was there already.
+fn mend(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let told = format!("set owner and mode of {}", dir.path.display());
+    let found = effects.look(&dir.path);
+    let found = found.map_err(|error| Failure::call(&told, &error))?;
+    if found.is_some_and(|found| found.owner == dir.owner) {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    match effects.own(&dir.path, dir.owner) {
+        Ok(Ran::Yes) => Ok(Outcome::DONE),
+        Ok(Ran::NotHere) => Ok(Outcome::Unchanged { value: None }),
+        Err(error) => Err(Failure::call(&told, &error)),
+    }
+}
+
+/// A directory that holds something, or that something is mounted on, is no
+/// longer one that was only made to mount on.
+pub(super) fn remove_dir(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let told = format!("remove directory {}", path.display());
+    match effects.remove_dir(path) {
+        Ok(()) => Ok(Outcome::DONE),
+        Err(error) => match error.raw_os_error() {
+            Some(libc::ENOENT) => Ok(Outcome::Unchanged { value: None }),
+            Some(libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY) => Ok(not_run(NotRun::InUse)),
+            _ => Err(Failure::call(&told, &error)),
+        },
+    }
+}
+
+pub(super) fn mount(
+    mount: &Mount,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
+    let told = format!("mount a hugetlbfs on {}", mount.point.display());
+    match effects.mount(mount) {
+        Ok(Ran::NotHere) => return Ok(NOT_HERE),
+        Ok(Ran::Yes) => {}
+        Err(error) => return Err(Failure::call(&told, &error)),
+    }
+    let mounts = mount::read(root)?;
+    let found = mounted_at(&mounts, &mount.point);
+    let size = found
+        .filter(|found| found.is_hugetlbfs())
+        .map(|found| found.page_size());
+    let same = size.is_some_and(|size| size.is_none_or(|size| size == mount.size));
+    let owner = effects.look(&mount.point).ok().flatten();
+    if same && owner.is_some_and(|found| found.owner == mount.owner) {
+        return Ok(Outcome::DONE);
+    }
+    Err(Failure {
+        written: None,
+        errno: None,
+        error: format!("{told}: the kernel took it, but something else is there now"),
+    })
+}
+
+pub(super) fn own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let told = format!("set owner and mode of {}", own.point.display());
+    if !root.has_kernel() {
+        return Ok(NOT_HERE);
+    }
+    let is_so = |effects: &mut dyn Effects| match effects.look(&own.point) {
+        Ok(found) => Ok(found.is_some_and(|found| found.owner == own.owner)),
+        Err(error) => Err(Failure::call(&told, &error)),
+    };
+    if is_so(effects)? {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    effects
+        .own(&own.point, own.owner)
+        .map_err(|error| Failure::call(&told, &error))?;
+    match is_so(effects)? {
+        true => Ok(Outcome::DONE),
+        false => Err(Failure {
+            written: None,
+            errno: None,
+            error: format!("cannot {told}: it did not stay as set"),
+        }),
+    }
+}
+
+/// Several mounts may lie on each other: one of them goes.
+pub(super) fn unmount(
+    point: &Path,
+    root: &Root,
+    effects: &mut dyn Effects,
+) -> Result<Outcome, Failure> {
+    let told = format!("unmount {}", point.display());
+    let count = || -> Result<usize, Failure> {
+        let mounts = mount::read(root)?;
+        Ok(mounts.iter().filter(|mount| mount.point == point).count())
+    };
+    let before = count()?;
+    if before == 0 {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    match effects.unmount(point) {
+        Ok(Ran::NotHere) => return Ok(NOT_HERE),
+        Ok(Ran::Yes) => {}
+        Err(error) => return Err(Failure::call(&told, &error)),
+    }
+    match count()? < before {
+        true => Ok(Outcome::DONE),
+        false => Err(Failure {
+            written: None,
+            errno: None,
+            error: format!("cannot {told}: it is mounted still"),
+        }),
+    }
+}

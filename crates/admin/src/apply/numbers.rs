@@ -1,0 +1,105 @@
+//! Numbers and words in kernel files.
+
+use hugetools_model::list::chosen;
+use hugetools_model::{FileError, Root};
+
+use super::Run;
+use crate::plan::{Choose, Demote, Number, Value, What, Write};
+use crate::report::{Failure, Outcome};
+
+impl Run<'_> {
+    pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {
+        let asked = value(write, self.root)?;
+        let before = number(&write.file, self.root)?;
+        if before == asked {
+            return Ok(Outcome::unchanged(before));
+        }
+        if let What::Pages(pages) = &write.what {
+            return self.resize(write, pages, before, asked);
+        }
+        self.root.write(&write.file.path, &asked.to_string())?;
+        let got = number(&write.file, self.root)?;
+        match got == asked {
+            true => Ok(Outcome::changed(before, got)),
+            false => Err(not_as_written(&write.file.path, asked, got)),
+        }
+    }
+}
+
+/// The number to write.
+pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
+    match &write.value {
+        Value::Plain(number) => Ok(*number),
+        Value::AtLeast(least) => Ok(number(&write.file, root)?.max(*least)),
+        Value::Rest { of, less } => less.iter().try_fold(*of, |rest, file| {
+            Ok(rest.saturating_sub(number(file, root)?))
+        }),
+    }
+}
+
+/// The number in a file; where a kernel stands behind it, without the pages
+/// that it includes and does not take when written.
+pub(super) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
+    let number = root.number(&file.path)?;
+    match &file.surplus {
+        Some(surplus) if root.has_kernel() => {
+            let surplus = root.number_opt(surplus)?.unwrap_or(0);
+            Ok(number.saturating_sub(surplus))
+        }
+        _ => Ok(number),
+    }
+}
+
+pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
+    let now = || -> Result<String, FileError> {
+        let bytes = root.read(&choose.path)?;
+        let word = std::str::from_utf8(&bytes).ok().and_then(chosen);
+        word.map(str::to_owned)
+            .ok_or_else(|| FileError::content(&choose.path, "no choice is marked"))
+    };
+    let before = now()?;
+    if before == choose.word {
+        return Ok(Outcome::unchanged(before));
+    }
+    root.write(&choose.path, &choose.word)?;
+    let got = now()?;
+    match got == choose.word {
+        true => Ok(Outcome::changed(before, got)),
+        false => Err(not_as_written(&choose.path, &choose.word, got)),
+    }
+}
+
+/// What is split is counted by what is left: nobody can read what was written.
+/// The files of a recorded tree do not move.
+pub(super) fn demote(demote: &Demote, root: &Root) -> Result<Outcome, Failure> {
+    let asked = demote.pages.get();
+    if asked == 0 {
+        return Ok(Outcome::Unchanged { value: None });
+    }
+    let before = number(&demote.count, root)?;
+    root.write(&demote.path, &asked.to_string())?;
+    if !root.has_kernel() {
+        return Ok(Outcome::DONE);
+    }
+    let after = number(&demote.count, root)?;
+    match before.saturating_sub(after) {
+        split if split < asked => Ok(Outcome::Short {
+            asked,
+            got: split,
+            tried: Vec::new(),
+        }),
+        _ => Ok(Outcome::changed(before, after)),
+    }
+}
+
+fn not_as_written(
+    file: impl std::fmt::Display,
+    asked: impl std::fmt::Display,
+    got: impl std::fmt::Display,
+) -> Failure {
+    Failure {
+        written: Some(asked.to_string()),
+        errno: None,
+        error: format!("{asked} was written to {file}, which says {got} now"),
+    }
+}

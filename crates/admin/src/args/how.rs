@@ -1,0 +1,44 @@
+//! Options that say how to go about it.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ValueHint};
+
+/// How to go about it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "How")]
+pub struct How {
+    /// Print the equivalent shell commands and change nothing
+    ///
+    /// Needs no privilege. Run by sh, the commands do what hugeadm would.
+    #[arg(long, short = 'd')]
+    pub dry_run: bool,
+
+    /// Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub verbose: Option<u8>,
+
+    /// Say one level more
+    #[arg(short = 'v', action = ArgAction::Count)]
+    pub more: u8,
+
+    /// Print the result as one JSON document
+    #[arg(long)]
+    pub json: bool,
+
+    /// Work on a recorded /proc and /sys below DIR instead of this machine
+    ///
+    /// Nothing outside DIR is touched. Files and directories below DIR are
+    /// changed; mounts, owners and swap are reported as not made, and count as
+    /// done.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub sysroot: Option<PathBuf>,
+
+    /// Print help: -h in short, --help in full
+    #[arg(long, short = 'h', action = ArgAction::Help)]
+    help: Option<bool>,
+
+    /// Print the version
+    #[arg(long, action = ArgAction::Version)]
+    version: Option<bool>,
+}

@@ -1,0 +1,56 @@
+//! Options that show something.
+
+use clap::Args;
+
+/// What to show.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
+#[command(next_help_heading = "Show")]
+pub struct Show {
+    /// Show all pools: page size, minimum, current and maximum pages
+    ///
+    /// The minimum are the pages that the pool keeps; above it, up to the
+    /// maximum, the kernel makes pages on demand and gives them back. An
+    /// asterisk marks the default page size.
+    #[arg(long)]
+    pub pool_list: bool,
+
+    /// Show each memory node's share of all pools
+    #[arg(long)]
+    pub pool_list_nodes: bool,
+
+    /// Show the page sizes, in bytes, that can be used: with a pool and a mount
+    ///
+    /// The pool's maximum must not be 0, and a hugetlbfs of that page size must
+    /// be mounted where the caller may read, write and search.
+    #[arg(long)]
+    pub page_sizes: bool,
+
+    /// Show all huge page sizes of this machine, in bytes
+    #[arg(long)]
+    pub page_sizes_all: bool,
+
+    /// Show all hugetlbfs mounts and their options
+    #[arg(long)]
+    pub list_all_mounts: bool,
+
+    /// Show memory, mounts and pools, and what about them is amiss
+    ///
+    /// Each finding is a fact, what follows from it, and the command that mends
+    /// it.
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Print the settings that bring the present state back at boot
+    ///
+    /// Lines for sysctl.d, fstab, the kernel's command line and tmpfiles.d; each
+    /// fact is in one of them only. Nothing is written.
+    #[arg(long)]
+    pub print_persistent: bool,
+}
+
+impl Show {
+    /// Whether there is anything.
+    pub fn any(&self) -> bool {
+        *self != Show::default()
+    }
+}

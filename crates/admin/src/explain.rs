@@ -1,0 +1,68 @@
+//! `--explain` as text. The lines that begin `Total System Memory:`,
+//! `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and
+//! `  vm.hugetlb_shm_group =` are libhugetlbfs': other programs look for them.
+
+use std::fmt::Write;
+
+use hugetools_model::{Machine, PageSize};
+
+use crate::advice::Finding;
+use crate::listing::{MountRow, PoolRow, mount_list, pool_list, size_lines};
+use crate::recommend;
+
+/// The whole text.
+pub fn explain(machine: &Machine, usable: &[PageSize], findings: &[Finding]) -> String {
+    let mounts: Vec<MountRow> = machine.mounts.iter().map(Into::into).collect();
+    let pools: Vec<PoolRow> = machine.pools.iter().map(Into::into).collect();
+    let megabytes = machine.meminfo.total.get() >> 20;
+    let mut text = format!("Total System Memory: {megabytes} MB\n\n");
+    text += &match mounts.is_empty() {
+        true => "No hugetlbfs is mounted.\n".to_owned(),
+        false => mount_list(&mounts),
+    };
+    let _ = write!(text, "\nHuge page pools:\n{}", pool_list(&pools));
+    let _ = write!(
+        text,
+        "\nHuge page sizes with configured pools:\n{}",
+        size_lines(usable)
+    );
+    shared_memory(machine, &mut text);
+    text += match findings.len() {
+        0 => "\nNothing is amiss.\n",
+        1 => "\n1 finding:\n",
+        _ => "\nFindings:\n",
+    };
+    for (number, finding) in (1..).zip(findings) {
+        let Finding {
+            fact,
+            consequence,
+            command,
+            ..
+        } = finding;
+        let _ = write!(
+            text,
+            "\n{number}. {fact}\n   {consequence}\n   -> {command}\n"
+        );
+    }
+    text
+}
+
+fn shared_memory(machine: &Machine, text: &mut String) {
+    if let Some(now) = machine.sysctl.shmmax {
+        let wanted = recommend::shmmax(machine);
+        let _ = write!(
+            text,
+            "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a segment of shared memory.\n\
+             All pools at their maximum hold {wanted} bytes. To keep the limit over a boot, put\n\
+             this line into a file in /etc/sysctl.d:\n  kernel.shmmax = {}\n",
+            now.max(wanted)
+        );
+    }
+    if let Some(group) = machine.sysctl.hugetlb_shm_group {
+        let _ = write!(
+            text,
+            "\nTo keep the group that may make shared memory of huge pages, put this line there:\n  \
+             vm.hugetlb_shm_group = {group}\n"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! `--pool-list-nodes`: each node's share of all pools.
+
+use std::fmt::Write;
+
+use hugetools_model::node::{Node, NodeId};
+use hugetools_model::{PageCount, PageSize};
+use serde::Serialize;
+
+/// A node's share of a pool, as it is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NodeRow {
+    /// The node.
+    pub node: NodeId,
+    /// Bytes of a page.
+    pub size: PageSize,
+    /// The persistent pages.
+    pub minimum: PageCount,
+    /// All pages now, surplus ones included.
+    pub current: PageCount,
+    /// Pages that nobody uses.
+    pub free: PageCount,
+    /// Pages above the minimum.
+    pub surplus: PageCount,
+}
+
+/// The rows, by size and then by node.
+pub fn node_rows(nodes: &[Node]) -> Vec<NodeRow> {
+    let of = |node: &Node| {
+        let id = node.id;
+        let row = move |pool: &hugetools_model::node::NodePool| NodeRow {
+            node: id,
+            size: pool.size,
+            minimum: pool.minimum(),
+            current: pool.total,
+            free: pool.free,
+            surplus: pool.surplus,
+        };
+        node.pools.iter().map(row).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<NodeRow> = nodes.iter().flat_map(of).collect();
+    rows.sort_by_key(|row| (row.size, row.node));
+    rows
+}
+
+/// The table.
+pub fn node_list(rows: &[NodeRow]) -> String {
+    let mut table = format!(
+        "{:>10} {:>8} {:>8} {:>8} {:>8} {:>8}\n",
+        "Size", "Node", "Minimum", "Current", "Free", "Surplus"
+    );
+    for row in rows {
+        let (size, node) = (row.size.get(), row.node);
+        let (minimum, current) = (row.minimum, row.current);
+        let (free, surplus) = (row.free, row.surplus);
+        let _ = writeln!(
+            table,
+            "{size:>10} {node:>8} {minimum:>8} {current:>8} {free:>8} {surplus:>8}"
+        );
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_model::Bytes;
+    use hugetools_model::node::NodePool;
+
+    #[test]
+    fn rows_are_sorted_by_size_and_node() {
+        let pool = |size: u64, total| NodePool {
+            size: PageSize::new(size).unwrap(),
+            total: PageCount::new(total),
+            free: PageCount::new(1),
+            surplus: PageCount::new(2),
+        };
+        let node = |id, pools| Node {
+            id: NodeId::new(id),
+            total: Bytes::new(1),
+            has_cpu: true,
+            pools,
+        };
+        let nodes = [
+            node(0, vec![pool(2 << 20, 7), pool(1 << 30, 3)]),
+            node(12, vec![pool(2 << 20, 8)]),
+        ];
+        assert_eq!(
+            node_list(&node_rows(&nodes)),
+            "      Size     Node  Minimum  Current     Free  Surplus\n   \
+             2097152        0        5        7        1        2\n   \
+             2097152       12        6        8        1        2\n\
+             1073741824        0        1        3        1        2\n"
+        );
+    }
+}

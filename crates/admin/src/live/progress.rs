@@ -1,0 +1,54 @@
+//! How far a pool has come, on a terminal: pages, pages in a second, time
+//! left.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::effects::Growth;
+
+/// What is done at once needs no bar.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// A bar, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Progress {
+    begin: Instant,
+    from: u64,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// A bar, if there is a terminal.
+    pub(super) fn begin(growth: &Growth) -> Option<Progress> {
+        if !io::stderr().is_terminal() {
+            return None;
+        }
+        let pages = growth.to.saturating_sub(growth.from);
+        let bar = ProgressBar::with_draw_target(Some(pages), ProgressDrawTarget::hidden());
+        let template = "{prefix} [{bar:30}] {pos} of {len} pages, {per_sec}, {eta} left";
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        bar.set_prefix(growth.size.to_string());
+        Some(Progress {
+            begin: Instant::now(),
+            from: growth.from,
+            bar,
+        })
+    }
+
+    pub(super) fn at(&self, pages: u64) {
+        if self.bar.is_hidden() && self.begin.elapsed() > PATIENCE {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.bar.set_position(pages.saturating_sub(self.from));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,129 @@
+//! Swap files and RAM disks, without a shell and without `mkswap`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use hugetools_model::{Root, swap};
+use nix::fcntl::{FallocateFlags, fallocate};
+use nix::unistd::{SysconfVar, sysconf};
+
+use super::caught_signal;
+use super::sys::{swap_off, swap_on};
+use crate::plan::Swap;
+
+/// What the kernel looks for in the last bytes of the first page.
+const MAGIC: &[u8] = b"SWAPSPACE2";
+
+/// Where the head is in the first page.
+const HEAD: usize = 1024;
+
+pub(super) fn on(swap: &Swap) -> io::Result<()> {
+    match swap.size {
+        None => disk_on(&swap.path),
+        Some(size) => file_on(&swap.path, size.get()).inspect_err(|_| {
+            // Never anybody else's: it was made by create_new.
+            let _ = fs::remove_file(&swap.path);
+        }),
+    }
+}
+
+fn file_on(path: &Path, size: u64) -> io::Result<()> {
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)?;
+    let length = i64::try_from(size).map_err(io::Error::other)?;
+    let given = fallocate(&file, FallocateFlags::empty(), 0, length);
+    match given {
+        Ok(()) => {}
+        Err(nix::errno::Errno::EOPNOTSUPP) => fill(&mut file, size)?,
+        Err(errno) => return Err(errno.into()),
+    }
+    write_head(&mut file, size)?;
+    match swap_on(path) {
+        // Some file systems cannot swap to blocks that were never written.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) && given.is_ok() => {
+            fill(&mut file, size)?;
+            write_head(&mut file, size)?;
+            swap_on(path)
+        }
+        result => result,
+    }
+}
+
+fn fill(file: &mut File, size: u64) -> io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut left = size;
+    file.rewind()?;
+    while left > 0 {
+        if caught_signal().is_some() {
+            return Err(io::Error::from_raw_os_error(libc::EINTR));
+        }
+        let part = usize::try_from(left).map_or(zeros.len(), |left| left.min(zeros.len()));
+        file.write_all(&zeros[..part])?;
+        left -= part as u64;
+    }
+    Ok(())
+}
+
+fn disk_on(path: &Path) -> io::Result<()> {
+    // Exclusive: a disk that is mounted or swapped to is refused.
+    let mut disk = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_EXCL)
+        .open(path)?;
+    let size = disk.seek(SeekFrom::End(0))?;
+    let mut first = vec![0; page_size()?];
+    disk.rewind()?;
+    disk.read_exact(&mut first)?;
+    // Swap leaves what comes before its head alone, which is nothing here.
+    let empty = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
+    if !empty(&first[..HEAD]) || !(first.ends_with(MAGIC) || empty(&first)) {
+        return Err(io::Error::other("it holds data"));
+    }
+    write_head(&mut disk, size)?;
+    drop(disk);
+    swap_on(path)
+}
+
+/// The head of a swap area: version 1, the last page, no bad pages.
+fn write_head(file: &mut File, size: u64) -> io::Result<()> {
+    let page = page_size()?;
+    let last = (size / page as u64).saturating_sub(1);
+    let last = u32::try_from(last).map_err(io::Error::other)?;
+    let mut first = vec![0; page];
+    first[HEAD..HEAD + 4].copy_from_slice(&1u32.to_ne_bytes());
+    first[HEAD + 4..HEAD + 8].copy_from_slice(&last.to_ne_bytes());
+    first[page - MAGIC.len()..].copy_from_slice(MAGIC);
+    file.rewind()?;
+    file.write_all(&first)?;
+    file.sync_data()
+}
+
+fn page_size() -> io::Result<usize> {
+    let size = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|size| usize::try_from(size).ok());
+    size.filter(|size| *size > HEAD + 8 + MAGIC.len())
+        .ok_or_else(|| io::Error::other("the page size is unknown"))
+}
+
+/// What is on it moves back into memory, which takes its time: a signal that
+/// comes meanwhile does not leave it half done.
+pub(super) fn off(root: &Root, swap: &Swap) -> io::Result<()> {
+    let used = swap::read(root).unwrap_or_default();
+    if used.iter().any(|used| used.path == swap.path) {
+        while let Err(error) = swap_off(&swap.path) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+    }
+    match swap.size {
+        Some(_) => fs::remove_file(&swap.path),
+        None => Ok(()),
+    }
+}

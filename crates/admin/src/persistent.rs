@@ -1,0 +1,221 @@
+//! What brings the present state back at boot: for each fact one line in one
+//! place, for two that set the same fight each other.
+//!
+//! `sysctl.d` has the settings that are sysctls; the kernel's command line the
+//! pools that are not, that lie unevenly or need memory in one piece, for only
+//! then is it there; `tmpfiles.d` the rest below `/sys`; `fstab` the mounts.
+//! Settings that are as the kernel makes them at boot need no line.
+
+use hugetools_model::mount::{Mount, escape};
+use hugetools_model::pool::{Counter, Pool, pool_dir};
+use hugetools_model::thp::{self, Thp, ThpSettings};
+use hugetools_model::{KPath, Machine, PageSize};
+use serde::Serialize;
+
+use crate::recommend;
+
+/// What `kernel.shmmax` is at boot: no limit that anybody meets.
+const SHMMAX: u64 = u64::MAX - (1 << 24);
+
+/// The lines of each place.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Persistent {
+    /// For a file in `/etc/sysctl.d`.
+    pub sysctl: Vec<String>,
+    /// For `/etc/fstab`.
+    pub fstab: Vec<String>,
+    /// Kernel parameters, in their order.
+    pub kernel_parameters: Vec<String>,
+    /// For a file in `/etc/tmpfiles.d`.
+    pub tmpfiles: Vec<String>,
+}
+
+/// The lines for a machine.
+pub fn persistent(machine: &Machine) -> Persistent {
+    let mut lines = Persistent::default();
+    lines.pools(machine);
+    lines.sysctls(machine);
+    lines.fstab.extend(machine.mounts.iter().map(mount));
+    if let Some(thp) = &machine.thp {
+        lines.transparent(thp, machine);
+    }
+    lines
+}
+
+/// The text of all places that have lines.
+pub fn text(lines: &Persistent) -> String {
+    let parameters: Vec<String> = match lines.kernel_parameters.is_empty() {
+        true => Vec::new(),
+        false => vec![lines.kernel_parameters.join(" ")],
+    };
+    let parts: Vec<String> = [
+        ("/etc/sysctl.d/90-hugepages.conf", &lines.sysctl),
+        ("/etc/fstab", &lines.fstab),
+        ("the kernel's command line", &parameters),
+        ("/etc/tmpfiles.d/90-hugepages.conf", &lines.tmpfiles),
+    ]
+    .into_iter()
+    .filter(|(_, lines)| !lines.is_empty())
+    .map(|(place, lines)| format!("# {place}\n{}\n", lines.join("\n")))
+    .collect();
+    match parts.is_empty() {
+        true => "# nothing: a boot makes the present state\n".to_owned(),
+        false => parts.join("\n"),
+    }
+}
+
+impl Persistent {
+    fn pools(&mut self, machine: &Machine) {
+        let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+        for pool in &machine.pools {
+            // Without a parameter the default size is that of transparent ones.
+            if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
+                let parameter = format!("default_hugepagesz={}", parameter(pool.size));
+                self.kernel_parameters.push(parameter);
+            }
+        }
+        for pool in &machine.pools {
+            let uneven = uneven(pool, machine);
+            let pages = pool.minimum();
+            match (pages.get(), pool.default && uneven.is_none()) {
+                (0, _) => {}
+                (_, true) => self.sysctl.push(format!("vm.nr_hugepages = {pages}")),
+                (_, false) => {
+                    let amount = uneven.unwrap_or_else(|| pages.to_string());
+                    let size = parameter(pool.size);
+                    self.kernel_parameters.push(format!("hugepagesz={size}"));
+                    self.kernel_parameters.push(format!("hugepages={amount}"));
+                }
+            }
+            let overcommit = pool.overcommit.unwrap_or_default();
+            match (overcommit.get(), pool.default) {
+                (0, _) => {}
+                (_, true) => self
+                    .sysctl
+                    .push(format!("vm.nr_overcommit_hugepages = {overcommit}")),
+                (_, false) => {
+                    let file = Counter::NrOvercommitHugepages.file();
+                    self.set(&pool_dir(pool.size).join(file), overcommit);
+                }
+            }
+        }
+    }
+
+    fn sysctls(&mut self, machine: &Machine) {
+        let sysctl = &machine.sysctl;
+        let recommended = recommend::min_free_kbytes(machine);
+        let huge = !machine.pools.is_empty();
+        for (key, value, keep) in [
+            ("vm.hugetlb_shm_group", sysctl.hugetlb_shm_group, Some(0)),
+            ("kernel.shmmax", sysctl.shmmax, Some(SHMMAX)),
+            (
+                "vm.min_free_kbytes",
+                sysctl.min_free_kbytes.filter(|_| huge),
+                recommended,
+            ),
+            (
+                "vm.hugepages_treat_as_movable",
+                sysctl.hugepages_treat_as_movable,
+                Some(0),
+            ),
+        ] {
+            if let (Some(value), true) = (value, value != keep) {
+                self.sysctl.push(format!("{key} = {value}"));
+            }
+        }
+        // Before the pools of the command line are made.
+        if sysctl.hugetlb_optimize_vmemmap == Some(1) {
+            let parameter = "hugetlb_free_vmemmap=on";
+            self.kernel_parameters.insert(0, parameter.to_owned());
+        }
+    }
+
+    fn transparent(&mut self, thp: &Thp, machine: &Machine) {
+        let dir = thp::dir();
+        if let Some(mode) = &thp.enabled {
+            let parameter = format!("transparent_hugepage={mode}");
+            self.kernel_parameters.push(parameter);
+        }
+        for (file, now, at_boot) in [
+            ("defrag", &thp.defrag, "madvise"),
+            ("shmem_enabled", &thp.shmem_enabled, "never"),
+        ] {
+            if let Some(mode) = now.as_ref().filter(|mode| *mode != at_boot) {
+                self.set(&dir.join(file), mode);
+            }
+        }
+        for size in &thp.sizes {
+            let at_boot = match thp.pmd_size == Some(size.size) {
+                true => "inherit",
+                false => "never",
+            };
+            if let Some(mode) = size.enabled.as_ref().filter(|mode| *mode != at_boot) {
+                self.set(&thp::size_dir(size.size).join("enabled"), mode);
+            }
+        }
+        self.khugepaged(thp, &machine.thp_settings, machine);
+    }
+
+    fn khugepaged(&mut self, thp: &Thp, settings: &ThpSettings, machine: &Machine) {
+        let base = machine.base_page.map_or(0, |base| base.get());
+        let pages = thp.pmd_size.and_then(|size| size.get().checked_div(base));
+        for (file, now, at_boot) in [
+            ("use_zero_page", settings.use_zero_page, Some(1)),
+            (
+                "khugepaged/pages_to_scan",
+                settings.pages_to_scan,
+                pages.map(|pages| pages * 8),
+            ),
+            (
+                "khugepaged/scan_sleep_millisecs",
+                settings.scan_sleep_millisecs,
+                Some(10_000),
+            ),
+            (
+                "khugepaged/alloc_sleep_millisecs",
+                settings.alloc_sleep_millisecs,
+                Some(60_000),
+            ),
+            (
+                "khugepaged/max_ptes_none",
+                settings.max_ptes_none,
+                pages.map(|pages| pages - 1),
+            ),
+        ] {
+            if let (Some(number), true) = (now, now != at_boot) {
+                self.set(&thp::dir().join(file), number);
+            }
+        }
+    }
+
+    fn set(&mut self, path: &KPath, value: impl std::fmt::Display) {
+        self.tmpfiles.push(format!("w {path} - - - - {value}"));
+    }
+}
+
+/// The pages of each node (`0:64,3:10`), where the kernel would not divide
+/// them so by itself.
+fn uneven(pool: &Pool, machine: &Machine) -> Option<String> {
+    let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
+    let shares: Vec<_> = nodes
+        .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
+        .collect();
+    let least = shares.iter().map(|(_, pages)| *pages).min()?;
+    let most = shares.iter().map(|(_, pages)| *pages).max()?;
+    let filled = shares.iter().filter(|(_, pages)| *pages > 0);
+    let listed: Vec<String> = filled.map(|(id, pages)| format!("{id}:{pages}")).collect();
+    (most > least + 1).then(|| listed.join(","))
+}
+
+/// A size as the kernel's command line has it.
+fn parameter(size: PageSize) -> String {
+    size.to_string().trim_end_matches('B').to_owned()
+}
+
+fn mount(mount: &Mount) -> String {
+    format!(
+        "none {} hugetlbfs {} 0 0",
+        escape(&mount.point),
+        mount.options
+    )
+}

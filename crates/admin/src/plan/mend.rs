@@ -1,0 +1,67 @@
+//! What a run that was killed left half done: put back before anything else.
+
+use hugetools_model::pool::Pool;
+use hugetools_model::{Bytes, Machine, PageCount};
+
+use super::pool::overcommit_file;
+use super::{Maximum, Number, Plan, Step, Swap, Task, Value, What, When, Write};
+use crate::unfinished::Unfinished;
+
+const OPTION: &str = "what a killed run left";
+
+/// Plans it, and returns the machine as it will be.
+pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) -> Machine {
+    let mut machine = machine.clone();
+    for swap in &unfinished.swaps {
+        let device = swap.starts_with("/dev");
+        let swap = Swap {
+            path: swap.clone(),
+            size: (!device).then_some(Bytes::new(0)),
+            stays: false,
+        };
+        let note = format!("{} is left of a run that was killed", swap.path.display());
+        plan.notes.push(format!("{note}; it is taken back"));
+        plan.tasks
+            .push(always(Step::SwapOff(swap), Maximum::Untouched));
+    }
+    for (size, maximum) in &unfinished.maximums {
+        let pool = machine.pools.iter_mut().find(|pool| pool.size == *size);
+        let overcommit = |pool: &Pool| maximum.saturating_sub(pool.minimum());
+        let changed = |pool: &&mut Pool| {
+            pool.overcommit
+                .is_some_and(|found| found != overcommit(pool))
+        };
+        let Some(pool) = pool.filter(changed) else {
+            plan.unfinished.maximums.remove(size);
+            continue;
+        };
+        let note = format!("the pool of {size} is left half changed by a run that was killed");
+        plan.notes
+            .push(format!("{note}; its maximum becomes {maximum} again"));
+        plan.tasks
+            .push(always(restore(pool, *maximum), Maximum::Restored(*size)));
+        pool.overcommit = Some(overcommit(pool));
+    }
+    machine
+}
+
+fn always(step: Step, maximum: Maximum) -> Task {
+    Task {
+        when: When::Always,
+        maximum,
+        ..Task::new(OPTION, vec![step])
+    }
+}
+
+fn restore(pool: &Pool, maximum: PageCount) -> Step {
+    let overcommit = maximum.saturating_sub(pool.minimum());
+    Step::Write(Write {
+        file: Number {
+            path: overcommit_file(pool),
+            surplus: None,
+        },
+        value: Value::Plain(overcommit.get()),
+        what: What::Overcommit { size: pool.size },
+        refused: None,
+    })
+}

@@ -1,0 +1,279 @@
+//! What a pool will be when the steps so far have reached their aims, and the
+//! steps to the next aim.
+
+use std::collections::BTreeMap;
+
+use hugetools_model::node::{NodeId, node_compact_path, node_pool_path, node_surplus_path};
+use hugetools_model::pool::Pool;
+use hugetools_model::{KPath, Machine, PageCount};
+
+use super::{mempolicy_number, overcommit_file, whole_number};
+use crate::plan::swap::last_resort;
+use crate::plan::{Effort, Number, Pages, Step, Value, What, Write};
+use crate::request::{Change, Growth};
+
+/// The kernel has the file of a gigantic size's overcommit, but no overcommit.
+const NO_OVERCOMMIT: &str = "gigantic pages have no overcommit before Linux 6.19";
+
+/// What a pool will be when the steps so far have reached their aims.
+pub(super) struct Planned<'a> {
+    machine: &'a Machine,
+    pool: &'a Pool,
+    growth: &'a Growth,
+    minimum: PageCount,
+    /// `None` where the size has none.
+    overcommit: Option<PageCount>,
+    written: Written,
+    notes: Vec<String>,
+}
+
+/// Which files earlier steps wrote, so what they got can be read there.
+enum Written {
+    Nothing,
+    Whole,
+    /// The nodes and their aims.
+    Nodes(BTreeMap<NodeId, PageCount>),
+}
+
+impl<'a> Planned<'a> {
+    pub(super) fn new(machine: &'a Machine, pool: &'a Pool, growth: &'a Growth) -> Planned<'a> {
+        Planned {
+            machine,
+            pool,
+            growth,
+            minimum: pool.minimum(),
+            overcommit: pool.overcommit,
+            written: Written::Nothing,
+            notes: Vec::new(),
+        }
+    }
+
+    pub(super) fn pool(&self) -> &'a Pool {
+        self.pool
+    }
+
+    pub(super) fn minimum(&self) -> PageCount {
+        self.minimum
+    }
+
+    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = String> + use<> {
+        std::mem::take(&mut self.notes).into_iter()
+    }
+
+    /// Some of its pages were split.
+    pub(super) fn demoted(&mut self, pages: u64) {
+        self.minimum = self.minimum.saturating_sub(PageCount::new(pages));
+        self.written = Written::Whole;
+    }
+
+    /// Pages were split into some of its own.
+    pub(super) fn promoted(&mut self, pages: u64) {
+        let more = self.minimum.checked_add(PageCount::new(pages));
+        self.minimum = more.unwrap_or(self.minimum);
+        self.written = Written::Whole;
+    }
+
+    /// The number of pages after a change; there is nothing below none.
+    fn after(&mut self, change: Change, before: PageCount, of: &str) -> PageCount {
+        if let Change::Down(fewer) = change {
+            if fewer > before {
+                let note = format!("{of} has only {before} pages, so none is left");
+                self.notes.push(note);
+            }
+        }
+        change.of(before)
+    }
+
+    /// The overcommit that preserves the maximum under another minimum.
+    fn overcommit_for(&self, minimum: PageCount) -> Option<PageCount> {
+        let overcommit = self.overcommit?;
+        let maximum = self.minimum.checked_add(overcommit).unwrap_or(minimum);
+        Some(maximum.saturating_sub(minimum))
+    }
+
+    pub(super) fn whole_minimum(&mut self, change: Change) -> Vec<Step> {
+        let minimum = self.after(change, self.minimum, "the pool");
+        let overcommit = self.overcommit_for(minimum);
+        let mut steps = self.raise(overcommit);
+        steps.push(self.write_whole(minimum));
+        self.settle(minimum, overcommit, &mut steps);
+        steps
+    }
+
+    pub(super) fn node_minimums(&mut self, changes: &[(NodeId, Change)]) -> Vec<Step> {
+        let mut nodes = match std::mem::replace(&mut self.written, Written::Nothing) {
+            Written::Nodes(nodes) => nodes,
+            _ => BTreeMap::new(),
+        };
+        let mut minimum = self.minimum;
+        let mut writes = Vec::new();
+        for &(id, change) in changes {
+            let before = match nodes.get(&id) {
+                Some(planned) => *planned,
+                None => self.share(id),
+            };
+            let after = self.after(change, before, &format!("node {id}"));
+            minimum = minimum
+                .saturating_sub(before)
+                .checked_add(after)
+                .unwrap_or(minimum);
+            nodes.insert(id, after);
+            writes.push(self.write_node(id, after > before, after));
+        }
+        let overcommit = self.overcommit_for(minimum);
+        let mut steps = self.raise(overcommit);
+        steps.append(&mut writes);
+        self.written = Written::Nodes(nodes);
+        self.settle(minimum, overcommit, &mut steps);
+        steps
+    }
+
+    pub(super) fn whole_maximum(&mut self, change: Change) -> Vec<Step> {
+        let before = self.overcommit.unwrap_or(PageCount::ZERO);
+        let before = self.minimum.checked_add(before).unwrap_or(self.minimum);
+        let maximum = self.after(change, before, "the pool");
+        let mut steps = Vec::new();
+        if maximum < self.minimum {
+            steps.push(self.write_whole(maximum));
+            let overcommit = self.overcommit.map(|_| PageCount::ZERO);
+            self.settle(maximum, overcommit, &mut steps);
+            return steps;
+        }
+        let overcommit = maximum.saturating_sub(self.minimum);
+        if self.overcommit.is_none() && overcommit == PageCount::ZERO {
+            steps.push(self.write_whole(self.minimum));
+            return steps;
+        }
+        let refused = self.overcommit.is_none().then_some(NO_OVERCOMMIT);
+        let value = self.overcommit_value(overcommit);
+        steps.push(self.write_overcommit(value, refused));
+        if self.overcommit.is_some() {
+            self.overcommit = Some(overcommit);
+        }
+        steps
+    }
+
+    /// More overcommit, before pages go.
+    fn raise(&self, overcommit: Option<PageCount>) -> Vec<Step> {
+        match overcommit {
+            Some(more) if self.overcommit < overcommit => {
+                vec![self.write_overcommit(Value::Plain(more.get()), None)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Notes the new state, and lets the overcommit follow what was obtained.
+    fn settle(&mut self, minimum: PageCount, overcommit: Option<PageCount>, steps: &mut Vec<Step>) {
+        let same = (minimum, overcommit) == (self.minimum, self.overcommit);
+        self.minimum = minimum;
+        self.overcommit = overcommit;
+        if let (Some(overcommit), false) = (overcommit, same) {
+            let value = self.overcommit_value(overcommit);
+            steps.push(self.write_overcommit(value, None));
+        }
+    }
+
+    /// The planned overcommit, and the pages that earlier steps aimed at and
+    /// did not get.
+    fn overcommit_value(&self, overcommit: PageCount) -> Value {
+        let aims = |aims: &mut dyn Iterator<Item = PageCount>| {
+            aims.fold(overcommit.get(), |sum, aim| sum.saturating_add(aim.get()))
+        };
+        match &self.written {
+            Written::Nothing => Value::Plain(overcommit.get()),
+            Written::Whole => Value::Rest {
+                of: aims(&mut std::iter::once(self.minimum)),
+                less: vec![self.whole_file()],
+            },
+            Written::Nodes(nodes) => Value::Rest {
+                of: aims(&mut nodes.values().copied()),
+                less: nodes.keys().map(|id| self.node_file(*id)).collect(),
+            },
+        }
+    }
+
+    fn share(&self, id: NodeId) -> PageCount {
+        let node = self.machine.node(id);
+        node.and_then(|node| node.pool(self.pool.size))
+            .map_or(PageCount::ZERO, |pool| pool.minimum())
+    }
+
+    fn whole_file(&self) -> Number {
+        let policy = self.growth.mempolicy && self.machine.mempolicy.contains(&self.pool.size);
+        match policy {
+            true => mempolicy_number(self.pool),
+            false => whole_number(self.pool),
+        }
+    }
+
+    fn node_file(&self, id: NodeId) -> Number {
+        Number {
+            path: node_pool_path(id, self.pool.size),
+            surplus: Some(node_surplus_path(id, self.pool.size)),
+        }
+    }
+
+    fn write_whole(&mut self, pages: PageCount) -> Step {
+        let (file, size) = (self.whole_file(), self.pool.size);
+        if self.growth.mempolicy && !self.machine.mempolicy.contains(&size) {
+            let note = "this kernel cannot obey the memory policy (CONFIG_NUMA), so it is ignored";
+            self.notes.push(note.to_owned());
+        }
+        self.written = Written::Whole;
+        let compact = KPath::from("/proc/sys/vm/compact_memory");
+        let effort = self.effort(pages > self.minimum, compact);
+        self.write_pages(file, None, true, effort, pages)
+    }
+
+    fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
+        let node = self.machine.node(id);
+        let memory = node.is_none_or(|node| node.total.get() > 0);
+        let effort = self.effort(grows && memory, node_compact_path(id));
+        self.write_pages(self.node_file(id), Some(id), memory, effort, pages)
+    }
+
+    fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
+        grows.then(|| Effort {
+            compact,
+            hard: self.growth.hard,
+            swap: last_resort(self.growth, self.pool.size),
+        })
+    }
+
+    fn write_pages(
+        &self,
+        file: Number,
+        node: Option<NodeId>,
+        memory: bool,
+        effort: Option<Effort>,
+        pages: PageCount,
+    ) -> Step {
+        Step::Write(Write {
+            file,
+            value: Value::Plain(pages.get()),
+            what: What::Pages(Pages {
+                size: self.pool.size,
+                node,
+                gigantic: self.pool.overcommit.is_none(),
+                memory,
+                effort,
+            }),
+            refused: None,
+        })
+    }
+
+    fn write_overcommit(&self, value: Value, refused: Option<&'static str>) -> Step {
+        Step::Write(Write {
+            file: Number {
+                path: overcommit_file(self.pool),
+                surplus: None,
+            },
+            value,
+            what: What::Overcommit {
+                size: self.pool.size,
+            },
+            refused,
+        })
+    }
+}

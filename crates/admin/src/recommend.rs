@@ -1,0 +1,105 @@
+//! What is recommended for a machine.
+
+use hugetools_model::Machine;
+use hugetools_model::zone::Zone;
+
+/// Blocks of each zone: two that are free, and as many as the square of the
+/// kernel's three kinds of memory, so that each finds blocks of its own.
+const BLOCKS: u64 = 2 + 3 * 3;
+
+/// `vm.min_free_kbytes` for huge pages, as the kernel computes it for
+/// transparent huge pages: some blocks for each zone that has memory, but not
+/// more than 5 % of low memory. `None` without huge pages.
+pub fn min_free_kbytes(machine: &Machine) -> Option<u64> {
+    let default = machine.meminfo.huge_page_size;
+    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+    let block = default.into_iter().chain(transparent).min()?;
+    let low = || machine.zones.iter().filter(|zone| zone.is_low());
+    let populated = low().filter(|zone| zone.present > 0).count();
+    let wanted = u64::try_from(populated)
+        .ok()?
+        .saturating_mul(BLOCKS)
+        .saturating_mul(block.kib());
+    let Some(base) = machine.base_page else {
+        return Some(wanted);
+    };
+    let managed = |sum: u64, zone: &Zone| sum.saturating_add(zone.managed);
+    let kilobytes = low().fold(0, managed).saturating_mul(base.get() >> 10);
+    Some(wanted.min(kilobytes / 20))
+}
+
+/// `kernel.shmmax`, in bytes, so that one segment can take all pools at their
+/// maximum; 0 where they are empty.
+pub fn shmmax(machine: &Machine) -> u64 {
+    let pools = machine.pools.iter();
+    pools.fold(0, |sum, pool| {
+        let bytes = pool.size.of(pool.maximum());
+        sum.saturating_add(bytes.map_or(u64::MAX, |bytes| bytes.get()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_model::{Root, fixture};
+
+    fn read(archive: &str) -> Machine {
+        let dir = tempfile::tempdir().unwrap();
+        fixture::unpack(archive, dir.path()).unwrap();
+        Machine::read(&Root::at(dir.path()).unwrap()).unwrap()
+    }
+
+    macro_rules! machine {
+        ($name:literal) => {
+            include_str!(concat!("../../../tests/fixtures/", $name, ".tree"))
+        };
+    }
+
+    /// The kernel computed the same when it started on these machines.
+    #[test]
+    fn the_recommendation_is_the_kernels_own() {
+        for archive in [
+            machine!("aarch64-4k"),
+            machine!("ppc64le-power8-hash"),
+            machine!("ppc64le-power9-radix"),
+            machine!("x86_64-6.18-mthp"),
+            machine!("x86_64-8node"),
+            machine!("x86_64-no-1g"),
+        ] {
+            let machine = read(archive);
+            assert_eq!(min_free_kbytes(&machine), machine.sysctl.min_free_kbytes);
+        }
+    }
+
+    #[test]
+    fn there_is_none_without_huge_pages() {
+        assert_eq!(min_free_kbytes(&read(machine!("s390x"))), None);
+        assert_eq!(
+            min_free_kbytes(&read(machine!("ppc64le-power9-hash"))),
+            None
+        );
+    }
+
+    #[test]
+    fn a_large_default_size_and_little_memory_do_not_take_it_all() {
+        let archive = machine!("x86_64-no-1g")
+            .replace("Hugepagesize:       2048 kB", "Hugepagesize:    1048576 kB");
+        assert_eq!(min_free_kbytes(&read(&archive)), Some(45056));
+        let little = archive.replace("managed  245316", "managed  5000");
+        assert_eq!(
+            min_free_kbytes(&read(&little)),
+            Some((5000 + 3840) * 4 / 20)
+        );
+    }
+
+    #[test]
+    fn shared_memory_may_take_all_pools_at_their_maximum() {
+        assert_eq!(shmmax(&read(machine!("x86_64-8node"))), 81 << 21);
+        let full = machine!("x86_64-8node").replace(
+            "nr_overcommit_hugepages = 7",
+            "nr_overcommit_hugepages = 18446744073709551615",
+        );
+        assert_eq!(shmmax(&read(&full)), u64::MAX);
+        assert_eq!(shmmax(&read(machine!("s390x"))), 0);
+    }
+}

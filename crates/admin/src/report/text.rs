@@ -1,0 +1,137 @@
+//! The report as lines for the user.
+
+use super::{NotRun, Outcome, StepReport, TaskReport};
+
+/// How much a message matters; a message is shown when its number is at most
+/// the verbosity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// 1
+    Error = 1,
+    /// 2
+    Warning = 2,
+    /// 3
+    Info = 3,
+}
+
+/// A line for the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// How much it matters.
+    pub level: Level,
+    /// What happened, and on a second line what to do next.
+    pub text: String,
+}
+
+/// The report as lines for the user.
+pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
+    let steps = tasks.iter().flat_map(|task| &task.steps);
+    steps.filter_map(message).collect()
+}
+
+fn message(step: &StepReport) -> Option<Message> {
+    let path = &step.path;
+    let (level, mut text) = match &step.outcome {
+        Outcome::Planned => (Level::Warning, format!("{path}: {}", step.hint.as_deref()?)),
+        Outcome::Unchanged { value: Some(value) } => {
+            (Level::Info, format!("{path}: {value} already"))
+        }
+        Outcome::Unchanged { value: None } => (Level::Info, format!("{path}: as asked already")),
+        Outcome::Changed {
+            from: Some(from),
+            to: Some(to),
+        } => (Level::Info, format!("{path}: {from} -> {to}")),
+        Outcome::Changed { .. } => (Level::Info, format!("{path}: {}", done(step.action))),
+        Outcome::Short { asked, got, .. } => {
+            (Level::Warning, format!("{path}: asked {asked}, got {got}"))
+        }
+        Outcome::Failed(failure) => (Level::Error, failure.error.clone()),
+        Outcome::NotRun { why } => {
+            let (level, why) = reason(*why);
+            (level, format!("{path}: not {}: {why}", done(step.action)))
+        }
+    };
+    if let (Some(hint), false) = (&step.hint, step.outcome == Outcome::Planned) {
+        text.push_str("\n  ");
+        text.push_str(hint);
+    }
+    Some(Message { level, text })
+}
+
+fn reason(why: NotRun) -> (Level, &'static str) {
+    match why {
+        NotRun::RecordedTree => (Level::Warning, "this is a recorded tree"),
+        NotRun::EarlierFailed => (Level::Warning, "the step before it failed"),
+        NotRun::Interrupted => (Level::Warning, "interrupted"),
+        NotRun::InUse => (Level::Info, "it holds something"),
+    }
+}
+
+fn done(action: &str) -> &'static str {
+    match action {
+        "write" => "written",
+        "demote" => "split",
+        "make_dir" => "made",
+        "remove_dir" => "removed",
+        "mount" => "mounted",
+        "unmount" => "unmounted",
+        "swap_on" => "used as swap",
+        "swap_off" => "swapped off",
+        _ => "given its owner and mode",
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::report) fn report(outcomes: Vec<Outcome>) -> Vec<TaskReport> {
+        let step = |outcome| StepReport {
+            action: "write",
+            path: "/proc/sys/vm/nr_hugepages".to_owned(),
+            shell: String::new(),
+            outcome,
+            hint: None,
+        };
+        vec![TaskReport {
+            option: String::new(),
+            steps: outcomes.into_iter().map(step).collect(),
+        }]
+    }
+
+    #[test]
+    fn nothing_that_went_wrong_is_below_a_warning() {
+        let not_run = |why| Outcome::NotRun { why };
+        let tasks = report(vec![
+            Outcome::Short {
+                asked: 2,
+                got: 1,
+                tried: Vec::new(),
+            },
+            not_run(NotRun::EarlierFailed),
+            not_run(NotRun::Interrupted),
+        ]);
+        let told: Vec<_> = messages(&tasks)
+            .into_iter()
+            .map(|m| (m.level, m.text))
+            .collect();
+        let told: Vec<_> = told
+            .iter()
+            .map(|(level, text)| (*level, text.as_str()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
+                (
+                    Level::Warning,
+                    "/proc/sys/vm/nr_hugepages: not written: the step before it failed"
+                ),
+                (
+                    Level::Warning,
+                    "/proc/sys/vm/nr_hugepages: not written: interrupted"
+                )
+            ]
+        );
+    }
+}

@@ -1,0 +1,218 @@
+//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages,
+//! HVO. The order of the classic tool comes first.
+
+use hugetools_model::size::SizeError;
+use hugetools_model::{KPath, Machine, PageSize, sysctl, thp};
+
+use super::{Request, Setting, SettingValue};
+use crate::args::{Args, Thp};
+
+const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
+
+pub(super) fn check(
+    args: &Args,
+    machine: &Machine,
+    request: &mut Request,
+    errors: &mut Vec<String>,
+) {
+    movable(args, machine, request);
+    modes(&args.thp, machine, request);
+    khugepaged(&args.thp, machine, request);
+    for text in &args.thp.thp_size {
+        let option = format!("--thp-size {text}");
+        match size_mode(text, machine) {
+            Ok((size, mode)) => {
+                let path = thp::size_dir(size).join("enabled");
+                request.settings.push(word(machine, option, path, mode));
+            }
+            Err(error) => errors.push(format!("{option}: {error}")),
+        }
+    }
+    if let Some(switch) = &args.pools.hvo {
+        let known = machine.sysctl.hugetlb_optimize_vmemmap.is_some();
+        request.settings.push(Setting {
+            option: format!("--hvo {switch}"),
+            path: sysctl::optimize_vmemmap_path(),
+            value: number_of(switch),
+            impossible: (!known).then(|| {
+                (
+                    "this kernel has no HVO, which Linux has since 5.19".to_owned(),
+                    "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
+                        .to_owned(),
+                )
+            }),
+        });
+    }
+}
+
+fn movable(args: &Args, machine: &Machine, request: &mut Request) {
+    let limits = &args.limits;
+    let (option, value) = match (limits.enable_zone_movable, limits.disable_zone_movable) {
+        (true, _) => ("--enable-zone-movable", 1),
+        (_, true) => ("--disable-zone-movable", 0),
+        _ => return,
+    };
+    let known = machine.sysctl.hugepages_treat_as_movable.is_some();
+    request.settings.push(Setting {
+        option: option.to_owned(),
+        path: sysctl::movable_path(),
+        value: SettingValue::Number(value),
+        impossible: (!known).then(|| {
+            (
+                "there is no such setting any more since Linux 4.16".to_owned(),
+                "pages that can be moved come from ZONE_MOVABLE by themselves: size it at boot \
+                 with movablecore=AMOUNT"
+                    .to_owned(),
+            )
+        }),
+    });
+}
+
+fn modes(args: &Thp, machine: &Machine, request: &mut Request) {
+    let mut choose = |option: String, file: &str, mode: &str| {
+        let path = thp::dir().join(file);
+        request.settings.push(word(machine, option, path, mode));
+    };
+    for (given, mode) in [
+        (args.thp_always, "always"),
+        (args.thp_madvise, "madvise"),
+        (args.thp_never, "never"),
+    ] {
+        if given {
+            choose(format!("--thp-{mode}"), "enabled", mode);
+        }
+    }
+    if let Some(mode) = &args.thp_defrag {
+        choose(format!("--thp-defrag {mode}"), "defrag", mode);
+    }
+    if let Some(mode) = &args.thp_shmem {
+        choose(format!("--thp-shmem {mode}"), "shmem_enabled", mode);
+    }
+}
+
+fn khugepaged(args: &Thp, machine: &Machine, request: &mut Request) {
+    let mut set = |option: String, file: &str, value: SettingValue| {
+        let path = thp::dir().join(file);
+        let found = match file {
+            "khugepaged/pages_to_scan" => machine.thp_settings.pages_to_scan,
+            "khugepaged/alloc_sleep_millisecs" => machine.thp_settings.alloc_sleep_millisecs,
+            "khugepaged/scan_sleep_millisecs" => machine.thp_settings.scan_sleep_millisecs,
+            "khugepaged/max_ptes_none" => machine.thp_settings.max_ptes_none,
+            _ => machine.thp_settings.use_zero_page,
+        };
+        request.settings.push(Setting {
+            impossible: found.is_none().then(|| absent(machine)),
+            option,
+            path,
+            value,
+        });
+    };
+    for (name, value, file) in [
+        (
+            "khugepaged-pages",
+            args.thp_khugepaged_pages,
+            "pages_to_scan",
+        ),
+        (
+            "khugepaged-alloc-sleep",
+            args.thp_khugepaged_alloc_sleep,
+            "alloc_sleep_millisecs",
+        ),
+        (
+            "khugepaged-scan-sleep",
+            args.thp_khugepaged_scan_sleep,
+            "scan_sleep_millisecs",
+        ),
+        ("max-ptes-none", args.thp_max_ptes_none, "max_ptes_none"),
+    ] {
+        if let Some(value) = value {
+            let option = format!("--thp-{name} {value}");
+            let value = SettingValue::Number(u64::from(value));
+            set(option, &format!("khugepaged/{file}"), value);
+        }
+    }
+    if let Some(switch) = &args.thp_use_zero_page {
+        let option = format!("--thp-use-zero-page {switch}");
+        set(option, "use_zero_page", number_of(switch));
+    }
+}
+
+fn number_of(switch: &str) -> SettingValue {
+    SettingValue::Number(u64::from(switch == "on"))
+}
+
+fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
+    let offered = machine.thp_settings.words.get(&path);
+    let impossible = match (chosen(machine, &path), offered) {
+        (None, _) => Some(absent(machine)),
+        (_, Some(words)) if !words.iter().any(|offered| offered == word) => Some((
+            format!("this kernel offers no {word}"),
+            format!("it offers {}", words.join(", ")),
+        )),
+        _ => None,
+    };
+    Setting {
+        option,
+        path,
+        value: SettingValue::Word(word.to_owned()),
+        impossible,
+    }
+}
+
+/// What a file says now; `None` where it is absent.
+fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
+    let thp = machine.thp.as_ref()?;
+    let of_size = thp
+        .sizes
+        .iter()
+        .find(|size| thp::size_dir(size.size).join("enabled") == *path);
+    match of_size {
+        Some(size) => size.enabled.as_ref(),
+        None if *path == thp::dir().join("enabled") => thp.enabled.as_ref(),
+        None if *path == thp::dir().join("defrag") => thp.defrag.as_ref(),
+        None => thp.shmem_enabled.as_ref(),
+    }
+}
+
+fn absent(machine: &Machine) -> (String, String) {
+    let (why, hint) = match machine.thp {
+        None => (
+            "this machine has no transparent huge pages",
+            "the processor must have them, and the kernel CONFIG_TRANSPARENT_HUGEPAGE",
+        ),
+        Some(_) => (
+            "this kernel has no such setting",
+            "a newer kernel may have it",
+        ),
+    };
+    (why.to_owned(), hint.to_owned())
+}
+
+fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str), String> {
+    let (size, mode) = text
+        .split_once(':')
+        .ok_or("no mode: write SIZE:MODE, as in 64kB:always")?;
+    let size: PageSize = size
+        .parse()
+        .map_err(|why: SizeError| format!("page size {size:?}: {why}"))?;
+    if !MODES.contains(&mode) {
+        return Err(format!("mode {mode:?}: not one of {}", MODES.join(", ")));
+    }
+    // A size may be for shared memory only.
+    let sizes = machine.thp.iter().flat_map(|thp| &thp.sizes);
+    let sizes = sizes.filter(|size| size.enabled.is_some());
+    let sizes: Vec<PageSize> = sizes.map(|size| size.size).collect();
+    if sizes.is_empty() {
+        return Err("this kernel has no multi-size THP, which Linux has since 6.8".to_owned());
+    }
+    match sizes.contains(&size) {
+        true => Ok((size, mode)),
+        false => {
+            let sizes: Vec<String> = sizes.iter().map(PageSize::to_string).collect();
+            Err(format!(
+                "there are no transparent huge pages of {size}, only of {}",
+                sizes.join(", ")
+            ))
+        }
+    }
+}

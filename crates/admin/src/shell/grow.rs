@@ -1,0 +1,74 @@
+//! A pool that grows, as shell commands: what [`crate::apply`] does to find
+//! the missing pages, in the same order.
+
+use hugetools_model::{KPath, Root};
+
+use super::{cat, quote, swap};
+use crate::plan::{Effort, Number, swap_directories};
+
+/// The file that drops the caches of files.
+pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// So often in a row an attempt may bring nothing.
+pub(crate) const TRIES: u32 = 5;
+
+/// Seconds between attempts.
+pub(crate) const PAUSE: u64 = 2;
+
+/// The write, and what follows where it falls short.
+pub(super) fn lines(
+    write: &str,
+    file: &Number,
+    asked: &str,
+    effort: &Effort,
+    root: &Root,
+) -> String {
+    let short = format!("[ {} -lt {asked} ]", number(file, root));
+    let compact = press(&effort.compact, root);
+    let mut lines = vec![
+        write.to_owned(),
+        format!("! {short} || {{ {compact}; {write}; }}"),
+    ];
+    if effort.hard {
+        let drop = press(&KPath::from(DROP_CACHES), root);
+        lines.push(format!(
+            "! {short} || {{ sync; {drop}; {compact}; {write}; }}"
+        ));
+        lines.extend(last_resort(&short, effort, root));
+        let now = number(file, root);
+        lines.push(format!("had={now} left={TRIES}"));
+        lines.push(format!("while {short} && [ $left -gt 0 ]; do"));
+        lines.push(format!("  sleep {PAUSE}; {compact}; {write}; now={now}"));
+        lines.push(format!(
+            "  [ $now -gt $had ] && left={TRIES} || left=$((left - 1))"
+        ));
+        lines.push("  had=$now".to_owned());
+        lines.push("done".to_owned());
+    }
+    lines.join("\n")
+}
+
+/// Frees or joins memory, where the kernel can.
+fn press(path: &KPath, root: &Root) -> String {
+    let path = quote(root, path.as_str());
+    format!("[ ! -w {path} ] || echo 1 > {path}")
+}
+
+fn last_resort(short: &str, effort: &Effort, root: &Root) -> Option<String> {
+    let swap = effort.swap.as_ref()?;
+    let directories = swap_directories(&swap.path);
+    let mut commands: Vec<String> = directories
+        .into_iter()
+        .map(|dir| super::line(&dir, root))
+        .collect();
+    commands.push(swap::on(swap, root));
+    Some(format!("! {short} || {{ {}; }}", commands.join("; ")))
+}
+
+/// The number in a file, as a word.
+fn number(number: &Number, root: &Root) -> String {
+    match &number.surplus {
+        Some(surplus) => format!("$(({} - {}))", cat(&number.path, root), cat(surplus, root)),
+        None => format!("\"{}\"", cat(&number.path, root)),
+    }
+}

@@ -1,0 +1,178 @@
+//! The grammar of `--pool-spread`, and the division itself:
+//!
+//! ```text
+//! SPREAD = SIZE [ "@" PART { "," PART } ] ":" AMOUNT
+//! PART   = NODE [ "-" NODE ] [ "*" WEIGHT ]
+//! ```
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use hugetools_model::list::parse_list;
+use hugetools_model::node::NodeId;
+use hugetools_model::{PageCount, PageSize};
+
+use super::{Amount, SpecError, parse_amount, parse_size};
+
+/// A spread, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spread {
+    /// The page size; `None` is `DEFAULT`.
+    pub size: Option<PageSize>,
+    /// The nodes and their weights; `None` is all nodes with memory, evenly.
+    pub weights: Option<Weights>,
+    /// How much, for all of them together.
+    pub amount: Amount,
+}
+
+/// Nodes and their weights, none of which is 0.
+pub type Weights = BTreeMap<NodeId, u32>;
+
+impl FromStr for Spread {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Spread, SpecError> {
+        let (left, amount) = text.rsplit_once(':').ok_or(SpecError::NoAmount)?;
+        let (size, weights) = match left.split_once('@') {
+            None => (left, None),
+            Some((size, parts)) => (size, Some(parse_weights(parts)?)),
+        };
+        Ok(Spread {
+            size: parse_size(size)?,
+            weights,
+            amount: parse_amount(amount)?,
+        })
+    }
+}
+
+fn parse_weights(text: &str) -> Result<Weights, SpecError> {
+    let mut weights = Weights::new();
+    for part in text.split(',') {
+        let (nodes, weight) = match part.split_once('*') {
+            None => (part, 1),
+            Some((nodes, weight)) => (nodes, parse_weight(weight)?),
+        };
+        let members = parse_list(nodes).filter(|members| !members.is_empty());
+        let members = members.ok_or_else(|| SpecError::Nodes(nodes.to_owned()))?;
+        for node in members.into_iter().map(NodeId::new) {
+            if weights.insert(node, weight).is_some() {
+                return Err(SpecError::Twice(node));
+            }
+        }
+    }
+    Ok(weights)
+}
+
+fn parse_weight(text: &str) -> Result<u32, SpecError> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let weight = text.parse().ok().filter(|weight| digits && *weight > 0);
+    weight.ok_or_else(|| SpecError::Weight(text.to_owned()))
+}
+
+/// Divides pages by weight, to the page: every node gets its share rounded
+/// down, and of what remains one page each the lowest nodes.
+pub fn divide(total: PageCount, weights: &Weights) -> Vec<(NodeId, PageCount)> {
+    let sum: u128 = weights.values().map(|weight| u128::from(*weight)).sum();
+    let share = |weight: u32| {
+        let exact = u128::from(total.get()) * u128::from(weight) / sum;
+        u64::try_from(exact).unwrap_or(u64::MAX)
+    };
+    let given = weights
+        .values()
+        .fold(0, |given: u64, weight| given + share(*weight));
+    let mut rest = total.get().saturating_sub(given);
+    let shares = weights.iter().map(|(node, weight)| {
+        let one = u64::from(rest > 0);
+        rest -= one;
+        (*node, PageCount::new(share(*weight) + one))
+    });
+    shares.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn weights(text: &str) -> Result<Vec<(u32, u32)>, String> {
+        let spread: Spread = text.parse().map_err(|error: SpecError| error.to_string())?;
+        let weights = spread.weights.unwrap_or_default();
+        Ok(weights
+            .into_iter()
+            .map(|(node, weight)| (node.get(), weight))
+            .collect())
+    }
+
+    #[test]
+    fn nodes_have_a_weight_of_one_where_none_is_written() {
+        assert_eq!(weights("2MB@0*3,1:400"), Ok(vec![(0, 3), (1, 1)]));
+        assert_eq!(
+            weights("DEFAULT@4,0-2*2:1G"),
+            Ok(vec![(0, 2), (1, 2), (2, 2), (4, 1)])
+        );
+        assert_eq!(weights("1GB:10%"), Ok(vec![]));
+    }
+
+    #[test]
+    fn odd_texts_are_refused_with_the_part_that_is_odd() {
+        for (text, told) in [
+            ("2MB@0", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
+            ("2MB@:4", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
+            ("2MB@0,:4", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
+            ("2MB@x*2:4", "nodes \"x\": not a list such as 0, 0-3 or 0,2"),
+            ("2MB@0*0:4", "weight \"0\": not a number from 1 on"),
+            ("2MB@0*:4", "weight \"\": not a number from 1 on"),
+            ("2MB@0*+1:4", "weight \"+1\": not a number from 1 on"),
+            ("2MB@0*1*2:4", "weight \"1*2\": not a number from 1 on"),
+            (
+                "2MB@0*4294967296:4",
+                "weight \"4294967296\": not a number from 1 on",
+            ),
+            ("2MB@0-3,2:4", "node 2 is named twice"),
+            ("2MB@0:+4", "amount \"+4\": not a number"),
+            ("2MB@0:-4", "amount \"-4\": not a number"),
+        ] {
+            assert_eq!(weights(text), Err(told.to_owned()), "{text}");
+        }
+    }
+
+    fn shares(total: u64, weights: &[u32]) -> Vec<u64> {
+        let weights = weights
+            .iter()
+            .zip(0..)
+            .map(|(weight, node)| (NodeId::new(node), *weight));
+        let shares = divide(PageCount::new(total), &weights.collect());
+        shares.iter().map(|(_, pages)| pages.get()).collect()
+    }
+
+    #[test]
+    fn the_remainder_goes_to_the_lowest_nodes() {
+        assert_eq!(shares(400, &[3, 1]), [300, 100]);
+        assert_eq!(shares(10, &[1, 1, 1, 1]), [3, 3, 2, 2]);
+        assert_eq!(shares(2, &[1, 1, 1]), [1, 1, 0]);
+        assert_eq!(shares(0, &[5]), [0]);
+        assert_eq!(shares(7, &[u32::MAX, 1]), [7, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_division_loses_no_page(
+            total in any::<u64>(),
+            weights in prop::collection::vec(1..=u32::MAX, 1..40),
+        ) {
+            let shares = shares(total, &weights);
+            let sum: u128 = shares.iter().map(|share| u128::from(*share)).sum();
+            prop_assert_eq!(sum, u128::from(total));
+            let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
+            for (share, weight) in shares.iter().zip(&weights) {
+                let exact = u128::from(total) * u128::from(*weight) / all;
+                prop_assert!((exact..=exact + 1).contains(&u128::from(*share)));
+            }
+        }
+
+        #[test]
+        fn parsing_never_panics(text in "(2MB|DEFAULT)(@[0-9*,-]{0,12})?:[0-9]{0,22}[kMGTiB%]{0,2}") {
+            let _ = text.parse::<Spread>();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Swap: `/proc/swaps`, and the RAM disks that can be made into it.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::kpath::KPath;
+use crate::mount::unescape;
+use crate::root::Root;
+use crate::size::Bytes;
+
+/// A file or device that pages are swapped to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Swap {
+    /// The file or device.
+    pub path: PathBuf,
+    /// How much fits on it.
+    pub size: Bytes,
+    /// How much is on it.
+    pub used: Bytes,
+}
+
+/// A RAM disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RamDisk {
+    /// The device.
+    pub path: PathBuf,
+    /// Its size.
+    pub size: Bytes,
+}
+
+/// Reads `/proc/swaps`; none where the file is absent.
+pub fn read(root: &Root) -> Result<Vec<Swap>, FileError> {
+    let bytes = root.read_opt(&KPath::from("/proc/swaps"))?;
+    Ok(parse_swaps(&bytes.unwrap_or_default()))
+}
+
+/// Parses the table. Its heading and odd lines are left out.
+pub fn parse_swaps(bytes: &[u8]) -> Vec<Swap> {
+    let lines = bytes.split(|byte| *byte == b'\n').skip(1);
+    lines.filter_map(parse_swap).collect()
+}
+
+/// `/swap\040file  file  10236  0  -2`, with blanks and tabs between them.
+fn parse_swap(line: &[u8]) -> Option<Swap> {
+    let words = line.split(|byte| byte.is_ascii_whitespace());
+    let mut words = words.filter(|word| !word.is_empty());
+    let (path, _kind) = (words.next()?, words.next()?);
+    let mut size = || {
+        let kib = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
+        Bytes::from_kib(kib)
+    };
+    Some(Swap {
+        path: unescape(path).into(),
+        size: size()?,
+        used: size()?,
+    })
+}
+
+/// The RAM disks of this kernel, lowest number first: `/sys/block/ram*`.
+pub fn ram_disks(root: &Root) -> Result<Vec<RamDisk>, FileError> {
+    let dir = KPath::from("/sys/block");
+    let mut disks: Vec<(u32, RamDisk)> = Vec::new();
+    for name in root.list(&dir)? {
+        let number = name.to_str().and_then(|name| name.strip_prefix("ram"));
+        let Some(number) = number.and_then(|number| number.parse().ok()) else {
+            continue;
+        };
+        let sectors = root.number_opt(&dir.join(format_args!("ram{number}/size")))?;
+        let size = sectors.unwrap_or(0).saturating_mul(512);
+        disks.push((
+            number,
+            RamDisk {
+                path: PathBuf::from(format!("/dev/ram{number}")),
+                size: Bytes::new(size),
+            },
+        ));
+    }
+    disks.sort_by_key(|(number, _)| *number);
+    Ok(disks.into_iter().map(|(_, disk)| disk).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_table_as_the_kernel_prints_it() {
+        let table = b"Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+            /var/lib/a\\040b                          file\t\t10236\t\t4\t\t-2\n\
+            /dev/ram0   partition x 0 -3\n\n";
+        let swaps = parse_swaps(table);
+        assert_eq!(swaps.len(), 1);
+        assert_eq!(swaps[0].path, std::path::Path::new("/var/lib/a b"));
+        assert_eq!(
+            (swaps[0].size.get(), swaps[0].used.get()),
+            (10236 << 10, 4096)
+        );
+    }
+
+    #[test]
+    fn ram_disks_are_sorted_by_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive =
+            "/sys/block/ram10/size = 32768\n/sys/block/ram2/size = 8\n/sys/block/sda/size = 1\n";
+        crate::fixture::unpack(archive, dir.path()).unwrap();
+        let disks = ram_disks(&Root::at(dir.path()).unwrap()).unwrap();
+        let disks: Vec<_> = disks
+            .iter()
+            .map(|disk| (disk.path.to_str().unwrap(), disk.size.get()))
+            .collect();
+        assert_eq!(disks, [("/dev/ram2", 4096), ("/dev/ram10", 16 << 20)]);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse_swaps(&bytes);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Segments of a program and its libraries on huge pages, in place: code, data
+//! and bss of a program that runs already, a moment before it begins.
+//!
+//! * [`load`]: what the program headers say; [`divide`]: which huge pages fit;
+//!   [`wish`]: in which order they are tried.
+//! * [`text`]: what is never written; first by [`own_pages`], those of the
+//!   file itself, then by a copy. [`data`]: what is.
+//! * [`contents`]: what of it must be copied; [`look`]: what the kernel says of
+//!   the result; [`got`] and [`why`]: what became of it, and what kept it from
+//!   more.
+//!
+//! The copy is made aside and takes the place of the original in one system
+//! call, so that there is no moment without it.
+
+pub mod contents;
+pub mod data;
+pub mod divide;
+pub mod got;
+pub mod load;
+pub mod look;
+pub mod own_pages;
+pub mod place;
+pub mod text;
+pub mod why;
+pub mod wish;

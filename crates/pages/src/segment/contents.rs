@@ -1,0 +1,97 @@
+//! What of a segment holds something, and must be copied: the contents of the
+//! file, and of the zeros behind them what was written already.
+#![expect(unsafe_code, reason = "copies the program's variables")]
+
+use core::ops::Range;
+
+use super::load::Load;
+use crate::facts;
+use crate::pagemap::{self, Page};
+
+/// Calls `visit` for each run of base pages that hold something, in order. All
+/// of the range, where it cannot be told.
+pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
+    let page = facts::page_size();
+    let file_end = load.file_end.next_multiple_of(page);
+    let mut at = range.start;
+    // What comes from the file need not be there yet.
+    if file_end > at {
+        at = file_end.min(range.end);
+        visit(range.start..at);
+    }
+    let mut run: Option<Range<usize>> = None;
+    let mut done = at;
+    let seen = pagemap::scan(at..range.end, |addr, what| {
+        done = addr;
+        match (what, run.take()) {
+            (Page::Absent, None) => {}
+            (Page::Absent, Some(run)) => visit(run),
+            (_, None) => run = Some(addr..addr + page),
+            (_, Some(before)) => run = Some(before.start..addr + page),
+        }
+    });
+    if seen.is_err() {
+        run = Some(run.map_or(done, |run| run.start)..range.end);
+    }
+    if let Some(run) = run.filter(|run| !run.is_empty()) {
+        visit(run);
+    }
+}
+
+/// Whether a part of a segment holds anything.
+pub fn any(load: &Load, range: &Range<usize>) -> bool {
+    let mut any = false;
+    runs(load, range, |_| any = true);
+    any
+}
+
+/// Copies what a part of a segment holds to memory of the same length at `to`,
+/// which is zero.
+///
+/// # Safety
+/// The range must be readable, `to` writable, and nobody may write to either.
+pub unsafe fn copy(load: &Load, range: &Range<usize>, to: usize) {
+    runs(load, range, |run| {
+        let to = to + (run.start - range.start);
+        // SAFETY: as the caller says; two mappings do not overlap.
+        unsafe {
+            core::ptr::copy_nonoverlapping(run.start as *const u8, to as *mut u8, run.len());
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys;
+
+    #[test]
+    fn what_is_written_and_what_comes_from_the_file() {
+        let page = facts::page_size();
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping.
+        let start = unsafe { sys::mmap(0, 100 * page, prot, flags, -1, 0).unwrap() };
+        // SAFETY: base pages, each of which is looked at by itself.
+        unsafe { sys::madvise(start, 100 * page, libc::MADV_NOHUGEPAGE).unwrap() };
+        for touched in [50, 51, 99] {
+            // SAFETY: mapped just now.
+            unsafe { ((start + touched * page) as *mut u8).write(1) };
+        }
+        let load = Load {
+            range: start..start + 100 * page,
+            file_end: start + 10 * page + 5,
+            file_start: start,
+            prot,
+            is_marked: false,
+        };
+        let mut found = Vec::new();
+        let number = |addr: usize| (addr - start) / page;
+        runs(&load, &load.range, |run| {
+            found.push(number(run.start)..number(run.end));
+        });
+        assert_eq!(found, [0..11, 50..52, 99..100]);
+        assert!(!any(&load, &(start + 11 * page..start + 50 * page)));
+        assert!(any(&load, &(start + 5 * page..start + 6 * page)));
+    }
+}

@@ -1,0 +1,226 @@
+//! Data and bss: what the program writes to. Only while no other thread runs,
+//! and no signal handler: a write between the copy and the move would be lost.
+#![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
+
+use core::ops::Range;
+
+use super::contents;
+use super::divide::{Piece, divide};
+use super::got::Got;
+use super::load::{Load, inner};
+use super::place::Aside;
+use super::why::Why;
+use super::wish::Wish;
+use crate::layout::Layout;
+use crate::sys::{self, NoSignals};
+use crate::unit::State;
+use crate::window::Holds;
+use crate::{facts, fault, fork, luck, populate, register};
+
+/// Puts a segment on huge pages. Where other threads run already, only what
+/// nobody has written to yet.
+pub fn put(load: &Load, wish: &Wish) -> Got {
+    let (first, second) = wish.sizes();
+    let mut got = Got {
+        whole: load.inner(second).len(),
+        ..Got::default()
+    };
+    let is_alone = !facts::has_threads();
+    let _quiet = NoSignals::begin();
+    for piece in divide(&load.range, first, second) {
+        let rest = match is_alone {
+            true => wish.take_from_pools(&piece, |piece| {
+                let done = move_to_pool(load, piece);
+                got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
+            }),
+            false => piece.range,
+        };
+        let rest = inner(&rest, facts::thp_size());
+        if !rest.is_empty() {
+            to_thp(load, wish, &rest, is_alone, &mut got);
+        }
+    }
+    got
+}
+
+fn shortfall(piece: &Piece, bytes: usize) -> Why {
+    luck::shortfall_of(piece.size, bytes / piece.size).into()
+}
+
+/// Moves the beginning of a piece to pages of a pool; how many bytes.
+fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
+    let (range, size) = (&piece.range, piece.size);
+    let aside = Aside::from_pool(range.len(), size);
+    let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
+    aside.try_to_move(size).map_err(|_| Why::OldKernel)?;
+    let done = aside.len();
+    let layout = Layout::of_pages(size);
+    let window = register::adopt(range.clone(), layout, Holds::Data, load.prot);
+    let window = window.map_err(|_| Why::NoMemory)?;
+    fork::watch();
+    // SAFETY: this thread is alone, and takes no signals.
+    let moved = unsafe { fill_and_replace(load, &(range.start..range.start + done), aside) };
+    if let Err(why) = moved {
+        register::destroy(window);
+        return Err(why);
+    }
+    window.publish_first(done, State::of_page(&layout));
+    fault::guard();
+    Ok(done)
+}
+
+/// # Safety
+/// Nobody may write to the range, whose length is that of `aside`, meanwhile.
+unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> Result<(), Why> {
+    // SAFETY: a segment of the program that is readable.
+    unsafe { read_ahead(load, range) };
+    // SAFETY: likewise; `aside` is ours, and writable.
+    unsafe { contents::copy(load, range, aside.addr) };
+    aside.protect(load.prot).map_err(|_| Why::Denied)?;
+    // SAFETY: as the caller says, it holds what is there.
+    unsafe { aside.replace(range.start) }.map_err(|_| Why::NoMemory)
+}
+
+/// Maps what comes from the file in one go, instead of page by page.
+///
+/// # Safety
+/// The range must be readable.
+unsafe fn read_ahead(load: &Load, range: &Range<usize>) {
+    let end = load.file_end.clamp(range.start, range.end);
+    let len = (end - range.start).next_multiple_of(facts::page_size());
+    if len > 0 {
+        let len = len.min(range.len());
+        // SAFETY: as the caller says.
+        unsafe { populate::for_reading(range.start, len, facts::page_size()) };
+    }
+}
+
+/// Has a range, whole transparent huge pages, on such: what holds something is
+/// copied, the rest only advised.
+fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &mut Got) {
+    if !wish.thp {
+        got.why = Some(Why::NoFallback);
+        return;
+    }
+    if let Err(why) = facts::private_thp() {
+        got.why = Some(why.into());
+        return;
+    }
+    let size = facts::thp_size();
+    let mut at = range.start;
+    while at < range.end {
+        let holds = contents::any(load, &(at..at + size));
+        let mut end = at + size;
+        while end < range.end && contents::any(load, &(end..end + size)) == holds {
+            end += size;
+        }
+        let result = match (holds, is_alone) {
+            (false, _) => advise(&(at..end)),
+            // SAFETY: this thread is alone, and takes no signals.
+            (true, true) => unsafe { copy(load, &(at..end)) },
+            (true, false) => Err(Why::Threads),
+        };
+        match result {
+            Ok(()) => got.thp += end - at,
+            Err(why) => got.why = Some(why),
+        }
+        at = end;
+    }
+}
+
+fn advise(range: &Range<usize>) -> Result<(), Why> {
+    // SAFETY: the advice changes no contents.
+    unsafe { sys::madvise(range.start, range.len(), libc::MADV_HUGEPAGE) }
+        .map_err(|_| Why::ThpAbsent)
+}
+
+/// # Safety
+/// Nobody may write to the range meanwhile.
+unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
+    let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
+    // SAFETY: as the caller says.
+    unsafe { fill_and_replace(load, range, aside) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::wish::Own;
+
+    const THP: Wish = Wish {
+        first: None,
+        second: None,
+        own: Own::First,
+        thp: true,
+    };
+
+    /// Memory like data and bss: 3 MB of contents, then zeros, of which a few
+    /// were written to.
+    fn segment() -> Load {
+        let size = facts::thp_size();
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let len = 8 * size + 3 * facts::page_size();
+        // SAFETY: a new mapping.
+        let start = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
+        let load = Load {
+            range: start..start + len,
+            file_end: start + 3 * size / 2 + 77,
+            file_start: start,
+            prot,
+            is_marked: false,
+        };
+        for at in (start..load.file_end).step_by(512) {
+            // SAFETY: mapped just now.
+            unsafe { (at as *mut usize).write_unaligned(at) };
+        }
+        // SAFETY: likewise.
+        unsafe { ((start + 6 * size) as *mut usize).write_unaligned(6) };
+        load
+    }
+
+    fn check(load: &Load) {
+        let size = facts::thp_size();
+        for at in (load.range.start..load.file_end).step_by(512) {
+            // SAFETY: mapped memory of the test.
+            assert_eq!(unsafe { (at as *const usize).read_unaligned() }, at);
+        }
+        let rest = (load.range.start + 2 * size..load.range.end - 8).step_by(4096);
+        for at in rest {
+            let is = if at == load.range.start + 6 * size {
+                6
+            } else {
+                0
+            };
+            // SAFETY: mapped memory of the test.
+            assert_eq!(unsafe { (at as *const usize).read_unaligned() }, is);
+        }
+    }
+
+    #[test]
+    fn contents_stay_and_zeros_stay_untouched() {
+        let load = segment();
+        let range = load.inner(facts::thp_size());
+        let mut got = Got::default();
+        to_thp(&load, &THP, &range, true, &mut got);
+        assert_eq!((got.thp, got.why), (range.len(), None));
+        let mut there = 0;
+        let untouched = load.file_end.next_multiple_of(facts::thp_size())
+            ..(load.range.start + 6 * facts::thp_size()) / facts::thp_size() * facts::thp_size();
+        crate::pagemap::scan(untouched, |_, page| {
+            there += usize::from(page != crate::pagemap::Page::Absent);
+        })
+        .unwrap();
+        assert_eq!(there, 0, "untouched zeros cost memory");
+        check(&load);
+    }
+
+    #[test]
+    fn beside_other_threads_only_what_holds_nothing_is_advised() {
+        let load = segment();
+        let got = put(&load, &THP);
+        assert!(0 < got.thp && got.thp < got.whole);
+        assert_eq!(got.why, Some(Why::Threads));
+        check(&load);
+    }
+}

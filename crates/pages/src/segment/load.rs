@@ -1,0 +1,180 @@
+//! What the program headers say of the segments of an object: where they lie
+//! and what may be replaced.
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use libc::Elf64_Phdr;
+
+/// `PF_LINUX_HUGETLB`, by which hugeedit and ld.hugetlbfs mark a segment.
+pub const MARK: u32 = 0x0010_0000;
+
+/// `PT_GNU_RELRO`
+const RELRO: u32 = 0x6474_e552;
+
+/// A segment in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Its addresses, in whole base pages. What the loader protects after
+    /// relocation is no part of it.
+    pub range: Range<usize>,
+    /// Where the contents of the file end, and zeros begin.
+    pub file_end: usize,
+    /// The address at which the file would begin, were all of it mapped as
+    /// this segment is.
+    pub file_start: usize,
+    /// Its access, as for `mmap`.
+    pub prot: c_int,
+    /// Whether it is marked for huge pages.
+    pub is_marked: bool,
+}
+
+impl Load {
+    /// Whether the program may write to it.
+    pub fn is_writable(&self) -> bool {
+        self.prot & libc::PROT_WRITE != 0
+    }
+
+    /// What lies in whole pages of this size; empty where none fits.
+    pub fn inner(&self, size: usize) -> Range<usize> {
+        inner(&self.range, size)
+    }
+}
+
+/// The part of a range that consists of whole pages of this size.
+pub fn inner(range: &Range<usize>, size: usize) -> Range<usize> {
+    let start = range.start.checked_next_multiple_of(size);
+    let start = start.unwrap_or(range.end);
+    start..(range.end / size * size).max(start)
+}
+
+/// The segments of an object that was loaded at `base`.
+pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = Load> {
+    let relro = headers.iter().find(|header| header.p_type == RELRO);
+    let relro = relro.map(|header| pages_of(header, base, page));
+    let loads = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    loads.filter_map(move |header| load(header, base, page, relro.as_ref()))
+}
+
+fn load(
+    header: &Elf64_Phdr,
+    base: usize,
+    page: usize,
+    relro: Option<&Range<usize>>,
+) -> Option<Load> {
+    let mut range = pages_of(header, base, page);
+    let start = base.wrapping_add(word(header.p_vaddr));
+    let is_writable = header.p_flags & libc::PF_W != 0;
+    if let Some(relro) = relro.filter(|relro| is_writable && meet(relro, &range)) {
+        if relro.start > range.start {
+            // Variables on both sides: no linker does that.
+            return None;
+        }
+        range.start = relro.end.min(range.end);
+    }
+    (range.start < range.end).then_some(Load {
+        range,
+        file_end: start.wrapping_add(word(header.p_filesz)),
+        file_start: start.wrapping_sub(word(header.p_offset)),
+        prot: prot(header.p_flags),
+        is_marked: header.p_flags & MARK != 0,
+    })
+}
+
+/// The whole base pages that a header speaks of.
+fn pages_of(header: &Elf64_Phdr, base: usize, page: usize) -> Range<usize> {
+    let start = base.wrapping_add(word(header.p_vaddr));
+    let end = start.saturating_add(word(header.p_memsz));
+    start / page * page..end.checked_next_multiple_of(page).unwrap_or(end)
+}
+
+fn meet(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+fn prot(flags: u32) -> c_int {
+    let bit = |flag, prot| if flags & flag != 0 { prot } else { 0 };
+    bit(libc::PF_R, libc::PROT_READ)
+        | bit(libc::PF_W, libc::PROT_WRITE)
+        | bit(libc::PF_X, libc::PROT_EXEC)
+}
+
+fn word(value: u64) -> usize {
+    usize::try_from(value).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(kind: u32, flags: u32, vaddr: u64, filesz: u64, memsz: u64) -> Elf64_Phdr {
+        Elf64_Phdr {
+            p_type: kind,
+            p_flags: flags,
+            p_offset: vaddr - 0x40_0000,
+            p_vaddr: vaddr,
+            p_paddr: vaddr,
+            p_filesz: filesz,
+            p_memsz: memsz,
+            p_align: 0x1000,
+        }
+    }
+
+    #[test]
+    fn what_the_loader_protects_is_left_out() {
+        let headers = [
+            header(
+                libc::PT_LOAD,
+                libc::PF_R | libc::PF_X,
+                0x40_0000,
+                0x1234,
+                0x1234,
+            ),
+            header(
+                libc::PT_LOAD,
+                libc::PF_R | libc::PF_W | MARK,
+                0x60_2df0,
+                0x300,
+                0x50_0000,
+            ),
+            header(RELRO, libc::PF_R, 0x60_2df0, 0x210, 0x210),
+            header(libc::PT_DYNAMIC, libc::PF_R, 0x60_2e00, 0x100, 0x100),
+        ];
+        let all: Vec<_> = loads(&headers, 0x1000_0000, 0x1000).collect();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[0].range, 0x1040_0000..0x1040_2000);
+        assert_eq!(all[0].file_start, 0x1040_0000);
+        assert!(!all[0].is_writable() && !all[0].is_marked);
+        assert_eq!(all[1].range, 0x1060_3000..0x10b0_3000);
+        assert_eq!(all[1].file_end, 0x1060_30f0);
+        assert!(all[1].is_writable() && all[1].is_marked);
+        assert_eq!(all[1].inner(0x20_0000), 0x1080_0000..0x10a0_0000);
+        assert!(all[0].inner(0x20_0000).is_empty());
+    }
+
+    #[test]
+    fn odd_headers_give_no_segment() {
+        let all = |headers: &[Elf64_Phdr]| loads(headers, 0, 0x1000).count();
+        let read_write = libc::PF_R | libc::PF_W;
+        assert_eq!(
+            all(&[header(libc::PT_LOAD, read_write, 0x40_0000, 0, 0)]),
+            0
+        );
+        assert_eq!(
+            all(&[
+                header(libc::PT_LOAD, read_write, 0x40_0000, 0x9000, 0x9000),
+                header(RELRO, libc::PF_R, 0x40_2000, 0x1000, 0x1000),
+            ]),
+            0
+        );
+        assert_eq!(
+            all(&[
+                header(libc::PT_LOAD, read_write, 0x40_0000, 0x9000, 0x9000),
+                header(RELRO, libc::PF_R, 0x40_0000, 0x9000, 0x9000),
+            ]),
+            0
+        );
+    }
+}

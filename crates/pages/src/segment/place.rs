@@ -1,0 +1,211 @@
+//! Putting other memory in the place of a part of a segment: prepared aside,
+//! then moved over it in one system call. A step that fails has changed
+//! nothing for the program.
+#![expect(unsafe_code, reason = "replaces parts of the program")]
+
+use core::ffi::{CStr, c_int};
+use core::ops::Range;
+
+use super::why::Why;
+use crate::sys::{self, Errno, Result};
+use crate::{facts, hugetlb, populate, space, thp};
+
+const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Memory that is prepared aside; given back when dropped.
+#[derive(Debug)]
+pub struct Aside {
+    /// Where it is now.
+    pub addr: usize,
+    len: usize,
+}
+
+impl Aside {
+    /// Ordinary memory, writable, advised to be on transparent huge pages.
+    ///
+    /// # Errors
+    /// When there is no address space or no memory.
+    pub fn ordinary(len: usize) -> Result<Aside> {
+        let addr = space::reserve(len, facts::thp_size())?;
+        let aside = Aside { addr, len };
+        // SAFETY: reserved just now.
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
+        // SAFETY: likewise.
+        unsafe { thp::advise(addr, len) };
+        Ok(aside)
+    }
+
+    /// Private pages of a pool, as many of the range as can be had, from its
+    /// beginning.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
+        let addr = space::reserve(len, size)?;
+        let mut aside = Aside { addr, len };
+        // SAFETY: reserved just now.
+        unsafe { hugetlb::map_private_over(addr, len, size)? };
+        // SAFETY: mapped just now, and zero.
+        let filled = unsafe { fill(addr, len, size) };
+        if filled == 0 {
+            return Err(Errno(libc::ENOMEM));
+        }
+        aside.cut(filled);
+        Ok(aside)
+    }
+
+    /// How much there is.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    fn cut(&mut self, len: usize) {
+        if len < self.len {
+            // SAFETY: ours, and used by nobody.
+            let _ = unsafe { sys::munmap(self.addr + len, self.len - len) };
+            self.len = len;
+        }
+    }
+
+    /// Gives it the access that the program had.
+    ///
+    /// # Errors
+    /// When the system does not allow it, as for code in memory that was
+    /// written.
+    pub fn protect(&self, prot: c_int) -> Result<()> {
+        // SAFETY: ours, and used by nobody.
+        unsafe { sys::mprotect(self.addr, self.len, prot) }
+    }
+
+    /// Names it in `/proc/<pid>/maps`, where the kernel can.
+    pub fn name(&self, name: &CStr) {
+        sys::name_memory(self.addr, self.len, name);
+    }
+
+    /// Moves it to other free address space, to see whether the kernel can: an
+    /// `mremap` that fails may have unmapped what it was to replace. Only while
+    /// no other thread runs.
+    ///
+    /// # Errors
+    /// When the kernel cannot; before Linux 5.16 for hugetlb memory.
+    pub fn try_to_move(&mut self, align: usize) -> Result<()> {
+        let other = space::reserve(self.len, align)?;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: both are ours, and used by nobody.
+        match unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) } {
+            Ok(_) => self.addr = other,
+            Err(error) => {
+                // SAFETY: reserved above. Where it is unmapped already nothing
+                // has taken its place, since no other thread runs.
+                let _ = unsafe { sys::munmap(other, self.len) };
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves it in the place of the program's memory at `addr`.
+    ///
+    /// # Errors
+    /// When the kernel cannot.
+    ///
+    /// # Safety
+    /// It must hold what is there, and nobody may write there meanwhile.
+    pub unsafe fn replace(mut self, addr: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: as the caller says.
+        unsafe { sys::mremap(self.addr, self.len, self.len, flags, addr)? };
+        self.len = 0;
+        Ok(())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: ours, and used by nobody.
+            let _ = unsafe { sys::munmap(self.addr, self.len) };
+        }
+    }
+}
+
+/// Makes pages present from the beginning on; how many bytes.
+///
+/// # Safety
+/// As for [`populate::populate`].
+unsafe fn fill(addr: usize, len: usize, size: usize) -> usize {
+    // SAFETY: as the caller says.
+    if unsafe { populate::populate(addr, len, size) }.is_ok() {
+        return len;
+    }
+    // What was filled so far stays, so this is quick.
+    // SAFETY: as the caller says.
+    let page = |at: &usize| unsafe { populate::populate(addr + at, size, size) }.is_ok();
+    let offsets = (0..len).step_by(size);
+    offsets.take_while(page).count() * size
+}
+
+/// Pages of a pool in a file without a name, filled by `write` and then mapped
+/// in the place of the program's memory. From the beginning of the range on, as
+/// many as can be had; how many bytes.
+///
+/// # Errors
+/// When none can be had, or the file may not be mapped with this access.
+///
+/// # Safety
+/// `write`, which is given an address and a length, must write there what is in
+/// the beginning of the range. Nobody may write to the range.
+pub unsafe fn replace_by_file(
+    range: &Range<usize>,
+    size: usize,
+    prot: c_int,
+    name: &CStr,
+    write: impl FnOnce(usize, usize),
+) -> core::result::Result<usize, Why> {
+    let no_page = |_| Why::PoolEmpty;
+    let file = hugetlb::file(name, size).map_err(no_page)?;
+    file.set_len(range.len()).map_err(no_page)?;
+    let view = View::of(&file, range.len()).map_err(no_page)?;
+    // SAFETY: mapped just now, and zero.
+    let filled = unsafe { fill(view.addr, range.len(), size) };
+    if filled == 0 {
+        return Err(Why::PoolEmpty);
+    }
+    write(view.addr, filled);
+    drop(view);
+    let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: as the caller says, the file holds what is there.
+    let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
+    match mapped {
+        Ok(_) => Ok(filled),
+        Err(Errno(libc::EACCES | libc::EPERM)) => Err(Why::Denied),
+        Err(_) => Err(Why::NoMemory),
+    }
+}
+
+/// A file, mapped to be written.
+struct View {
+    addr: usize,
+    len: usize,
+}
+
+impl View {
+    fn of(file: &sys::File, len: usize) -> Result<View> {
+        let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping replaces nothing.
+        let addr = unsafe { sys::mmap(0, len, READ_WRITE, flags, file.fd(), 0)? };
+        Ok(View { addr, len })
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: ours, and used by nobody.
+        let _ = unsafe { sys::munmap(self.addr, self.len) };
+    }
+}

@@ -1,0 +1,193 @@
+//! Code and read-only data. Nobody writes there, so other threads may run.
+#![expect(unsafe_code, reason = "replaces the program's code by a copy")]
+
+use core::ops::Range;
+
+use super::divide::{Piece, divide};
+use super::got::Got;
+use super::load::{Load, inner};
+use super::own_pages;
+use super::place::{self, Aside};
+use super::why::Why;
+use super::wish::{Own, Wish};
+use crate::layout::Layout;
+use crate::sys::Errno;
+use crate::unit::State;
+use crate::window::Holds;
+use crate::{facts, luck, register};
+
+/// Puts a segment on huge pages. `stays` says that it is never unloaded, so
+/// that it can be registered: what then wants to change a part of it, by
+/// `mprotect` as an example, finds it on ordinary pages again.
+pub fn put(load: &Load, wish: &Wish, stays: bool) -> Got {
+    let (first, second) = wish.sizes();
+    let mut got = Got {
+        whole: load.inner(second).len(),
+        ..Got::default()
+    };
+    let all = load.inner(facts::thp_size());
+    if wish.own == Own::First && take_own(load, &all, &mut got) {
+        return got;
+    }
+    for piece in divide(&load.range, first, second) {
+        put_piece(load, wish, &piece, stays, &mut got);
+    }
+    got
+}
+
+/// Puts a segment on its file's own huge pages, or leaves it alone.
+pub fn put_own(load: &Load) -> Got {
+    let mut got = Got::default();
+    let range = load.inner(facts::thp_size());
+    if take_own(load, &range, &mut got) {
+        got.whole = range.len();
+    }
+    got.why = None;
+    got
+}
+
+fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
+    if range.is_empty() {
+        return false;
+    }
+    match own_pages::take(load, range) {
+        Ok(()) => {
+            got.own += range.len();
+            true
+        }
+        Err(why) => {
+            got.why = Some(why);
+            false
+        }
+    }
+}
+
+fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got) {
+    let rest = wish.take_from_pools(piece, |piece| {
+        let done = copy_to_pool(load, piece, stays);
+        got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
+    });
+    let rest = inner(&rest, facts::thp_size());
+    if rest.is_empty() || wish.own == Own::Second && take_own(load, &rest, got) {
+        return;
+    }
+    if !wish.thp {
+        got.why = Some(Why::NoFallback);
+    } else if let Err(why) = to_thp(load, &rest) {
+        got.why = Some(why);
+    } else {
+        got.thp += rest.len();
+    }
+}
+
+fn shortfall(piece: &Piece, bytes: usize) -> Why {
+    luck::shortfall_of(piece.size, bytes / piece.size).into()
+}
+
+fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
+    if !stays {
+        return replace_by_pool(load, piece);
+    }
+    let layout = Layout::of_pages(piece.size);
+    let window = register::adopt(piece.range.clone(), layout, Holds::Text, load.prot);
+    let window = window.map_err(|_| Why::NoMemory)?;
+    let result = replace_by_pool(load, piece);
+    match result {
+        Ok(done) => window.publish_first(done, State::of_page(&layout)),
+        Err(_) => register::destroy(window),
+    }
+    result
+}
+
+fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
+    let (range, size) = (&piece.range, piece.size);
+    let copy = |to: usize, len: usize| {
+        // SAFETY: the segment is readable, and `to` new memory of that length.
+        unsafe { core::ptr::copy_nonoverlapping(range.start as *const u8, to as *mut u8, len) };
+    };
+    // SAFETY: the copy is what the segment is, and nobody writes to it.
+    let done = unsafe { place::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
+    done.map_err(|why| match why {
+        Why::PoolEmpty => shortfall(piece, range.len()),
+        why => why,
+    })
+}
+
+/// Copies a range to ordinary memory on transparent huge pages.
+fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
+    facts::private_thp()?;
+    let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
+    // SAFETY: the segment is readable, and the other new memory of that length.
+    unsafe {
+        core::ptr::copy_nonoverlapping(
+            range.start as *const u8,
+            aside.addr as *mut u8,
+            range.len(),
+        );
+    }
+    aside.protect(load.prot).map_err(denied)?;
+    aside.name(c"hugetlbfs-text");
+    // SAFETY: it is what the segment is, and nobody writes to it.
+    unsafe { aside.replace(range.start) }.map_err(|_| Why::NoMemory)
+}
+
+fn denied(error: Errno) -> Why {
+    match error {
+        Errno(libc::EACCES | libc::EPERM) => Why::Denied,
+        _ => Why::NoMemory,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys;
+
+    #[test]
+    fn a_copy_has_the_same_contents_and_access() {
+        let size = facts::thp_size();
+        let len = 4 * size;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping.
+        let start = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
+        let words = (start..start + len).step_by(256);
+        for at in words.clone() {
+            // SAFETY: mapped just now.
+            unsafe { (at as *mut usize).write(at) };
+        }
+        let prot = libc::PROT_READ | libc::PROT_EXEC;
+        // SAFETY: memory of the test.
+        unsafe { sys::mprotect(start, len, prot).unwrap() };
+        let load = Load {
+            range: start..start + len,
+            file_end: start + len,
+            file_start: start + 4096,
+            prot,
+            is_marked: false,
+        };
+        let wish = Wish {
+            first: None,
+            second: None,
+            own: Own::First,
+            thp: true,
+        };
+        let got = put(&load, &wish, true);
+        assert_eq!((got.own, got.pool, got.thp), (0, 0, got.whole));
+        assert_eq!(got.why, Some(Why::SmallPages));
+        for at in words {
+            // SAFETY: mapped memory of the test.
+            assert_eq!(unsafe { (at as *const usize).read() }, at);
+        }
+        let mut buffer = vec![0; 1 << 20];
+        let maps = crate::file::head(c"/proc/self/maps", &mut buffer);
+        let maps = core::str::from_utf8(maps).unwrap();
+        let inner = load.inner(size);
+        let found = maps.lines().any(|line| {
+            let range = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+            let addr = |text| usize::from_str_radix(text, 16).unwrap();
+            addr(range.0) <= inner.start && inner.end <= addr(range.1) && line.contains(" r-xp ")
+        });
+        assert!(found, "not readable and executable only: {maps}");
+    }
+}

@@ -1,0 +1,143 @@
+//! What has kept segments from the huge pages that were asked for.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+use crate::facts::NoThp;
+use crate::luck::Shortfall;
+
+/// Why a segment is not, or not in the best way, on huge pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Why {
+    /// No whole huge page lies in it.
+    Small = 1,
+    /// The file's own pages are small, or lie elsewhere than in memory.
+    SmallPages = 2,
+    /// It was changed in memory: relocated, or by a debugger.
+    Changed = 3,
+    /// Other threads ran already.
+    Threads = 4,
+    /// The pool has no page left.
+    PoolEmpty = 5,
+    /// The pool has pages, but not for this process.
+    Limited = 6,
+    /// The kernel cannot move hugetlb memory (before Linux 5.16).
+    OldKernel = 7,
+    /// There is no memory, address space or mapping left.
+    NoMemory = 8,
+    /// A copy may not be executed.
+    Denied = 9,
+    /// Transparent huge pages are switched off for all.
+    ThpNever = 10,
+    /// Transparent huge pages are switched off for this process.
+    ThpDisabled = 11,
+    /// There are no transparent huge pages.
+    ThpAbsent = 12,
+    /// Nothing but pool pages was asked for.
+    NoFallback = 13,
+}
+
+impl Why {
+    /// Whether it kept a segment from its file's own pages, for which a copy may
+    /// stand.
+    pub fn is_of_file(self) -> bool {
+        matches!(self, Why::SmallPages | Why::Changed)
+    }
+
+    /// The reason in words, for a report.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Why::Small => "no whole huge page lies in it",
+            Why::SmallPages => "the file system keeps the file on base pages",
+            Why::Changed => "changed in memory, so not the file's own pages",
+            Why::Threads => "threads ran before it could be moved",
+            Why::PoolEmpty => "the pool has no page left",
+            Why::Limited => {
+                "the pool has pages, but a cgroup, cpuset or policy limits this process"
+            }
+            Why::OldKernel => "this kernel cannot move hugetlb memory",
+            Why::NoMemory => "no memory for a copy",
+            Why::Denied => "the system does not allow to execute a copy",
+            Why::ThpNever => NoThp::Never.reason(),
+            Why::ThpDisabled => NoThp::Disabled.reason(),
+            Why::ThpAbsent => NoThp::Absent.reason(),
+            Why::NoFallback => "nothing but pool pages was asked for",
+        }
+    }
+}
+
+impl From<Shortfall> for Why {
+    fn from(shortfall: Shortfall) -> Why {
+        match shortfall {
+            Shortfall::Limited => Why::Limited,
+            _ => Why::PoolEmpty,
+        }
+    }
+}
+
+impl From<NoThp> for Why {
+    fn from(why: NoThp) -> Why {
+        match why {
+            NoThp::Absent => Why::ThpAbsent,
+            NoThp::Never | NoThp::SharedNever => Why::ThpNever,
+            NoThp::Disabled => Why::ThpDisabled,
+        }
+    }
+}
+
+/// In the order of their numbers.
+const ALL: [Why; 13] = [
+    Why::Small,
+    Why::SmallPages,
+    Why::Changed,
+    Why::Threads,
+    Why::PoolEmpty,
+    Why::Limited,
+    Why::OldKernel,
+    Why::NoMemory,
+    Why::Denied,
+    Why::ThpNever,
+    Why::ThpDisabled,
+    Why::ThpAbsent,
+    Why::NoFallback,
+];
+
+/// What is remembered for the report.
+#[derive(Debug)]
+pub struct Outcome(AtomicU8);
+
+impl Outcome {
+    /// Remembers why the last rung that was tried did not hold all of it.
+    pub fn note(&self, why: Why) {
+        self.0.store(why as u8, Ordering::Relaxed);
+    }
+
+    /// What was noted last.
+    pub fn why(&self) -> Option<Why> {
+        let noted = self.0.load(Ordering::Relaxed);
+        let why = usize::from(noted).checked_sub(1).and_then(|at| ALL.get(at));
+        why.copied()
+    }
+}
+
+/// Of the program's code and read-only data.
+pub static TEXT: Outcome = Outcome(AtomicU8::new(0));
+
+/// Of its data and bss.
+pub static DATA: Outcome = Outcome(AtomicU8::new(0));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_found() {
+        let outcome = Outcome(AtomicU8::new(0));
+        assert_eq!(outcome.why(), None);
+        for why in ALL {
+            outcome.note(why);
+            assert_eq!(outcome.why(), Some(why));
+            assert!(!why.reason().is_empty());
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The program and its libraries, as the loader knows them.
+#![expect(unsafe_code, reason = "reads what the loader knows")]
+
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::offset_of;
+use core::ops::ControlFlow;
+
+/// A loaded file.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    /// What is added to the addresses in its headers.
+    pub base: usize,
+    /// Its name; empty for the program itself under glibc.
+    pub name: &'a [u8],
+    /// Its program headers.
+    pub headers: &'a [libc::Elf64_Phdr],
+    /// Whether it is the program itself.
+    pub is_program: bool,
+    /// How many objects were loaded so far; 0 where the loader does not tell.
+    pub loads: u64,
+}
+
+/// `Elf64_Dyn`
+#[repr(C)]
+struct Entry {
+    tag: i64,
+    value: u64,
+}
+
+impl Object<'_> {
+    /// Whether it is the kernel's own, which has no file. musl gives it no name.
+    pub(crate) fn is_vdso(&self) -> bool {
+        let names: [&[u8]; 2] = [b"linux-vdso", b"linux-gate"];
+        let named = names.iter().any(|name| self.name.starts_with(name));
+        !self.is_program && (self.name.is_empty() || named)
+    }
+
+    /// Whether the loader writes to its code: not all of that need be done yet
+    /// where the object is being loaded just now.
+    pub(crate) fn has_text_relocations(&self) -> bool {
+        const TEXTREL: i64 = 22;
+        const FLAGS: i64 = 30;
+        const DF_TEXTREL: u64 = 4;
+        let says_so = |entry: &Entry| {
+            entry.tag == TEXTREL || entry.tag == FLAGS && entry.value & DF_TEXTREL != 0
+        };
+        self.dynamic().iter().any(says_so)
+    }
+
+    /// The entries of its dynamic section.
+    fn dynamic(&self) -> &[Entry] {
+        let mut headers = self.headers.iter();
+        let Some(header) = headers.find(|header| header.p_type == libc::PT_DYNAMIC) else {
+            return &[];
+        };
+        let word = |value: u64| usize::try_from(value).unwrap_or(0);
+        let at = self.base.wrapping_add(word(header.p_vaddr));
+        let count = word(header.p_memsz) / size_of::<Entry>();
+        // SAFETY: a loaded object's dynamic section is readable and aligned,
+        // and stays while the object is loaded.
+        unsafe { core::slice::from_raw_parts(at as *const Entry, count) }
+    }
+}
+
+/// Calls `visit` for each object, the program first, until it breaks. The
+/// loader's list is locked meanwhile: nothing is unloaded.
+pub(crate) fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
+    let mut state = State { visit, seen: 0 };
+    let data = (&raw mut state).cast::<c_void>();
+    let callback = callback_of(&state);
+    // SAFETY: the callback takes this state, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(callback), data) };
+}
+
+struct State<F> {
+    visit: F,
+    seen: usize,
+}
+
+type Callback = unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int;
+
+/// The callback for a state of this type.
+fn callback_of<F: FnMut(&Object<'_>) -> ControlFlow<()>>(_: &State<F>) -> Callback {
+    trampoline::<F>
+}
+
+unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
+    info: *mut libc::dl_phdr_info,
+    size: usize,
+    state: *mut c_void,
+) -> c_int {
+    // SAFETY: what `each` passed, which nobody else uses meanwhile.
+    let state = unsafe { &mut *state.cast::<State<F>>() };
+    let knows_loads = size > offset_of!(libc::dl_phdr_info, dlpi_adds);
+    // SAFETY: the loader gives a valid description.
+    let info = unsafe { &*info };
+    let name = match info.dlpi_name.is_null() {
+        true => &[],
+        // SAFETY: a C string of the loader's, which stays while the object is
+        // loaded.
+        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
+    };
+    let headers = match info.dlpi_phdr.is_null() {
+        true => &[],
+        // SAFETY: so many headers are there, while the object is loaded.
+        false => unsafe {
+            core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum))
+        },
+    };
+    let object = Object {
+        base: usize::try_from(info.dlpi_addr).unwrap_or(0),
+        name,
+        headers,
+        is_program: state.seen == 0,
+        loads: if knows_loads { info.dlpi_adds } else { 0 },
+    };
+    state.seen += 1;
+    c_int::from((state.visit)(&object).is_break())
+}

@@ -1,0 +1,158 @@
+//! The program's own segments, and its libraries' code, on huge pages: which of
+//! them, and what there is to say about it.
+
+use core::fmt;
+use core::ops::ControlFlow;
+
+use hugetools_contract::env::Pages;
+use hugetools_pages::config::{self, Config};
+use hugetools_pages::facts;
+use hugetools_pages::say::{Amount, Level, say};
+use hugetools_pages::segment::got::Got;
+use hugetools_pages::segment::load::{Load, loads};
+use hugetools_pages::segment::why::{self, Outcome, Why};
+use hugetools_pages::segment::wish::Wish;
+use hugetools_pages::segment::{data, text};
+
+use crate::loaded::{self, Object};
+
+mod later;
+
+pub(crate) use later::watch;
+
+/// Puts on huge pages what was asked for. To be called before the program
+/// begins.
+pub(crate) fn remap() {
+    let config = config::get();
+    if config.elfmap.off {
+        return;
+    }
+    loaded::each(|object| {
+        if object.is_program {
+            put_program(object, config);
+        }
+        ControlFlow::Break(())
+    });
+    if config.text_libs {
+        later::look(config);
+    }
+}
+
+/// Which pages a segment of the program goes to.
+fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
+    match load.is_writable() {
+        _ if config.elfmap.heeds_marks() => load.is_marked.then_some(Pages::Default),
+        true => config.elfmap.data,
+        false => config.elfmap.text,
+    }
+}
+
+fn put_program(object: &Object<'_>, config: &Config) {
+    let mut text = None;
+    let mut data = None;
+    for load in loads(object.headers, object.base, facts::page_size()) {
+        let Some(pages) = pages_for(&load, config) else {
+            continue;
+        };
+        let wish = Wish::of(pages);
+        let (sum, got) = match load.is_writable() {
+            true => (&mut data, data::put(&load, &wish)),
+            false => (&mut text, text::put(&load, &wish, true)),
+        };
+        sum.get_or_insert_with(Got::default).add(got);
+    }
+    for (name, got, outcome) in [("text", text, &why::TEXT), ("data", data, &why::DATA)] {
+        if let Some(got) = got {
+            tell(name, got, outcome, config);
+        }
+    }
+}
+
+/// Puts the code of a shared library on huge pages; its read-only data only
+/// where that costs no copy, since there may be much of it that is never read.
+fn put_library(object: &Object<'_>, config: &Config) {
+    let Some(pages) = config.elfmap.text else {
+        return;
+    };
+    let wish = Wish::of(pages);
+    let mut sum = Got::default();
+    for load in loads(object.headers, object.base, facts::page_size()) {
+        if load.prot & libc::PROT_EXEC != 0 {
+            sum.add(text::put(&load, &wish, false));
+        } else if !load.is_writable() {
+            sum.add(text::put_own(&load));
+        }
+    }
+    if sum.whole > 0 {
+        let name = core::str::from_utf8(object.name).unwrap_or("a library");
+        say_got(name, sum, Level::Info, sum.why());
+    }
+}
+
+/// Says what became of the program's segments of one kind, and remembers it
+/// for the report.
+fn tell(name: &str, got: Got, outcome: &Outcome, config: &Config) {
+    let why = got.why();
+    if let Some(why) = why {
+        outcome.note(why);
+    }
+    say_got(name, got, level(got, why, config), why);
+}
+
+/// How important it is. That a program is small, or its file system unable,
+/// hugectl has said; and where the next rung holds all of it, it is no loss.
+fn level(got: Got, why: Option<Why>, config: &Config) -> Level {
+    match why {
+        None | Some(Why::Small) => Level::Info,
+        Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
+        Some(_) => config.level(),
+    }
+}
+
+fn say_got(name: &str, got: Got, level: Level, why: Option<Why>) {
+    let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
+    let why = Because(why);
+    match got.whole {
+        0 => say(level, format_args!("{name}: on base pages{why}")),
+        _ => say(
+            level,
+            format_args!("{name}: {all} of {whole} on huge pages{}{why}", Parts(got)),
+        ),
+    }
+}
+
+/// From where the pages came: ` (26 MiB of the file, 2 MiB of a pool)`.
+struct Parts(Got);
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Got { own, pool, thp, .. } = self.0;
+        let all = [
+            (own, "of the file"),
+            (pool, "of a pool"),
+            (thp, "transparent"),
+        ];
+        let mut separator = " (";
+        for (bytes, name) in all.into_iter().filter(|(bytes, _)| *bytes > 0) {
+            write!(f, "{separator}{} {name}", Amount(bytes))?;
+            separator = ", ";
+        }
+        f.write_str(if separator == ", " { ")" } else { "" })
+    }
+}
+
+/// A reason behind a colon, and what mends it.
+struct Because(Option<Why>);
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(why) = self.0 else {
+            return Ok(());
+        };
+        write!(f, ": {}", why.reason())?;
+        match why {
+            Why::PoolEmpty => f.write_str(" (to grow it: hugeadm --pool-pages-min)"),
+            _ => Ok(()),
+        }
+    }
+}

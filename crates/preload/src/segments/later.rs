@@ -1,0 +1,81 @@
+//! Libraries: those that are there at the start, and those that a program
+//! loads later by `dlopen`, as `java` does with `libjvm.so`.
+//!
+//! `dlopen` itself is left alone, since it goes by who calls it. Instead we
+//! look, now and then, when the program maps memory: a library that was just
+//! loaded does so soon.
+
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use hugetools_pages::config::{self, Config};
+use hugetools_pages::{fork, sys};
+
+use crate::loaded::{self, Object};
+
+/// Milliseconds between two looks.
+const PAUSE: u64 = 200;
+
+/// Where the libraries that were seen begin; those that find no place are left
+/// alone.
+static SEEN: [AtomicUsize; 512] = [const { AtomicUsize::new(0) }; 512];
+
+/// How many objects had been loaded at the last look.
+static LOADS: AtomicU64 = AtomicU64::new(0);
+
+/// When that was.
+static LAST: AtomicU64 = AtomicU64::new(0);
+
+/// Whether a thread looks just now.
+static LOOKING: AtomicBool = AtomicBool::new(false);
+
+/// Looks for libraries that were loaded meanwhile. To be called where the
+/// program maps memory; costs nothing unless libraries were asked for.
+pub(crate) fn watch() {
+    let config = config::get();
+    // In the child of a fork the loader's lock may be held for ever.
+    if !config.text_libs || fork::count() > 0 {
+        return;
+    }
+    let now = sys::now();
+    let last = LAST.load(Ordering::Relaxed);
+    // Before the first look there is nothing to compare with.
+    if last == 0 || now < last + PAUSE || LOOKING.swap(true, Ordering::Acquire) {
+        return;
+    }
+    look(config);
+    LOOKING.store(false, Ordering::Release);
+}
+
+/// Looks at all libraries, where there are new ones.
+pub(super) fn look(config: &Config) {
+    LAST.store(sys::now().max(1), Ordering::Relaxed);
+    loaded::each(|object| {
+        if object.is_program {
+            let before = LOADS.swap(object.loads, Ordering::Relaxed);
+            return match before == object.loads && before != 0 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
+        }
+        if !object.is_vdso() && is_new(object) && !object.has_text_relocations() {
+            super::put_library(object, config);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+fn is_new(object: &Object<'_>) -> bool {
+    let known = |place: &AtomicUsize| {
+        let taken = place.compare_exchange(0, object.base, Ordering::Relaxed, Ordering::Relaxed);
+        (taken != Ok(0)).then(|| taken == Err(object.base))
+    };
+    for place in &SEEN {
+        match known(place) {
+            None => return true,
+            Some(true) => return false,
+            Some(false) => {}
+        }
+    }
+    false
+}

@@ -1,0 +1,179 @@
+//! One run: check, list, change, list again, say how it ended.
+
+use std::io;
+
+use hugetools_admin::args::Args;
+use hugetools_admin::document::Document;
+use hugetools_admin::live::lock::{self, Turn};
+use hugetools_admin::live::{Live, catch_signals, caught_signal};
+use hugetools_admin::plan::Plan;
+use hugetools_admin::report::Status;
+use hugetools_admin::request::Request;
+use hugetools_admin::{apply, plan, report, shell};
+use hugetools_contract::env;
+use hugetools_model::{Machine, Root};
+
+use super::{print, usage};
+use crate::log::Log;
+
+/// One run. Without `--json` everything is printed as it happens.
+pub(super) struct Run {
+    pub(super) args: Args,
+    pub(super) root: Root,
+    pub(super) log: Log,
+    pub(super) document: Document,
+    status: Status,
+}
+
+impl Run {
+    pub(super) fn new(args: Args, root: Root, log: Log) -> Run {
+        let document = Document::new(args.how.dry_run);
+        Run {
+            args,
+            root,
+            log,
+            document,
+            status: Status::Done,
+        }
+    }
+
+    /// The order is libhugetlbfs': mounts and pools as they were, changes,
+    /// page sizes and what there is to say as they are.
+    pub(super) fn all(mut self) -> Status {
+        let turn = match self.turn() {
+            Ok(turn) => turn,
+            Err(status) => return self.end(status),
+        };
+        let change = match self.checked() {
+            Ok(change) => change,
+            Err(status) => return self.end(status),
+        };
+        if self.args.how.dry_run {
+            self.export_verbosity();
+        }
+        let result = self.list_before().and_then(|()| {
+            if let Some(plan) = change {
+                self.change(&plan);
+            }
+            drop(turn);
+            self.list_after()
+        });
+        if let Err(error) = result {
+            self.error(&error.to_string());
+            self.note_status(Status::Failed);
+        }
+        let status = self.status;
+        self.end(status)
+    }
+
+    /// Waits until no other hugeadm is at work, before anything is looked at.
+    fn turn(&mut self) -> Result<Option<Turn>, Status> {
+        if !self.args.changes() || self.args.how.dry_run {
+            return Ok(None);
+        }
+        catch_signals();
+        let log = self.log;
+        let mut waiting = |holder: Option<u32>| {
+            let holder = holder.map_or_else(String::new, |process| format!(", process {process}"));
+            log.warning(&format!("waiting for another hugeadm{holder}"));
+        };
+        lock::take(&self.root, &mut waiting).map_err(|error| {
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.error(&format!("cannot take the lock of hugeadm: {error}"));
+            }
+            Status::Failed
+        })
+    }
+
+    /// Checks everything before anything is printed or done.
+    fn checked(&mut self) -> Result<Option<Plan>, Status> {
+        if !self.args.changes() {
+            return Ok(None);
+        }
+        let machine = Machine::read(&self.root).map_err(|error| {
+            self.error(&error.to_string());
+            Status::Failed
+        })?;
+        let mut effects = Live::new(self.root.clone());
+        let request = Request::new(&self.args, &machine, &mut effects).map_err(|errors| {
+            self.usage_errors(errors);
+            Status::Usage
+        })?;
+        let plan = plan::plan(&machine, &request);
+        for note in &plan.notes {
+            self.log.warning(note);
+        }
+        self.document.notes.clone_from(&plan.notes);
+        Ok(Some(plan))
+    }
+
+    /// What a child would find in its environment, as the classic dry run
+    /// begins.
+    fn export_verbosity(&mut self) {
+        let verbosity = self.log.verbosity;
+        if verbosity == 99 {
+            self.out(&format!("{}='yes'\n", env::DEBUG));
+        }
+        self.out(&format!("{}='{verbosity}'\n", env::VERBOSE));
+    }
+
+    fn change(&mut self, plan: &Plan) {
+        let tasks = if self.args.how.dry_run {
+            self.out(&shell::script(plan, &self.root));
+            apply::rehearse(plan, &self.root)
+        } else {
+            let mut effects = Live::new(self.root.clone());
+            apply::apply(plan, &self.root, &mut effects)
+        };
+        for step in tasks.iter().flat_map(|task| &task.steps) {
+            self.log.debug(&step.shell);
+        }
+        for message in report::messages(&tasks) {
+            self.log.say(message.level as u8, &message.text);
+        }
+        self.note_status(report::status(&tasks));
+        self.document.tasks = tasks;
+    }
+
+    pub(super) fn out(&mut self, text: &str) {
+        if !self.args.how.json {
+            let status = print(&self.log, text);
+            self.note_status(status);
+        }
+    }
+
+    fn error(&mut self, text: &str) {
+        self.log.error(text);
+        self.document.errors.push(text.to_owned());
+    }
+
+    fn usage_errors(&mut self, errors: Vec<String>) {
+        if let Some((last, others)) = errors.split_last() {
+            for error in others {
+                self.log.error(error);
+            }
+            usage(&self.log, last);
+        }
+        self.document.errors = errors;
+    }
+
+    fn note_status(&mut self, status: Status) {
+        self.status = self.status.max(status);
+    }
+
+    fn end(mut self, status: Status) -> Status {
+        if !self.args.how.json {
+            return status;
+        }
+        let signal = caught_signal().and_then(|signal| u8::try_from(signal).ok());
+        self.document.status = signal.map_or(status.code(), |signal| 128 + signal);
+        match serde_json::to_string_pretty(&self.document) {
+            Ok(json) => status.max(print(&self.log, &(json + "\n"))),
+            Err(error) => {
+                self.log
+                    .error(&format!("cannot make the document: {error}"));
+                status.max(Status::Failed)
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run shows beside its changes.
+
+use std::path::Path;
+
+use hugetools_admin::advice::{self, ShmGroup};
+use hugetools_admin::effects::Effects;
+use hugetools_admin::explain::explain;
+use hugetools_admin::live::{Live, accessible};
+use hugetools_admin::{listing, persistent};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::mount::{self, Mount};
+use hugetools_model::node;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::{FileError, Machine, PageSize};
+
+use super::run::Run;
+
+impl Run {
+    pub(super) fn list_before(&mut self) -> Result<(), FileError> {
+        let show = self.args.show.clone();
+        if show.list_all_mounts {
+            let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
+            if rows.is_empty() {
+                self.log
+                    .warning("no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
+            }
+            self.out(&listing::mount_list(&rows));
+            self.document.mounts = Some(rows);
+        }
+        if show.pool_list {
+            let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
+            if rows.is_empty() {
+                self.log.warning("this machine offers no huge page size");
+            }
+            self.out(&listing::pool_list(&rows));
+            self.document.pools = Some(rows);
+        }
+        if show.pool_list_nodes {
+            let rows = listing::node_rows(&node::read(&self.root)?);
+            if rows.is_empty() {
+                self.log.warning("no memory node has a pool");
+            }
+            self.out(&listing::node_list(&rows));
+            self.document.nodes = Some(rows);
+        }
+        Ok(())
+    }
+
+    pub(super) fn list_after(&mut self) -> Result<(), FileError> {
+        let show = self.args.show.clone();
+        if show.page_sizes {
+            let sizes = self.usable_sizes()?;
+            if sizes.is_empty() {
+                self.log.info("no page size has both a pool and a mount");
+            }
+            self.out(&listing::size_lines(&sizes));
+            self.document.page_sizes = Some(sizes);
+        }
+        if show.page_sizes_all {
+            let sizes: Vec<_> = self.pools()?.iter().map(|pool| pool.size).collect();
+            self.out(&listing::size_lines(&sizes));
+            self.document.page_sizes_all = Some(sizes);
+        }
+        if show.explain {
+            let machine = Machine::read(&self.root)?;
+            let findings = advice::findings(&machine, &self.shm_group(&machine));
+            self.out(&explain(&machine, &self.usable_sizes()?, &findings));
+            self.document.findings = Some(findings);
+        }
+        if show.print_persistent {
+            let lines = persistent::persistent(&Machine::read(&self.root)?);
+            self.out(&persistent::text(&lines));
+            self.document.persistent = Some(lines);
+        }
+        Ok(())
+    }
+
+    fn shm_group(&self, machine: &Machine) -> ShmGroup {
+        let Some(gid) = machine.sysctl.hugetlb_shm_group else {
+            return ShmGroup::Unknown;
+        };
+        match Live::new(self.root.clone()).group(&gid.to_string()) {
+            Ok(Some(group)) => ShmGroup::Known(group),
+            Ok(None) => ShmGroup::Missing(gid),
+            Err(_) => ShmGroup::Unknown,
+        }
+    }
+
+    fn usable_sizes(&self) -> Result<Vec<PageSize>, FileError> {
+        let accessible = |point: &Path| accessible(&self.root, point);
+        Ok(listing::usable_sizes(
+            &self.pools()?,
+            &self.mounts()?,
+            accessible,
+        ))
+    }
+
+    fn pools(&self) -> Result<Vec<Pool>, FileError> {
+        pool::read(&self.root, &Meminfo::read(&self.root)?)
+    }
+
+    fn mounts(&self) -> Result<Vec<Mount>, FileError> {
+        let mut mounts = mount::read(&self.root)?;
+        mounts.retain(Mount::is_hugetlbfs);
+        Ok(mounts)
+    }
+}

@@ -1,0 +1,202 @@
+//! The kernel's files: `meminfo`, `mountinfo`, `zoneinfo`, `smaps`.
+
+use hugetools_contract::smaps;
+use hugetools_model::meminfo::{Meminfo, parse_node_total};
+use hugetools_model::mount::{self, Mount, escape};
+use hugetools_model::swap::parse_swaps;
+use hugetools_model::zone::{parse_orders, parse_zones};
+
+use crate::engine::{fuzz, kept, recorded};
+
+/// What the first line about a name says, in bytes or pages, and whether it
+/// has a unit.
+fn opinion(text: &[u8], name: &str) -> Option<(u128, bool)> {
+    let begin = format!("{name}:");
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let line = lines.find(|line| line.starts_with(begin.as_bytes()))?;
+    let rest = String::from_utf8_lossy(&line[begin.len()..]).into_owned();
+    let mut words = rest.split_ascii_whitespace();
+    let number: u128 = words.next()?.parse().ok()?;
+    match words.next() {
+        Some("kB") => Some((number * 1024, true)),
+        None => Some((number, false)),
+        Some(_) => None,
+    }
+}
+
+#[test]
+fn meminfo() {
+    let words = [
+        "MemTotal:",
+        "Hugepagesize:",
+        "HugePages_Total:",
+        " kB",
+        "\n",
+        "Node 0 ",
+        " MB",
+    ];
+    let mut corpus = recorded(&["/meminfo"]);
+    corpus.extend(kept("meminfo"));
+    fuzz("meminfo", corpus, &words, |text| {
+        let _ = parse_node_total(text);
+        let _ = parse_swaps(text);
+        let Ok(found) = Meminfo::parse(text) else {
+            return None;
+        };
+        let bytes = |name| opinion(text, name).map(|(bytes, _)| bytes);
+        let pages = |name| {
+            opinion(text, name)
+                .filter(|(_, unit)| !unit)
+                .map(|(pages, _)| pages)
+        };
+        assert_eq!(
+            u128::from(found.total.get()),
+            bytes("MemTotal").unwrap_or(0)
+        );
+        assert_eq!(
+            u128::from(found.swap_free.get()),
+            bytes("SwapFree").unwrap_or(0)
+        );
+        let available = found.available.map(|bytes| u128::from(bytes.get()));
+        assert_eq!(available, bytes("MemAvailable"));
+        let size = found.huge_page_size.map(|size| u128::from(size.get()));
+        assert_eq!(size, bytes("Hugepagesize").filter(|size| *size > 0));
+        for (field, name) in [
+            (found.huge_total, "HugePages_Total"),
+            (found.huge_free, "HugePages_Free"),
+            (found.huge_reserved, "HugePages_Rsvd"),
+            (found.huge_surplus, "HugePages_Surp"),
+        ] {
+            assert_eq!(field.map(|count| u128::from(count.get())), pages(name));
+        }
+        Some((
+            size,
+            found.huge_total.is_some(),
+            found.available.is_some(),
+            found.total,
+        ))
+    });
+}
+
+/// A mount as a line from which the same mount is read.
+fn line(mount: &Mount) -> Vec<u8> {
+    let words: Vec<&str> = mount.options.split(',').collect();
+    let (first, others) = words.split_first().unwrap();
+    let line = format!("1 1 0:1 / {} {first} - ", escape(&mount.point));
+    let end = format!("{} none {first},{}\n", mount.fs_type, others.join(","));
+    [line, end].concat().into_bytes()
+}
+
+#[test]
+fn mountinfo() {
+    let words = [
+        " - hugetlbfs none rw",
+        "pagesize=2M",
+        "\\040",
+        "\\134",
+        "\\777",
+        " - ",
+        "\n",
+        "size=",
+        ",ro",
+    ];
+    let mut corpus = recorded(&["/mountinfo", "/mounts"]);
+    corpus.extend(kept("mountinfo"));
+    fuzz("mountinfo", corpus, &words, |text| {
+        let lines = text.split(|byte| *byte == b'\n').count();
+        let mounts = mount::parse_mountinfo(text);
+        assert!(mounts.len() <= lines && mount::parse_mounts(text).len() <= lines);
+        let mut shape = Vec::new();
+        for mount in &mounts {
+            let plain = |text: &str| !text.contains(['\\', ' ', '\n', '\t', '\r']);
+            let point = escape(&mount.point);
+            assert!(!point.contains([' ', '\n', '\t']));
+            // Escaping is only of what the kernel escapes, and only text.
+            if plain(&mount.options) && plain(&mount.fs_type) && mount.point.to_str().is_some() {
+                let again = mount::parse_mountinfo(&line(mount));
+                assert_eq!(again[0].point, mount.point);
+                assert_eq!(again[0].page_size(), mount.page_size());
+            }
+            shape.push((
+                mount.is_hugetlbfs(),
+                mount.page_size(),
+                mount.option("size").is_some(),
+            ));
+        }
+        shape.truncate(4);
+        shape
+    });
+}
+
+#[test]
+fn zoneinfo() {
+    let words = [
+        "Node 0, zone   Normal",
+        "        managed  ",
+        "        present  ",
+        "\n",
+        "Movable",
+        "zone",
+    ];
+    let mut corpus = recorded(&["/zoneinfo", "/buddyinfo"]);
+    corpus.extend(kept("zoneinfo"));
+    fuzz("zoneinfo", corpus, &words, |text| {
+        let orders = parse_orders(text);
+        assert!(orders.is_none_or(|orders| orders as usize <= text.len()));
+        let zones = parse_zones(text);
+        let heads = text
+            .split(|byte| *byte == b'\n')
+            .filter(|line| line.starts_with(b"Node "));
+        assert!(zones.len() <= heads.count());
+        // A number counts only where it was written.
+        for zone in &zones {
+            for (name, number) in [("present", zone.present), ("managed", zone.managed)] {
+                let written = String::from_utf8_lossy(text).lines().any(|line| {
+                    let mut words = line.split_ascii_whitespace();
+                    words.next() == Some(name)
+                        && words.next().and_then(|n| n.parse().ok()) == Some(number)
+                });
+                assert!(number == 0 || written, "{zone:?}");
+            }
+        }
+        let shape = zones
+            .iter()
+            .map(|zone| (zone.is_low(), zone.present > 0, zone.managed > 0));
+        (orders, shape.take(6).collect::<Vec<_>>())
+    });
+}
+
+#[test]
+fn smaps() {
+    let words = [
+        "Rss:",
+        "AnonHugePages:",
+        "Private_Hugetlb:",
+        "KernelPageSize:",
+        " kB\n",
+        "7f00-8000 rw-p 0 0:0 0",
+        "FilePmdMapped:",
+    ];
+    fuzz("smaps", kept("smaps"), &words, |text| {
+        let lines = text.split(|byte| *byte == b'\n').count();
+        let mut shape = Vec::new();
+        for record in smaps::records(text) {
+            assert!(record.resident() >= record.rss && record.thp() >= record.anon_huge);
+            assert!(record.mapped() <= record.end);
+            // Fields count kilobytes, and those that are too many stay many.
+            for bytes in [record.rss, record.anon_huge, record.kernel_page_size] {
+                assert!(bytes % 1024 == 0 || bytes == u64::MAX, "{record:?}");
+            }
+            shape.push((
+                record.shared,
+                record.writable,
+                record.rss > 0,
+                record.hugetlb > 0,
+                record.thp() > 0,
+            ));
+        }
+        assert!(shape.len() <= lines);
+        shape.truncate(4);
+        shape
+    });
+}

@@ -1,0 +1,166 @@
+//! Pool specifications and the kernel's list syntax.
+
+use std::collections::BTreeSet;
+
+use hugetools_admin::spec::spread::{Spread, divide};
+use hugetools_admin::spec::{Amount, Direction, Spec};
+use hugetools_admin::unfinished::Unfinished;
+use hugetools_model::PageCount;
+use hugetools_model::list::{choices, chosen, format_list, parse_list};
+use hugetools_model::size::Quantity;
+
+use crate::engine::{fuzz, kept_lines, recorded};
+
+/// What a number with a unit means, in the widest arithmetic.
+fn opinion(text: &str) -> Option<(u128, bool)> {
+    let lower = text.to_ascii_lowercase();
+    let (radix, digits) = match lower.strip_prefix("0x") {
+        Some(digits) => (16, digits),
+        None if lower.len() > 1
+            && lower.starts_with('0')
+            && lower.as_bytes()[1].is_ascii_digit() =>
+        {
+            (8, &lower[1..])
+        }
+        None => (10, lower.as_str()),
+    };
+    let end = digits
+        .find(|c: char| !c.is_digit(radix))
+        .unwrap_or(digits.len());
+    let number = u128::from_str_radix(&digits[..end], radix).ok()?;
+    let factor = match &digits[end..] {
+        "" => return Some((number, false)),
+        "k" | "kb" | "kib" => 1u128 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        "t" | "tb" | "tib" => 1 << 40,
+        _ => return None,
+    };
+    Some((number.checked_mul(factor)?, true))
+}
+
+fn judge(text: &str, amount: Amount) {
+    match amount {
+        Amount::Pages(pages) => assert_eq!(opinion(text), Some((u128::from(pages.get()), false))),
+        Amount::Memory(bytes) => assert_eq!(opinion(text), Some((u128::from(bytes.get()), true))),
+        Amount::Percent(percent) => {
+            let (number, unit) = opinion(text.trim_end_matches('%')).unwrap();
+            assert!(number == u128::from(percent) && percent <= 100 && !unit);
+        }
+    }
+}
+
+#[test]
+fn specs() {
+    let words = [
+        "DEFAULT", "@0-3", ":", "+", "-", "%", "MiB", "0x", "*3", ",", "2MB", "1G", "16384kB", "T",
+    ];
+    fuzz("specs", kept_lines("specs"), &words, |text| {
+        let text = String::from_utf8_lossy(text);
+        let quantity = text
+            .parse::<Quantity>()
+            .map(|quantity| (quantity.plain(), quantity.bytes()));
+        if let Ok((_, Ok(bytes))) = quantity {
+            assert_eq!(
+                opinion(&text).map(|(bytes, _)| bytes),
+                Some(u128::from(bytes.get()))
+            );
+        }
+        let _ = Unfinished::parse(&text);
+        let spec = text.parse::<Spec>();
+        if let Ok(spec) = &spec {
+            let amount = text.rsplit_once(':').unwrap().1;
+            let signed = spec.direction != Direction::To;
+            judge(&amount[usize::from(signed)..], spec.amount);
+            let size = text.split(['@', ':']).next().unwrap();
+            match spec.size {
+                None => assert_eq!(size, "DEFAULT"),
+                Some(found) => assert_eq!(opinion(size).unwrap().0, u128::from(found.get())),
+            }
+        }
+        let spread = text.parse::<Spread>();
+        if let Ok(Spread {
+            weights: Some(weights),
+            amount: Amount::Pages(total),
+            ..
+        }) = &spread
+        {
+            let shares = divide(*total, weights);
+            let sum: u128 = shares
+                .iter()
+                .map(|(_, pages)| u128::from(pages.get()))
+                .sum();
+            assert_eq!(sum, u128::from(total.get()));
+            assert!(
+                shares
+                    .iter()
+                    .all(|(_, pages)| *pages <= PageCount::new(total.get()))
+            );
+        }
+        let nodes = spec
+            .as_ref()
+            .ok()
+            .and_then(|spec| spec.nodes.as_ref().map(BTreeSet::len));
+        (
+            spec.map(|spec| (spec.direction as u8, spec.size)).ok(),
+            nodes,
+            spread.is_ok(),
+            quantity.is_ok(),
+        )
+    });
+}
+
+#[test]
+fn lists() {
+    let words = [
+        "0-3",
+        ",",
+        "-",
+        ":1/2",
+        "65535",
+        "\n",
+        "always",
+        "[madvise]",
+        " ",
+        "[",
+        "]",
+    ];
+    let mut corpus = kept_lines("lists");
+    corpus.extend(recorded(&[
+        "/online",
+        "/possible",
+        "/has_cpu",
+        "/cpulist",
+        "/enabled",
+        "/defrag",
+    ]));
+    fuzz("lists", corpus, &words, |text| {
+        let text = String::from_utf8_lossy(text);
+        if let (Some(word), Some(words)) = (chosen(&text), choices(&text)) {
+            assert!(text.contains(word) && !words.is_empty());
+        }
+        let Some(members) = parse_list(&text) else {
+            return (
+                None,
+                chosen(&text).map(str::len),
+                choices(&text).map(|words| words.len()),
+            );
+        };
+        assert!(members.iter().all(|member| *member <= 65535));
+        assert_eq!(parse_list(&format_list(&members)), Some(members.clone()));
+        // Without strides a member is a number that stands there or lies
+        // between two that do.
+        let parts: Vec<&str> = text
+            .trim()
+            .split(',')
+            .filter(|part| !part.is_empty())
+            .collect();
+        if !text.contains(':') {
+            for part in parts {
+                let ends: Vec<u32> = part.split('-').map(|end| end.parse().unwrap()).collect();
+                assert!((ends[0]..=*ends.last().unwrap()).all(|member| members.contains(&member)));
+            }
+        }
+        (Some((members.len(), members.last().copied())), None, None)
+    });
+}

@@ -1,0 +1,275 @@
+//! Pools that find too little memory at first: what is tried, in which order,
+//! when it ends, and what a signal leaves.
+
+use hugetools_admin::effects::Effects;
+use hugetools_admin::report::{NotRun, Outcome, Status, status};
+use hugetools_model::Bytes;
+use hugetools_model::node::NodeId;
+use hugetools_model::sim::Sim;
+
+use crate::support::tree;
+
+use super::world::{NODES, World, lines, outcomes, size};
+
+const COMPACT: &str = "/proc/sys/vm/compact_memory";
+const CACHES: &str = "/proc/sys/vm/drop_caches";
+const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
+
+/// A kernel with room for 500 pages of 2 MiB; some of it comes with effort.
+fn scarce(kernel: impl Fn(Sim) -> Sim) -> World {
+    World::new(NODES, |sim| kernel(sim.room(None, size("2M"), 500)))
+}
+
+fn short(got: u64, tried: &[&str]) -> Outcome {
+    Outcome::Short {
+        asked: 900,
+        got,
+        tried: tried.iter().map(|&what| what.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn free_memory_is_joined_before_it_gives_up() {
+    let mut world = scarce(|sim| sim.room_after(COMPACT, size("2M"), 1000));
+    let tasks = world.run(&["--pool-pages-min", "2MB:900"]);
+    assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
+    assert_eq!(world.calls, ["grow 74 -> 900", "grown"]);
+
+    let mut world = scarce(|sim| sim.room_after(COMPACT, size("2M"), 600));
+    let tasks = world.run(&["--pool-pages-min", "2MB:900"]);
+    assert_eq!(*outcomes(&tasks)[0], short(600, &[COMPACT]));
+    assert_eq!(status(&tasks), Status::Short);
+    assert!(lines(&tasks)[0].contains("run this again with --hard"));
+}
+
+#[test]
+fn a_node_joins_its_own_memory() {
+    let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
+    let tasks = world.run(&["--pool-pages-min", "2MB@1:30"]);
+    let joined = "/sys/devices/system/node/node1/compact";
+    let tried =
+        matches!(outcomes(&tasks)[0], Outcome::Short { got: 20, tried, .. } if tried == &[joined]);
+    assert!(tried, "{tasks:?}");
+}
+
+#[test]
+fn hard_drops_caches_then_adds_swap_then_repeats() {
+    let two = || size("2M");
+    let mut world = scarce(|sim| sim.room_after(CACHES, two(), 1000));
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    assert_eq!(status(&tasks), Status::Done);
+    assert_eq!(world.calls, ["grow 74 -> 900", "sync", "grown"]);
+
+    let mut world = scarce(|sim| sim.room_after("/proc/swaps", two(), 1000));
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    assert_eq!(status(&tasks), Status::Done);
+    let on = format!("swap_on {SWAP}");
+    let calls: Vec<&str> = world.calls.iter().map(String::as_str).collect();
+    let at = calls.iter().position(|call| *call == on).unwrap();
+    assert_eq!(
+        calls[at + 1..],
+        ["pause 2", "grown", &format!("swap_off {SWAP}")]
+    );
+    assert!(world.now().swaps.is_empty() && world.noted.is_empty());
+}
+
+#[test]
+fn it_goes_on_while_there_is_progress_and_no_longer() {
+    let mut world = scarce(|sim| sim.trickle(size("2M"), 50));
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
+
+    let mut world = scarce(|sim| sim);
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    let tried = [
+        COMPACT,
+        CACHES,
+        "10MB of temporary swap",
+        "repeated attempts",
+    ];
+    assert_eq!(*outcomes(&tasks)[0], short(500, &tried));
+    let pauses = world.calls.iter().filter(|call| call.starts_with("pause"));
+    assert_eq!(pauses.count(), 5);
+    assert!(
+        lines(&tasks)[0].contains("no more memory is to be had"),
+        "{tasks:?}"
+    );
+    // What is missing may still come on demand.
+    assert_eq!(world.pool(size("2M")), (500, 900));
+}
+
+/// Where somebody watches, in pieces of 512 MiB; what falls short is tried for
+/// as without.
+#[test]
+fn a_pool_that_is_watched_grows_in_pieces() {
+    let mut world = scarce(|sim| sim.room_after(CACHES, size("2M"), 1000));
+    world.watched = true;
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    assert_eq!(*outcomes(&tasks)[0], Outcome::changed(74, 900));
+    let at = |pages: u64| format!("at {pages}");
+    let begin = ["grow 74 -> 900".to_owned(), at(330), at(500)];
+    let end = ["sync".to_owned(), at(756), at(900), "grown".to_owned()];
+    assert_eq!(world.calls[..3], begin);
+    assert!(world.calls.ends_with(&end), "{:?}", world.calls);
+}
+
+#[test]
+fn what_cannot_be_tried_is_said_and_the_rest_is_tried() {
+    let mut world = scarce(|sim| {
+        sim.refuse(COMPACT, libc::ENOENT)
+            .refuse(CACHES, libc::EACCES)
+    });
+    world.room = Bytes::new(15 << 20);
+    let tasks = world.run(&["--hard", "--pool-pages-min", "2MB:900"]);
+    let tried = [
+        "cannot write 1 to /proc/sys/vm/compact_memory: no such file or directory (ENOENT)",
+        "cannot write 1 to /proc/sys/vm/drop_caches: permission denied (EACCES)",
+        "no swap: only 15 MB are free in /var/lib/hugetlbfs/swap/temp",
+        "repeated attempts",
+    ];
+    assert_eq!(*outcomes(&tasks)[0], short(500, &tried));
+}
+
+#[test]
+fn nothing_is_tried_where_nothing_can_come_of_it() {
+    // Node 4 has no memory, a pool that shrinks needs none.
+    for args in [
+        ["--hard", "--pool-pages-min=2MB@4:3"],
+        ["--hard", "--pool-pages-min=2MB:3"],
+    ] {
+        let mut world = scarce(|sim| sim);
+        world.run(&args);
+        let tried = |call: &String| call == "sync" || call.starts_with("pause");
+        assert!(!world.calls.iter().any(tried), "{args:?} {:?}", world.calls);
+    }
+}
+
+#[test]
+fn temporary_swap_is_there_while_the_pool_grows() {
+    let mut world = scarce(|sim| sim);
+    let tasks = world.run(&["--add-temp-swap=3", "--pool-pages-min", "2MB:400"]);
+    assert_eq!(status(&tasks), Status::Done);
+    let calls: Vec<&str> = world.calls.iter().map(String::as_str).collect();
+    let (on, off) = (format!("swap_on {SWAP}"), format!("swap_off {SWAP}"));
+    let swapping = [on.as_str(), "grow 74 -> 400", "grown", &off];
+    assert!(calls.ends_with(&swapping), "{calls:?}");
+    assert!(world.now().swaps.is_empty() && world.noted.is_empty());
+    // A pool that shrinks, or none, needs no swap.
+    for args in [
+        ["--add-temp-swap", "--pool-pages-min=2MB:5"],
+        ["--add-temp-swap=0", "--pool-pages-min=2MB:450"],
+    ] {
+        world.calls.clear();
+        world.run(&args);
+        assert!(
+            !world.calls.iter().any(|call| call.contains("swap")),
+            "{args:?}"
+        );
+    }
+}
+
+/// A node may grow while the pool as a whole does not.
+#[test]
+fn swap_for_a_node_goes_again_too() {
+    let mut world = World::new(NODES, |sim| sim.room(Some(NodeId::new(1)), size("2M"), 20));
+    let tasks = world.run(&["--hard", "--pool-spread=2MB@0,1:64"]);
+    assert_eq!(status(&tasks), Status::Short);
+    assert!(world.calls.contains(&format!("swap_on {SWAP}")));
+    assert!(world.now().swaps.is_empty() && world.noted.is_empty());
+}
+
+#[test]
+fn swap_that_shall_stay_stays_under_a_name_of_its_own() {
+    let mut world = scarce(|sim| sim);
+    for pages in ["2MB:100", "2MB:200"] {
+        world.run(&["--persist", "--add-temp-swap", "--pool-pages-min", pages]);
+    }
+    let swaps = world.now().swaps.into_iter().map(|swap| swap.path);
+    let swaps: Vec<String> = swaps.map(|path| path.display().to_string()).collect();
+    let dir = "/var/lib/hugetlbfs/swap";
+    assert_eq!(
+        swaps,
+        [format!("{dir}/swapfile-1"), format!("{dir}/swapfile-2")]
+    );
+    assert!(world.noted.is_empty());
+}
+
+#[test]
+fn ram_disks_make_up_a_huge_page_and_more() {
+    let mut world = scarce(|sim| sim);
+    for number in 0..4 {
+        let dir = world.dir.path().join(format!("sys/block/ram{number}"));
+        std::fs::create_dir_all(&dir).unwrap();
+        std::fs::File::create(dir.join("size")).unwrap();
+        tree::write(&dir.join("size"), "2048\n");
+    }
+    world
+        .there
+        .extend((0..4).map(|n| (format!("/dev/ram{n}").into(), super::world::ROOT_DIR)));
+    let tasks = world.run(&["--add-ramdisk-swap", "--pool-pages-min", "2MB:100"]);
+    assert_eq!(status(&tasks), Status::Done);
+    let (on, off) = (
+        [0, 1, 2].map(|n| format!("swap_on /dev/ram{n}")),
+        [2, 1, 0].map(|n| format!("swap_off /dev/ram{n}")),
+    );
+    assert_eq!(world.calls[..3], on);
+    assert_eq!(world.calls[5..], off);
+}
+
+#[test]
+fn swap_that_fails_does_not_keep_the_pool_from_growing() {
+    let mut world = scarce(|sim| sim);
+    world.refused = Some(("swap_on", libc::ENOSPC));
+    let tasks = world.run(&["--add-temp-swap", "--pool-pages-min", "2MB:400"]);
+    assert_eq!(status(&tasks), Status::Failed);
+    assert_eq!(world.pool(size("2M")).0, 400);
+    let told = lines(&tasks);
+    assert_eq!(
+        told[0],
+        format!(
+            "cannot make swap of {SWAP}: no space left on device (ENOSPC)\n  \
+             there is no room for it: ask for less with --add-temp-swap=PAGES"
+        )
+    );
+    assert!(world.noted.is_empty());
+}
+
+/// Wherever the signal comes: the pool's maximum is what it was or what was
+/// asked for, no swap is left, and what was not done is said.
+#[test]
+fn a_signal_leaves_a_consistent_pool_and_no_swap() {
+    let args = [
+        "--hard",
+        "--add-temp-swap",
+        "--pool-pages-min=2MB:900",
+        "--pool-pages-max=2MB:1000",
+        "--create-mounts",
+    ];
+    let mut seen = 0;
+    for at in 0..60 {
+        let mut world = scarce(|sim| sim.trickle(size("2M"), 20));
+        world.signal_at = Some(at);
+        let tasks = world.run(&args);
+        let (minimum, maximum) = world.pool(size("2M"));
+        assert!(
+            [81, 900, 1000].contains(&maximum),
+            "{at}: {minimum} {maximum}"
+        );
+        assert!(world.now().swaps.is_empty(), "{at}");
+        assert!(world.noted.is_empty(), "{at}");
+        let interrupted = outcomes(&tasks).into_iter().any(|outcome| {
+            matches!(
+                outcome,
+                Outcome::NotRun {
+                    why: NotRun::Interrupted
+                }
+            )
+        });
+        // Mounts come last: only after all of them is nothing cut off.
+        let all = world.now().mounts.len() == 5;
+        assert_eq!(interrupted, !all, "{at}");
+        seen += usize::from(interrupted);
+        assert!(world.interrupted() || all);
+    }
+    assert!(seen > 20, "{seen}");
+}

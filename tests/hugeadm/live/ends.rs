@@ -1,0 +1,211 @@
+//! Runs that end early, and several at once, on the running machine.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::gigantic;
+use crate::support::kill::kill_at;
+use crate::support::live::{Live, machine, skip};
+use crate::support::tool::tool;
+
+const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
+
+fn start(args: &[&str]) -> Child {
+    let mut command = tool("hugeadm");
+    command
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// A process that has ended by itself is not there to be asked.
+fn send(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    let _ = kill(pid, signal);
+}
+
+/// Waits until something is so, but not for ever.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// No swap, no note, and pools whose maximum is what it was or was asked for.
+fn is_clean(live: &Live) -> bool {
+    let note = Path::new("/run/hugetools/hugeadm.unfinished").exists();
+    live.now().swaps.is_empty() && !Path::new(SWAP).exists() && !note
+}
+
+#[test]
+fn a_signal_ends_a_run_in_good_order() {
+    let Some(live) = machine("signals") else {
+        return;
+    };
+    if live.now().pool(gigantic()).is_none() {
+        return skip("signals", "this machine has no 1 GiB pages").unwrap_or(());
+    }
+    let asked = (live.now().meminfo.total.get() >> 30) + 1;
+    let spec = format!("1GB:{asked}");
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        live.hugeadm(&["--pool-pages-min", "1GB:0"]);
+        let args = [
+            "--json",
+            "--hard",
+            "--add-temp-swap=1",
+            "--pool-pages-min",
+            &spec,
+            "--create-mounts",
+        ];
+        let child = start(&args);
+        until("it uses swap", || !live.now().swaps.is_empty());
+        std::thread::sleep(Duration::from_millis(300));
+        send(&child, signal);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.signal(), Some(signal as i32), "{output:?}");
+        assert!(is_clean(&live), "{signal}");
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(document["status"], 128 + signal as i32);
+        let tasks = document["tasks"].as_array().unwrap();
+        let outcome = |task: &str| {
+            let task = tasks.iter().rfind(|found| found["option"] == task).unwrap();
+            task["steps"].as_array().unwrap().last().unwrap()["outcome"].clone()
+        };
+        assert_eq!(outcome(&format!("--pool-pages-min {spec}")), "short");
+        assert_eq!(outcome("--add-temp-swap=1"), "changed");
+        assert_eq!(outcome("--create-mounts"), "not_run");
+    }
+}
+
+/// A large pool of small pages: the search for them ends at once.
+#[test]
+fn a_signal_cuts_the_search_short() {
+    let Some(live) = machine("a search cut short") else {
+        return;
+    };
+    let size = live.default_size();
+    let pages = live.now().meminfo.available.unwrap().get() * 3 / 4 / size.get();
+    let spec = format!("DEFAULT:{pages}");
+    let begin = Instant::now();
+    assert_eq!(live.hugeadm(&["--pool-pages-min", &spec]).status, 0);
+    let whole = begin.elapsed();
+    let mut cut = 0;
+    for tenths in [3, 4, 5, 6, 7] {
+        live.hugeadm(&["--pool-pages-max", "DEFAULT:0"]);
+        let child = start(&["--pool-pages-min", &spec]);
+        std::thread::sleep(whole * tenths / 10);
+        send(&child, Signal::SIGINT);
+        let output = child.wait_with_output().unwrap();
+        let (minimum, overcommit) = live.pool(size);
+        let maximum = minimum + overcommit;
+        assert!(maximum == pages || maximum == 0, "{minimum} {overcommit}");
+        assert!(is_clean(&live));
+        if minimum > 0 && minimum < pages {
+            let told = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(
+                told.contains(&format!("asked {pages}, got {minimum}\n")),
+                "{told}"
+            );
+            assert_eq!(output.status.signal(), Some(libc::SIGINT));
+            cut += 1;
+        }
+    }
+    assert!(cut > 0, "never between begin and end, in {whole:?}");
+}
+
+#[test]
+fn a_run_killed_at_any_step_is_mended_by_the_next() {
+    let Some(live) = machine("killing at every step") else {
+        return;
+    };
+    let size = live.default_size();
+    let start = [
+        "--pool-pages-min=DEFAULT:10",
+        "--pool-pages-max=DEFAULT:90",
+        "--set-shm-group=0",
+    ];
+    let args = [
+        "--set-shm-group=1",
+        "--add-temp-swap=2",
+        "--pool-pages-min=DEFAULT:40",
+        "--create-user-mounts=daemon",
+    ];
+    let mounts = live.now().mounts.len() + live.now().pools.len();
+    for at in 0.. {
+        live.hugeadm(&["--unmount"]);
+        assert_eq!(live.hugeadm(&start).status, 0);
+        assert_eq!(live.pool(size), (10, 80));
+        let mut command = tool("hugeadm");
+        command
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        if !kill_at(&mut command, at) {
+            assert!(at > 60, "only {at} steps");
+            break;
+        }
+        let ran = live.hugeadm(&args);
+        assert_eq!(ran.status, 0, "killed at {at}: {ran:?}");
+        assert!(is_clean(&live), "killed at {at}: {ran:?}");
+        assert_eq!(live.pool(size), (40, 50), "killed at {at}: {ran:?}");
+        assert_eq!(live.now().mounts.len(), mounts, "killed at {at}: {ran:?}");
+        let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
+        let settled = ran.err.lines().all(|line| line.ends_with("already"));
+        assert!(ran.status == 0 && settled, "killed at {at}: {ran:?}");
+    }
+}
+
+/// A pool that shrinks: its overcommit is raised first.
+#[test]
+fn a_killed_run_does_not_change_the_maximum() {
+    let Some(live) = machine("killing while it shrinks") else {
+        return;
+    };
+    let size = live.default_size();
+    for at in 0.. {
+        live.hugeadm(&["--pool-pages-min=DEFAULT:30", "--pool-pages-max=DEFAULT:50"]);
+        assert_eq!(live.pool(size), (30, 20));
+        let mut command = tool("hugeadm");
+        command
+            .arg("--pool-pages-min=DEFAULT:5")
+            .stdout(Stdio::null());
+        if !kill_at(&mut command, at) {
+            break;
+        }
+        let other = live.hugeadm(&["--thp-madvise"]);
+        assert_eq!(other.status, 0, "{other:?}");
+        assert!(
+            [(30, 20), (5, 45)].contains(&live.pool(size)),
+            "killed at {at}: {other:?}"
+        );
+    }
+}
+
+#[test]
+fn differences_of_several_runs_add_up() {
+    let Some(live) = machine("several at once") else {
+        return;
+    };
+    let before = live.pool(live.default_size()).0;
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let ran = tool("hugeadm")
+                        .args(["--pool-pages-min", "DEFAULT:+1"])
+                        .status();
+                    assert!(ran.unwrap().success());
+                }
+            });
+        }
+    });
+    assert_eq!(live.pool(live.default_size()).0, before + 20);
+}

@@ -1,0 +1,169 @@
+//! Pools that grow with effort, on the running machine.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::{gigantic, succeeds};
+use crate::support::live::{machine, skip};
+use crate::support::tool::{sh, tool};
+
+const DIR: &str = "/var/lib/hugetlbfs/swap";
+
+#[test]
+fn temporary_swap_comes_and_goes() {
+    let Some(live) = machine("temporary swap") else {
+        return;
+    };
+    let size = live.default_size();
+    let swap = "/var/lib/hugetlbfs/swap/temp/swapfile";
+    let ran = live.hugeadm(&["-v", "--add-temp-swap=2", "--pool-pages-min", "DEFAULT:+3"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for done in ["used as swap", "swapped off"] {
+        assert!(ran.err.contains(&format!("{swap}: {done}\n")), "{ran:?}");
+    }
+    assert!(live.now().swaps.is_empty() && !Path::new(swap).exists());
+
+    succeeds(
+        &live,
+        &[
+            "--add-temp-swap=2",
+            "--persist",
+            "--pool-pages-min",
+            "DEFAULT:+3",
+        ],
+    );
+    let found = live.now().swaps;
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].path, Path::new(DIR).join("swapfile-1"));
+    // A page of the file is its head.
+    let page = live.now().base_page.unwrap().get();
+    assert_eq!(found[0].size.get(), 2 * size.get() - page);
+    let file = found[0].path.metadata().unwrap();
+    assert_eq!((file.uid(), file.mode() & 0o7777), (0, 0o600));
+    assert_eq!(Path::new(DIR).metadata().unwrap().mode() & 0o7777, 0o750);
+    assert_eq!(
+        Path::new("/var/lib/hugetlbfs").metadata().unwrap().mode() & 0o7777,
+        0o755
+    );
+    let ran = live.hugeadm(&["--explain"]);
+    assert!(!ran.out.contains("there is no swap"), "{ran:?}");
+}
+
+#[test]
+fn swap_that_a_killed_run_left_is_taken_back() {
+    let Some(live) = machine("swap that is left") else {
+        return;
+    };
+    let ran = sh(&format!(
+        "umask 077; mkdir -p {DIR}/temp; cd {DIR}/temp; fallocate -l 4M swapfile
+         mkswap -q swapfile && swapon swapfile"
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert_eq!(live.now().swaps.len(), 1);
+    let dry = live.hugeadm(&["--dry-run", "--thp-madvise"]);
+    assert!(
+        dry.out.contains(&format!(
+            "swapoff {DIR}/temp/swapfile; rm -f {DIR}/temp/swapfile"
+        )),
+        "{dry:?}"
+    );
+    assert_eq!(live.now().swaps.len(), 1);
+    let ran = live.hugeadm(&["--thp-madvise"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("is left of a run that was killed; it is taken back"),
+        "{ran:?}"
+    );
+    assert!(live.now().swaps.is_empty() && !Path::new(DIR).join("temp/swapfile").exists());
+}
+
+/// More gigantic pages than there is memory for: everything is tried.
+#[test]
+fn it_tries_hard_and_then_says_what_it_tried() {
+    let Some(live) = machine("trying hard") else {
+        return;
+    };
+    if live.now().pool(gigantic()).is_none() {
+        return skip("trying hard", "this machine has no 1 GiB pages").unwrap_or(());
+    }
+    let asked = (live.now().meminfo.total.get() >> 30) + 1;
+    let spec = format!("1GB:{asked}");
+    let args = [
+        "--json",
+        "--hard",
+        "--add-temp-swap=0",
+        "--pool-pages-min",
+        &spec,
+    ];
+    let ran = live.hugeadm(&args);
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let document: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let step = &document["tasks"][0]["steps"][0];
+    assert_eq!(step["asked"], asked);
+    assert_eq!(step["got"], live.pool(gigantic()).0);
+    let tried = [
+        "/proc/sys/vm/compact_memory",
+        "/proc/sys/vm/drop_caches",
+        "repeated attempts",
+    ];
+    assert_eq!(step["tried"], serde_json::json!(tried));
+}
+
+/// On a terminal a pool that takes its time shows how far it is; elsewhere,
+/// as in the other tests, nothing is said meanwhile.
+#[test]
+fn a_bar_on_a_terminal() {
+    let Some(live) = machine("progress bar") else {
+        return;
+    };
+    if live.now().pool(gigantic()).is_none() {
+        return skip("progress bar", "this machine has no 1 GiB pages").unwrap_or(());
+    }
+    let asked = (live.now().meminfo.total.get() >> 30) + 1;
+    let program = tool("hugeadm").get_program().to_str().unwrap().to_owned();
+    let hugeadm = format!("{program} --hard --add-temp-swap=0 --pool-pages-min 1GB:{asked}");
+    let command = format!("stty cols 100; timeout -s INT 3 {hugeadm}");
+    let mut script = Command::new("script");
+    let shown = script
+        .args(["-qec", &command, "/dev/null"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for part in ["1GB [", &format!(" of {asked} pages, "), "/s, ", " left"] {
+        assert!(shown.contains(part), "{part:?} in {shown:?}");
+    }
+    let told = format!("asked {asked}, got {}\r\n", live.pool(gigantic()).0);
+    assert!(shown.contains(&told), "{told:?} in {shown:?}");
+}
+
+#[test]
+fn the_printed_shell_grows_and_mounts_as_well() {
+    let Some(live) = machine("shell of growth") else {
+        return;
+    };
+    let size = live.default_size();
+    let args = [
+        "--hard",
+        "--add-temp-swap=2",
+        "--pool-pages-min=DEFAULT:24",
+        "--pool-pages-max=DEFAULT:40",
+        "--create-user-mounts=daemon",
+        "--thp-defrag=defer",
+        "--set-recommended-shmmax",
+    ];
+    let script = live.hugeadm(&[&["--dry-run"], &args[..]].concat());
+    let ran = sh(&script.out);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
+    assert_eq!(live.pool(size), (24, 16));
+    assert!(live.now().swaps.is_empty());
+    let ran = live.hugeadm(&[&["-v"], &args[..]].concat());
+    assert_eq!(ran.status, 0);
+    let done = |line: &str| line.ends_with("already");
+    assert!(ran.err.lines().all(done), "{}", ran.err);
+    let script = live.hugeadm(&["--dry-run", "--unmount"]);
+    let ran = sh(&script.out);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", script.out);
+    assert!(!Path::new("/var/lib/hugetlbfs").exists());
+}

@@ -1,0 +1,235 @@
+//! Mounts, and who may use them.
+
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hugetools_model::PageSize;
+use hugetools_model::mount::mounted_at;
+
+use super::succeeds;
+use crate::support::live::machine;
+
+const BASE: &str = "/var/lib/hugetlbfs";
+
+/// A user and a group of the same number, on every machine.
+const DAEMON: u32 = 1;
+
+/// Owner, group and mode.
+fn owner(path: impl AsRef<Path>) -> (u32, u32, u32) {
+    let found = path.as_ref().metadata().unwrap();
+    (found.uid(), found.gid(), found.mode() & 0o7777)
+}
+
+/// Whether a user with one group can make a file there.
+fn can_use(path: &Path, uid: u32, gid: u32) -> bool {
+    let file = path.join("file");
+    let mut command = Command::new("touch");
+    command.arg(&file).uid(uid).gid(gid);
+    let made = command.output().unwrap().status.success();
+    std::fs::remove_file(file).is_ok() && made
+}
+
+#[test]
+fn mounts_with_owner_and_mode() {
+    let Some(live) = machine("mounts") else {
+        return;
+    };
+    let sizes: Vec<PageSize> = live.now().pools.iter().map(|pool| pool.size).collect();
+    for (option, base, mode) in [
+        ("--create-mounts", "/var/lib/hugetlbfs", 0o770),
+        (
+            "--create-global-mounts",
+            "/var/lib/hugetlbfs/global",
+            0o1777,
+        ),
+    ] {
+        succeeds(&live, &[option]);
+        let points = sizes
+            .iter()
+            .map(|size| Path::new(base).join(format!("pagesize-{size}")));
+        let points: Vec<PathBuf> = points.collect();
+        let mounts = live.now().mounts;
+        for (point, size) in points.iter().zip(&sizes) {
+            let mount = mounted_at(&mounts, point).unwrap();
+            assert_eq!(mount.page_size(), Some(*size));
+            assert_eq!(owner(point), (0, 0, mode), "{}", point.display());
+        }
+        let again = live.hugeadm(&["-v", option]);
+        assert_eq!(again.status, 0);
+        assert!(
+            again.err.lines().all(|line| line.ends_with("already")),
+            "{}",
+            again.err
+        );
+
+        // One that somebody changed is mended.
+        std::fs::set_permissions(&points[0], Permissions::from_mode(0o700)).unwrap();
+        succeeds(&live, &[option]);
+        assert_eq!(owner(&points[0]), (0, 0, mode));
+    }
+    let listed = live.hugeadm(&["--list-all-mounts"]).out;
+    assert!(
+        listed.contains("/var/lib/hugetlbfs/global/pagesize-"),
+        "{listed}"
+    );
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:+1"]);
+    let usable = live.hugeadm(&["--page-sizes"]).out;
+    assert!(
+        usable
+            .lines()
+            .any(|line| line == live.default_size().get().to_string())
+    );
+}
+
+#[test]
+fn mounts_of_a_user_and_of_a_group() {
+    let Some(live) = machine("user and group mounts") else {
+        return;
+    };
+    let size = live.default_size();
+    let args = [
+        "--create-user-mounts=daemon",
+        "--create-group-mounts=daemon",
+    ];
+    succeeds(&live, &args);
+    let dirs = ["user", "group"].map(|kind| Path::new(BASE).join(kind).join("daemon"));
+    let [user, group] = dirs.clone().map(|dir| dir.join(format!("pagesize-{size}")));
+    for path in [&dirs[0], &user] {
+        assert_eq!(owner(path), (DAEMON, 0, 0o700), "{}", path.display());
+    }
+    for path in [&dirs[1], &group] {
+        assert_eq!(owner(path), (0, DAEMON, 0o070), "{}", path.display());
+    }
+    for above in ["", "user", "group"] {
+        assert_eq!(owner(Path::new(BASE).join(above)), (0, 0, 0o755), "{above}");
+    }
+    let nobody = 65534;
+    assert!(can_use(&user, DAEMON, nobody) && !can_use(&user, nobody, DAEMON));
+    assert!(can_use(&group, nobody, DAEMON) && !can_use(&group, nobody, nobody));
+
+    // A directory that a killed run left to root is mended.
+    std::os::unix::fs::chown(&dirs[0], Some(0), Some(0)).unwrap();
+    succeeds(&live, &args);
+    assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
+}
+
+#[test]
+fn limits_of_mounts() {
+    let Some(live) = machine("limits of mounts") else {
+        return;
+    };
+    let size = live.default_size();
+    let page = size.get();
+    live.set_pool(8);
+    let limits = [
+        format!("--max-size={}", 1u64 << 31),
+        format!("--min-size={}", 4 * page),
+        "--max-inodes=10".to_owned(),
+        "--mount-mode=0750".to_owned(),
+    ];
+    let args = limits.each_ref().map(String::as_str);
+    let args = [&args[..], &["--create-mounts"]].concat();
+    let ran = live.hugeadm(&args);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let point = PathBuf::from(BASE).join(format!("pagesize-{size}"));
+    assert_eq!(owner(&point), (0, 0, 0o750));
+    let mounts = live.now().mounts;
+    let mount = mounted_at(&mounts, &point).unwrap();
+    let option = |name: &str| mount.option(name).unwrap().to_owned();
+    assert_eq!(option("size"), (1u64 << 31).to_string());
+    assert_eq!(option("min_size"), (4 * page).to_string());
+    assert_eq!(option("nr_inodes"), "10");
+    // What is kept for the mount is promised.
+    assert!(live.now().pool(size).unwrap().reserved.get() >= 4);
+
+    let ran = live.hugeadm(&[&args[..], &["-v"]].concat());
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let ran = live.hugeadm(&["--create-mounts", "--max-inodes=11"]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("nr_inodes=10 is mounted there, not 11\n  umount "),
+        "{ran:?}"
+    );
+
+    // More than the pool has.
+    let min = format!("--min-size={}", 1000 * page);
+    let ran = live.hugeadm(&["--create-global-mounts", &min]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("(ENOMEM)\n  the pool has too few free pages"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn everything_that_was_mounted_goes_again() {
+    let Some(live) = machine("unmounting") else {
+        return;
+    };
+    let size = live.default_size();
+    let before = live.now().mounts;
+    succeeds(
+        &live,
+        &[
+            "--create-mounts",
+            "--create-global-mounts",
+            "--create-user-mounts=daemon",
+            "--create-group-mounts=daemon",
+        ],
+    );
+    let file = Path::new(BASE).join(format!("global/pagesize-{size}/in-use"));
+    let open = std::fs::File::create(&file).unwrap();
+    let ran = live.hugeadm(&["--unmount"]);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("device or resource busy (EBUSY)\n  a program uses it: fuser"),
+        "{ran:?}"
+    );
+    let left = live.now().mounts;
+    assert_eq!(
+        left.len(),
+        before.len() + 1,
+        "the others have gone: {left:?}"
+    );
+    drop(open);
+    succeeds(&live, &["--unmount"]);
+    assert_eq!(live.now().mounts, before);
+    assert!(!Path::new(BASE).exists());
+    let ran = live.hugeadm(&["--unmount"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+}
+
+/// The directory of a user is his: he may put a link where root mounts, and
+/// gets nothing for it.
+#[test]
+fn a_link_in_the_place_of_a_mount_leads_nowhere() {
+    let Some(live) = machine("a link in the place of a mount") else {
+        return;
+    };
+    let size = live.default_size();
+    let args = ["--create-user-mounts=daemon"];
+    succeeds(&live, &args);
+    let user = Path::new(BASE).join("user/daemon");
+    let point = user.join(format!("pagesize-{size}"));
+    nix::mount::umount(&point).unwrap();
+    std::fs::remove_dir(&point).unwrap();
+    let victim = tempfile::tempdir().unwrap();
+    let before = (owner(victim.path()), live.now().mounts);
+    std::os::unix::fs::symlink(victim.path(), &point).unwrap();
+    let ran = live.hugeadm(&args);
+    assert_eq!(ran.status, 1, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("not a directory (ENOTDIR)\n  something else than a directory"),
+        "{ran:?}"
+    );
+    assert_eq!((owner(victim.path()), live.now().mounts), before);
+    std::fs::remove_file(&point).unwrap();
+    succeeds(&live, &args);
+}

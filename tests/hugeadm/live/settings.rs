@@ -1,0 +1,159 @@
+//! Limits, shared memory, and transparent huge pages.
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use hugetools_model::thp::Thp;
+
+use super::succeeds;
+use crate::support::live::{Live, machine, skip};
+use crate::support::program::{Libc, build};
+
+#[test]
+fn the_shared_memory_group() {
+    let Some(live) = machine("shared memory group") else {
+        return;
+    };
+    let group = nix::unistd::Group::from_name("daemon").unwrap().unwrap();
+    succeeds(&live, &["--set-shm-group", "daemon"]);
+    let gid = u64::from(group.gid.as_raw());
+    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(gid));
+    succeeds(&live, &["--set-shm-group", "0"]);
+    assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(0));
+}
+
+/// A user with one group, and no leave to lock memory.
+#[test]
+fn members_of_the_group_make_shared_memory() {
+    let Some(live) = machine("shared memory of a user") else {
+        return;
+    };
+    let Some(program) = build("segment", Libc::Glibc, &[]) else {
+        return;
+    };
+    // The build directory may be closed to others.
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let open = dir.path().join("segment");
+    std::fs::copy(program, &open).unwrap();
+    let (nobody, daemon) = (65534, 1);
+    let size = live.default_size().get();
+    let make = |gid: u32| {
+        let mut command = Command::new(&open);
+        command.arg(size.to_string()).uid(nobody).gid(gid);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    live.set_pool(4);
+    succeeds(&live, &["--set-shm-group", "root"]);
+    assert_eq!(make(daemon), "refused: Operation not permitted\n");
+    succeeds(&live, &["--set-shm-group", "daemon"]);
+    assert_eq!(make(daemon), "made\n");
+    assert_eq!(make(nobody), "refused: Operation not permitted\n");
+}
+
+#[test]
+fn recommendations_never_lower_a_limit() {
+    let Some(live) = machine("recommendations") else {
+        return;
+    };
+    let args = [
+        "--set-recommended-min_free_kbytes",
+        "--set-recommended-shmmax",
+    ];
+    let limits = |live: &Live| {
+        let now = live.now().sysctl;
+        (now.min_free_kbytes.unwrap(), now.shmmax.unwrap())
+    };
+    let set = |file: &str, value: u64| {
+        let mut command = Command::new("sh");
+        command
+            .arg("-c")
+            .arg(format!("echo {value} > /proc/sys/{file}"));
+        assert!(command.status().unwrap().success());
+    };
+    // What the kernel set at its start, where transparent huge pages are on.
+    let recommended = limits(&live).0;
+    live.set_pool(8);
+    set("vm/min_free_kbytes", recommended / 2);
+    set("kernel/shmmax", 4096);
+    succeeds(&live, &args);
+    let shmmax = 8 * live.default_size().get();
+    assert!(limits(&live).0 > recommended / 2);
+    assert_eq!(limits(&live).1, shmmax);
+    let raised = (limits(&live).0 + 5000, shmmax + 1);
+    set("vm/min_free_kbytes", raised.0);
+    set("kernel/shmmax", raised.1);
+    succeeds(&live, &args);
+    assert_eq!(limits(&live), raised);
+}
+
+#[test]
+fn transparent_huge_pages() {
+    let Some(live) = machine("transparent huge pages") else {
+        return;
+    };
+    let thp = |live: &Live| live.now().thp;
+    if thp(&live).is_none() {
+        return skip("transparent huge pages", "this machine has none").unwrap_or(());
+    }
+    let word =
+        |live: &Live, of: fn(&Thp) -> &Option<String>| of(&thp(live).unwrap()).clone().unwrap();
+    for mode in ["always", "madvise", "never"] {
+        succeeds(&live, &[&format!("--thp-{mode}")]);
+        assert_eq!(word(&live, |thp| &thp.enabled), mode);
+    }
+    for mode in ["always", "defer", "defer+madvise", "madvise", "never"] {
+        succeeds(&live, &["--thp-defrag", mode]);
+        assert_eq!(word(&live, |thp| &thp.defrag), mode);
+    }
+    for mode in ["within_size", "advise", "never"] {
+        succeeds(&live, &["--thp-shmem", mode]);
+        assert_eq!(word(&live, |thp| &thp.shmem_enabled), mode);
+    }
+    succeeds(
+        &live,
+        &[
+            "--thp-khugepaged-pages=1000",
+            "--thp-khugepaged-scan-sleep=2000",
+            "--thp-khugepaged-alloc-sleep=3000",
+            "--thp-max-ptes-none=40",
+            "--thp-use-zero-page=off",
+        ],
+    );
+    let now = live.now().thp_settings;
+    let numbers = [
+        now.pages_to_scan,
+        now.scan_sleep_millisecs,
+        now.alloc_sleep_millisecs,
+        now.max_ptes_none,
+        now.use_zero_page,
+    ];
+    assert_eq!(numbers, [1000, 2000, 3000, 40, 0].map(Some));
+    let sizes = thp(&live).unwrap().sizes.into_iter();
+    for size in sizes.filter(|size| size.enabled.is_some()) {
+        for mode in ["always", "madvise", "inherit", "never"] {
+            let size = size.size;
+            succeeds(&live, &["--thp-size", &format!("{size}:{mode}")]);
+            let sizes = thp(&live).unwrap().sizes;
+            let found = sizes.iter().find(|found| found.size == size).unwrap();
+            assert_eq!(found.enabled.as_deref(), Some(mode));
+        }
+    }
+    // The kernel knows better how many there are in a huge page.
+    let ran = live.hugeadm(&["--thp-max-ptes-none", "100000"]);
+    assert_eq!(ran.status, 1);
+    assert!(ran.err.contains("cannot write 100000 to /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none: invalid argument (EINVAL)\n  it is less"), "{ran:?}");
+}
+
+#[test]
+fn descriptors_are_given_back() {
+    let Some(live) = machine("HVO") else { return };
+    if live.now().sysctl.hugetlb_optimize_vmemmap.is_none() {
+        return skip("HVO", "this kernel has none").unwrap_or(());
+    }
+    for (switch, value) in [("on", 1), ("off", 0)] {
+        succeeds(&live, &["--hvo", switch]);
+        assert_eq!(live.now().sysctl.hugetlb_optimize_vmemmap, Some(value));
+    }
+}

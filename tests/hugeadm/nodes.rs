@@ -1,0 +1,307 @@
+//! Pools on several memory nodes, in virtual machines: exact shares from one
+//! command, and what is said when a node cannot give its share.
+
+use std::collections::BTreeMap;
+
+use crate::support::guest::{Guest, GuestNode, guest, newest};
+use crate::support::program::{Libc, build};
+use crate::support::tool::Ran;
+
+const SHOW: &str = "hugeadm --pool-list-nodes";
+
+const fn node(megabytes: u32, cpu: bool) -> GuestNode {
+    GuestNode { megabytes, cpu }
+}
+
+/// Pages of a size on each node, as `--pool-list-nodes` shows them.
+fn shares(ran: &Ran, size: u64) -> BTreeMap<u32, u64> {
+    let mut shares = BTreeMap::new();
+    for line in ran.out.lines().skip(1) {
+        let words: Vec<u64> = line
+            .split_whitespace()
+            .map(|word| word.parse().unwrap())
+            .collect();
+        if words[0] == size && words[2] > 0 {
+            shares.insert(u32::try_from(words[1]).unwrap(), words[2]);
+        }
+    }
+    shares
+}
+
+const MIB2: u64 = 2 << 20;
+
+/// Runs pairs of a command and what the nodes have afterwards.
+fn exact(guest: &Guest, cases: &[(&str, &[(u32, u64)])]) {
+    let commands: Vec<&str> = cases
+        .iter()
+        .flat_map(|(command, _)| [*command, SHOW])
+        .collect();
+    let answers = guest.run(&commands);
+    for ((command, wanted), answers) in cases.iter().zip(answers.chunks(2)) {
+        assert_eq!(
+            (answers[0].status, answers[0].err.as_str()),
+            (0, ""),
+            "{command}"
+        );
+        let wanted: BTreeMap<u32, u64> = wanted.iter().copied().collect();
+        assert_eq!(shares(&answers[1], MIB2), wanted, "{command}");
+    }
+}
+
+#[test]
+fn two_nodes_have_exact_uneven_shares() {
+    let Some(guest) = guest("two nodes", &[node(512, true), node(512, true)]) else {
+        return;
+    };
+    exact(
+        &guest,
+        &[
+            ("hugeadm --pool-spread 2MB@0*3,1:40", &[(0, 30), (1, 10)]),
+            ("hugeadm --pool-spread DEFAULT:25", &[(0, 13), (1, 12)]),
+            (
+                "hugeadm --pool-pages-min 2MB@0:17 --pool-pages-min 2MB@1:5",
+                &[(0, 17), (1, 5)],
+            ),
+            (
+                "hugeadm --pool-pages-min 2MB@1:+6 --pool-pages-max 2MB:50",
+                &[(0, 17), (1, 11)],
+            ),
+            // The page that is left over goes to the lowest node.
+            ("hugeadm --pool-spread 2MB@1*99,0:3", &[(0, 1), (1, 2)]),
+        ],
+    );
+}
+
+#[test]
+fn a_node_that_cannot_give_its_share_is_named_with_the_figure() {
+    let Some(guest) = guest(
+        "a node that falls short",
+        &[node(768, true), node(128, true)],
+    ) else {
+        return;
+    };
+    let answers = guest.run(&[
+        "hugeadm --pool-spread 2MB:200",
+        SHOW,
+        "hugeadm --pool-list",
+        "hugeadm --hard --add-temp-swap=0 --pool-pages-min 2MB@1:100",
+        SHOW,
+    ]);
+    let had = shares(&answers[1], MIB2);
+    assert_eq!(had[&0], 100);
+    assert!((1..64).contains(&had[&1]), "{had:?}");
+    let path = "/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages";
+    assert_eq!(answers[0].status, 3, "{:?}", answers[0]);
+    let told = format!("hugeadm:WARNING: {path}: asked 100, got {}\n", had[&1]);
+    assert!(answers[0].err.starts_with(&told), "{:?}", answers[0]);
+    // What is missing may still come on demand.
+    let row = answers[2]
+        .out
+        .lines()
+        .find(|line| line.ends_with('*'))
+        .unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(
+        (words[1], words[3]),
+        ((100 + had[&1]).to_string().as_str(), "200")
+    );
+    assert_eq!(answers[3].status, 3, "{:?}", answers[3]);
+    let had = shares(&answers[4], MIB2)[&1];
+    assert!(
+        answers[3].err.contains(&format!("asked 100, got {had}\n")),
+        "{:?}",
+        answers[3]
+    );
+}
+
+#[test]
+fn eight_nodes_with_and_without_memory_or_processors() {
+    let mut nodes = [node(192, false); 8];
+    nodes[0].cpu = true;
+    nodes[1] = node(0, true);
+    let Some(guest) = guest("eight nodes", &nodes) else {
+        return;
+    };
+    exact(
+        &guest,
+        &[
+            (
+                "hugeadm --pool-spread 2MB:40",
+                &[(0, 6), (2, 6), (3, 6), (4, 6), (5, 6), (6, 5), (7, 5)],
+            ),
+            (
+                "hugeadm --pool-spread 2MB@0*8,2*4,3-4*2,7:34",
+                &[(0, 16), (2, 8), (3, 4), (4, 4), (5, 6), (6, 5), (7, 2)],
+            ),
+            (
+                "hugeadm --pool-pages-min 2MB@0-7:0 --pool-pages-min 2MB@2,5:9",
+                &[(2, 9), (5, 9)],
+            ),
+            ("hugeadm --pool-pages-min DEFAULT:0", &[]),
+        ],
+    );
+    let answers = guest.run(&["hugeadm --pool-pages-min 2MB@1,3:7", SHOW]);
+    assert_eq!(answers[0].status, 3, "{:?}", answers[0]);
+    let told = "asked 7, got 0\n  node 1 has no memory of its own";
+    assert!(answers[0].err.contains(told), "{:?}", answers[0]);
+    assert_eq!(shares(&answers[1], MIB2), BTreeMap::from([(3, 7)]));
+}
+
+/// One gigantic page on a chosen node, split there.
+#[test]
+fn a_gigantic_page_is_split_on_its_node() {
+    let Some(guest) = guest("demotion on a node", &[node(512, true), node(2560, true)]) else {
+        return;
+    };
+    let answers = guest.run(&[
+        "hugeadm --pool-pages-min 1GB@1:1",
+        SHOW,
+        "hugeadm --demote 1GB@1:1",
+        SHOW,
+    ]);
+    for answer in &answers {
+        assert_eq!((answer.status, answer.err.as_str()), (0, ""));
+    }
+    assert_eq!(shares(&answers[1], 1 << 30), BTreeMap::from([(1, 1)]));
+    assert_eq!(shares(&answers[3], 1 << 30), BTreeMap::new());
+    assert_eq!(shares(&answers[3], MIB2), BTreeMap::from([(1, 512)]));
+}
+
+#[test]
+fn the_memory_policy_is_obeyed() {
+    let Some(mut guest) = guest("memory policy", &[node(512, true), node(512, true)]) else {
+        return;
+    };
+    let Some(program) = build("on_node", Libc::Glibc, &[]) else {
+        return;
+    };
+    guest.install(&program, "/bin/on_node");
+    let answers = guest.run(&[
+        "on_node 1 hugeadm --obey-mempolicy --pool-pages-min 2MB:8",
+        SHOW,
+        "on_node 1 hugeadm --pool-pages-min 2MB:16",
+        SHOW,
+    ]);
+    assert_eq!(shares(&answers[1], MIB2), BTreeMap::from([(1, 8)]));
+    assert_eq!(shares(&answers[3], MIB2), BTreeMap::from([(0, 4), (1, 12)]));
+}
+
+/// What `--print-persistent` prints, given to the next boot, brings the same
+/// state back.
+#[test]
+fn the_printed_lines_bring_the_state_back_at_boot() {
+    let Some(mut guest) = guest(
+        "a boot with the printed lines",
+        &[node(768, true), node(512, true)],
+    ) else {
+        return;
+    };
+    let show = "hugeadm --pool-list --pool-list-nodes; hugeadm --print-persistent";
+    let first = guest.run(&[
+        "hugeadm --pool-spread 2MB@0*2,1:30 --pool-pages-max 2MB:44 --set-shm-group daemon \
+         --thp-madvise --thp-defrag defer --thp-max-ptes-none 100 --create-user-mounts daemon \
+         --max-size 8M",
+        show,
+    ]);
+    assert_eq!(first[0].status, 0, "{:?}", first[0]);
+    let lines = |place: &str| -> Vec<&str> {
+        let (_, rest) = first[1]
+            .out
+            .split_once(&format!("# {place}\n"))
+            .expect(place);
+        rest.lines().take_while(|line| !line.is_empty()).collect()
+    };
+    guest.boot_with(lines("the kernel's command line")[0]);
+    for (file, place) in [
+        ("/etc/sysctl.conf", "/etc/sysctl.d/90-hugepages.conf"),
+        ("/etc/fstab", "/etc/fstab"),
+        ("/etc/tmpfiles", "/etc/tmpfiles.d/90-hugepages.conf"),
+    ] {
+        guest.text(file, &(lines(place).join("\n") + "\n"));
+    }
+    let second = guest.run(&[
+        "sysctl -p >/dev/null
+         while read w path m u g a value; do echo $value > $path; done </etc/tmpfiles
+         while read none point rest; do mkdir -p $point; done </etc/fstab
+         mount -a",
+        show,
+    ]);
+    assert_eq!((second[0].status, second[0].err.as_str()), (0, ""));
+    assert_eq!(first[1].out, second[1].out);
+    assert!(
+        first[1].out.contains("hugepages=0:20,1:10"),
+        "{}",
+        first[1].out
+    );
+}
+
+/// The kernel of the guest has RAM disks as a module.
+#[test]
+fn ram_disks_are_swap_while_a_pool_grows() {
+    let Some(mut guest) = guest("RAM disks", &[node(768, true)]) else {
+        return;
+    };
+    let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
+    guest.install(&modules.join("kernel/drivers/block/brd.ko"), "/brd.ko");
+    let answers = guest.run(&[
+        "insmod /brd.ko rd_size=1024 rd_nr=4",
+        "hugeadm -v --add-ramdisk-swap --pool-pages-min DEFAULT:20",
+        "tail -n +2 /proc/swaps",
+        "echo data > /dev/ram1; hugeadm -v --add-ramdisk-swap --persist --pool-pages-min DEFAULT:30",
+        "tail -n +2 /proc/swaps",
+    ]);
+    assert_eq!(answers[0].status, 0, "{:?}", answers[0]);
+    for disk in ["ram0", "ram1", "ram2"] {
+        for done in ["used as swap", "swapped off"] {
+            let told = format!("/dev/{disk}: {done}\n");
+            assert!(answers[1].err.contains(&told), "{told} {:?}", answers[1]);
+        }
+    }
+    assert_eq!((answers[1].status, answers[2].out.as_str()), (0, ""));
+    // A disk that holds something is left alone, the others are used.
+    assert_eq!(answers[3].status, 1, "{:?}", answers[3]);
+    assert!(
+        answers[3]
+            .err
+            .contains("cannot make swap of /dev/ram1: it holds data\n"),
+        "{:?}",
+        answers[3]
+    );
+    let used: Vec<&str> = answers[4]
+        .out
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    assert_eq!(used, ["/dev/ram0", "/dev/ram2"]);
+}
+
+/// As in a container: where nothing can be noted or locked, pools are changed
+/// all the same; what cannot be written is said.
+#[test]
+fn read_only_directories() {
+    let Some(guest) = guest("read-only directories", &[node(512, true)]) else {
+        return;
+    };
+    let answers = guest.run(&[
+        "mount -o remount,ro /run; hugeadm --pool-pages-min 2MB:9 --pool-pages-max 2MB:20",
+        "for i in 1 2 3 4 5 6; do hugeadm --pool-pages-min 2MB:+1 2>/dev/null & done; wait; hugeadm --pool-list",
+        "mount -o remount,ro /sys; hugeadm --pool-pages-min 1GB:1 --thp-madvise",
+    ]);
+    assert_eq!((answers[0].status, answers[0].err.as_str()), (0, ""));
+    let row = answers[1]
+        .out
+        .lines()
+        .find(|line| line.ends_with('*'))
+        .unwrap();
+    let words: Vec<&str> = row.split_whitespace().collect();
+    assert_eq!(
+        (words[1], words[3]),
+        ("15", "20"),
+        "the directory of the pools was locked"
+    );
+    assert_eq!(answers[2].status, 1);
+    let errors = answers[2]
+        .err
+        .matches("read-only file system (EROFS)\n  this is mounted read-only");
+    assert_eq!(errors.count(), 2, "{:?}", answers[2]);
+}

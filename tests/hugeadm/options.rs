@@ -1,0 +1,114 @@
+//! Every option on every recorded machine.
+
+use clap::{Arg, CommandFactory};
+use hugetools_admin::args::Args;
+use serde_json::Value;
+
+use crate::support::bless;
+use crate::support::tool::hugeadm;
+use crate::support::tree::{self, machines};
+
+/// The machines whose transcripts try every option.
+const TRANSCRIBED: [&str; 6] = [
+    "aarch64-4k",
+    "ppc64le-power8-hash",
+    "ppc64le-power9-hash",
+    "s390x",
+    "x86_64-6.18-mthp",
+    "x86_64-8node",
+];
+
+fn transcript(machine: &str) -> String {
+    bless::text(format!("tests/expected/hugeadm/options-{machine}.txt"))
+}
+
+/// The command lines of a transcript, without the tool's name.
+fn commands(transcript: &str) -> impl Iterator<Item = Vec<&str>> {
+    let lines = transcript.lines();
+    lines.filter_map(|line| Some(line.strip_prefix("$ hugeadm ")?.split(' ').collect()))
+}
+
+#[test]
+fn the_transcripts_try_every_option() {
+    let command = Args::command();
+    let options = command
+        .get_arguments()
+        .filter_map(Arg::get_long_and_visible_aliases);
+    // help.txt and version.txt are of no machine; the session gives the tree.
+    let others = ["help", "json", "sysroot", "version"];
+    let names: Vec<&str> = options
+        .flatten()
+        .filter(|name| !others.contains(name))
+        .collect();
+    assert!(names.len() > 40, "{names:?}");
+    for machine in TRANSCRIBED {
+        let text = transcript(machine);
+        let words: Vec<&str> = commands(&text).flatten().collect();
+        for name in &names {
+            let option = |word: &&str| {
+                let given = word.trim_start_matches("--").split('=').next();
+                given == Some(name) || (*name == "dry-run" && *word == "-d")
+            };
+            assert!(words.iter().any(option), "{machine}: --{name}");
+        }
+    }
+}
+
+/// What was recorded later needs no change: the commands of the transcripts
+/// end in one of the four ways on every machine, and leave a tree that can be
+/// read.
+#[test]
+fn every_option_ends_well_on_every_machine() {
+    let text = transcript("x86_64-8node");
+    for machine in machines() {
+        let dir = tree::machine(&machine);
+        for words in commands(&text) {
+            let ran = hugeadm(dir.path(), &words);
+            assert!(
+                (0..=3).contains(&ran.status),
+                "{machine}: {words:?} {ran:?}"
+            );
+            let said = ran.status == 0 || ran.err.contains("hugeadm:");
+            assert!(
+                said && !ran.err.contains("panicked"),
+                "{machine}: {words:?} {ran:?}"
+            );
+        }
+        let ran = hugeadm(
+            dir.path(),
+            &["--explain", "--print-persistent", "--pool-list"],
+        );
+        assert_eq!(ran.status, 0, "{machine}: {ran:?}");
+    }
+}
+
+/// What `--explain` suggests can be done, and is not suggested again after it.
+#[test]
+fn suggested_commands_mend_what_was_found() {
+    let mut done = 0;
+    for machine in machines() {
+        let dir = tree::machine(&machine);
+        let found = || -> Vec<Value> {
+            let ran = hugeadm(dir.path(), &["--json", "--explain"]);
+            let document: Value = serde_json::from_str(&ran.out).unwrap();
+            document["findings"].as_array().unwrap().clone()
+        };
+        for finding in found() {
+            for part in ["about", "fact", "consequence", "command"] {
+                assert!(!finding[part].as_str().unwrap().is_empty(), "{finding}");
+            }
+            let command = finding["command"].as_str().unwrap();
+            let Some(words) = command.strip_prefix("hugeadm ") else {
+                continue;
+            };
+            let words: Vec<&str> = words.split(' ').collect();
+            let ran = hugeadm(dir.path(), &words);
+            assert_eq!(ran.status, 0, "{machine}: {command}: {ran:?}");
+            done += 1;
+            // Pages come and go with programs, which a tree has none of.
+            let mended = finding["about"] == "thp" && found().contains(&finding);
+            assert!(!mended, "{machine}: {finding}");
+        }
+    }
+    assert!(done > 15, "only {done} commands");
+}

@@ -1,0 +1,83 @@
+//! Several hugeadms at once: one after the other, so that none plans from what
+//! another is changing.
+
+use std::fs::File;
+use std::io::Read;
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::tool::{hugeadm, tool};
+use crate::support::tree;
+
+fn pages(dir: &std::path::Path) -> String {
+    let ran = hugeadm(dir, &["--pool-list"]);
+    let row = ran.out.lines().find(|line| line.contains('*')).unwrap();
+    row.split_whitespace().nth(1).unwrap().to_owned()
+}
+
+#[test]
+fn differences_add_up() {
+    let dir = tree::machine("x86_64-8node");
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    let ran = hugeadm(dir.path(), &["--pool-pages-min", "DEFAULT:+1"]);
+                    assert_eq!(ran.status, 0, "{ran:?}");
+                }
+            });
+        }
+    });
+    assert_eq!(pages(dir.path()), (74 + 30).to_string());
+}
+
+/// What waits says so, ends when it is told to, and has done nothing then. Who
+/// only looks, or plans, does not wait.
+#[test]
+fn a_run_that_waits_can_be_ended() {
+    let dir = tree::machine("x86_64-8node");
+    let tree = std::fs::OpenOptions::new()
+        .read(true)
+        .open(dir.path())
+        .unwrap();
+    let lock = Flock::lock(tree, FlockArg::LockExclusive)
+        .map_err(|(_, errno)| errno)
+        .unwrap();
+    for args in [
+        &["--pool-list"][..],
+        &["-d", "--pool-pages-min", "DEFAULT:5"],
+    ] {
+        assert_eq!(hugeadm(dir.path(), args).status, 0);
+    }
+    let mut command = tool("hugeadm");
+    command.arg("--sysroot").arg(dir.path());
+    command
+        .args(["--pool-pages-min", "DEFAULT:5"])
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = String::new();
+    while !said.ends_with('\n') {
+        let mut byte = [0];
+        assert_eq!(
+            child.stderr.as_mut().unwrap().read(&mut byte).unwrap(),
+            1,
+            "{said}"
+        );
+        said.push(char::from(byte[0]));
+    }
+    assert_eq!(said, "hugeadm:WARNING: waiting for another hugeadm\n");
+    std::thread::sleep(Duration::from_millis(20));
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap());
+    kill(pid, Signal::SIGTERM).unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(libc::SIGTERM)
+    );
+    drop::<Flock<File>>(lock);
+    assert_eq!(pages(dir.path()), "74");
+}

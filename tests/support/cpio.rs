@@ -1,0 +1,66 @@
+//! The archive that a kernel unpacks as its first file system: cpio, newc.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// An archive in the making.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Archive {
+    bytes: Vec<u8>,
+    directories: BTreeSet<String>,
+}
+
+impl Archive {
+    /// Adds a file and the directories above it.
+    pub(crate) fn file(&mut self, path: &str, mode: u32, contents: &[u8]) {
+        let above: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
+        for directory in above.iter().rev().filter_map(|path| path.to_str()) {
+            if directory != "/" && self.directories.insert(directory.to_owned()) {
+                self.entry(directory, 0o040_755, &[]);
+            }
+        }
+        self.entry(path, 0o100_000 | mode, contents);
+    }
+
+    /// The whole archive.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        self.entry("/TRAILER!!!", 0, &[]);
+        self.bytes
+    }
+
+    fn entry(&mut self, path: &str, mode: u32, contents: &[u8]) {
+        let name = path.trim_start_matches('/');
+        let length = u32::try_from(contents.len()).unwrap();
+        let named = u32::try_from(name.len() + 1).unwrap();
+        // Number, mode, owner, group, links, time, length, four of devices,
+        // length of the name, sum.
+        let fields = [0, mode, 0, 0, 1, 0, length, 0, 0, 0, 0, named, 0];
+        self.bytes.extend(b"070701");
+        for field in fields {
+            self.bytes.extend(format!("{field:08x}").bytes());
+        }
+        self.bytes.extend(name.bytes().chain([0]));
+        self.pad();
+        self.bytes.extend(contents);
+        self.pad();
+    }
+
+    fn pad(&mut self) {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+    }
+}
+
+#[test]
+fn an_archive_has_files_and_the_directories_above_them() {
+    let mut archive = Archive::default();
+    archive.file("/a/b", 0o644, b"xyz");
+    archive.file("/a/c", 0o755, b"");
+    let bytes = archive.finish();
+    let text = String::from_utf8_lossy(&bytes);
+    assert_eq!(text.matches("070701").count(), 4);
+    assert_eq!(bytes.len() % 4, 0);
+    assert!(
+        text.contains("a/b\0xyz\0") || text.contains("a/b\0\0\0xyz\0"),
+        "{text:?}"
+    );
+}

@@ -1,0 +1,239 @@
+//! A virtual machine of several nodes: QEMU without hardware help boots
+//! Debian's cloud kernel with a file system of the built tools and busybox,
+//! runs commands in it, and hands back what they said.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::cpio::Archive;
+use super::live::skip;
+use super::tool::{Ran, tool};
+
+const QEMU: &str = "qemu-system-x86_64";
+
+/// Longer than the slowest boot, shorter than patience.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A machine to boot.
+pub(crate) struct Guest {
+    kernel: PathBuf,
+    archive: Archive,
+    machine: Vec<String>,
+    parameters: String,
+}
+
+/// A memory node.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GuestNode {
+    pub(crate) megabytes: u32,
+    pub(crate) cpu: bool,
+}
+
+/// A machine of such nodes, or a skip that is heard.
+pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
+    if !runs(QEMU) {
+        return skip(test, "there is no qemu-system-x86_64");
+    }
+    let Some(kernel) = newest("/boot", "vmlinuz-", "-cloud-amd64") else {
+        return skip(test, "there is no /boot/vmlinuz-*-cloud-amd64");
+    };
+    if !Path::new("/bin/busybox").exists() {
+        return skip(test, "there is no /bin/busybox");
+    }
+    let mut guest = Guest {
+        kernel,
+        archive: Archive::default(),
+        machine: hardware(nodes),
+        parameters: String::new(),
+    };
+    guest.install(Path::new("/bin/busybox"), "/bin/busybox");
+    let hugeadm = PathBuf::from(tool("hugeadm").get_program());
+    guest.install(&hugeadm, "/bin/hugeadm");
+    guest.text(
+        "/etc/passwd",
+        "root:x:0:0::/:/bin/sh\ndaemon:x:1:1::/:/bin/sh\n",
+    );
+    guest.text("/etc/group", "root:x:0:\ndaemon:x:1:\n");
+    Some(guest)
+}
+
+fn runs(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status()
+        .is_ok()
+}
+
+/// The last of the files with this begin and end of their names.
+pub(crate) fn newest(dir: &str, begin: &str, end: &str) -> Option<PathBuf> {
+    let entries = fs::read_dir(dir).ok()?.flatten().map(|entry| entry.path());
+    let named = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(begin) && name.ends_with(end)
+    };
+    entries.filter(named).max()
+}
+
+/// Processors for the nodes that have some, memory for those that have some.
+fn hardware(nodes: &[GuestNode]) -> Vec<String> {
+    let cpus = nodes.iter().filter(|node| node.cpu).count();
+    let memory: u32 = nodes.iter().map(|node| node.megabytes).sum();
+    let mut all = vec!["-smp".to_owned(), cpus.to_string()];
+    all.extend(["-m".to_owned(), format!("{memory}M")]);
+    let mut cpu = 0;
+    for (id, node) in nodes.iter().enumerate() {
+        let mut numa = format!("node,nodeid={id}");
+        if node.cpu {
+            let _ = write!(numa, ",cpus={cpu}");
+            cpu += 1;
+        }
+        if node.megabytes > 0 {
+            let backend = format!("memory-backend-ram,id=m{id},size={}M", node.megabytes);
+            all.extend(["-object".to_owned(), backend]);
+            let _ = write!(numa, ",memdev=m{id}");
+        }
+        all.extend(["-numa".to_owned(), numa]);
+    }
+    all
+}
+
+impl Guest {
+    /// Puts a program and the libraries that it needs into the file system.
+    pub(crate) fn install(&mut self, program: &Path, place: &str) {
+        self.archive.file(place, 0o755, &bytes(program));
+        for library in libraries(program) {
+            let place = library.to_str().unwrap();
+            self.archive.file(place, 0o755, &bytes(&library));
+        }
+    }
+
+    /// Puts a file into the file system.
+    pub(crate) fn text(&mut self, place: &str, text: &str) {
+        self.archive.file(place, 0o644, text.as_bytes());
+    }
+
+    /// Boots with these kernel parameters.
+    pub(crate) fn boot_with(&mut self, parameters: &str) {
+        self.parameters = parameters.to_owned();
+    }
+
+    /// Boots, runs commands one after the other, and powers off.
+    pub(crate) fn run(&self, commands: &[&str]) -> Vec<Ran> {
+        let mut archive = self.archive.clone();
+        archive.file("/init", 0o755, init(commands).as_bytes());
+        let dir = tempfile::tempdir().unwrap();
+        let initrd = dir.path().join("initrd");
+        let mut file = fs::File::create(&initrd).unwrap();
+        file.write_all(&archive.finish()).unwrap();
+        let mut command = Command::new(QEMU);
+        command.args(["-accel", "tcg", "-cpu", "max", "-nodefaults", "-no-reboot"]);
+        command.args(["-display", "none", "-serial", "stdio"]);
+        command.args(&self.machine);
+        command
+            .arg("-kernel")
+            .arg(&self.kernel)
+            .arg("-initrd")
+            .arg(&initrd);
+        let parameters = format!("console=ttyS0 loglevel=1 panic=-1 {}", self.parameters);
+        command.arg("-append").arg(parameters);
+        let said = finish(&mut command);
+        let answers = (0..commands.len()).map(|number| answer(&said, number));
+        answers.collect()
+    }
+}
+
+/// Runs a command to its end, but not for ever.
+fn finish(command: &mut Command) -> String {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let mut said = Vec::new();
+        let _ = out.read_to_end(&mut said);
+        String::from_utf8_lossy(&said).replace('\r', "")
+    });
+    let end = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let said = reader.join().unwrap();
+    let mut errors = String::new();
+    child.stderr.unwrap().read_to_string(&mut errors).unwrap();
+    assert!(
+        said.contains("@@ the end"),
+        "the guest did not end:\n{said}\n{errors}"
+    );
+    said
+}
+
+/// The first process of the guest.
+fn init(commands: &[&str]) -> String {
+    let mut script = String::from(
+        "#!/bin/busybox sh
+PATH=/bin
+/bin/busybox mkdir -p /proc /sys /dev /run /tmp /var/lib
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mount -t tmpfs none /run
+mount -t tmpfs none /var
+mkdir /var/lib
+",
+    );
+    for (number, command) in commands.iter().enumerate() {
+        let _ = write!(
+            script,
+            "echo '@@ out {number}'\n(\n{command}\n) 2>/tmp/err\nstatus=$?\n\
+             echo '@@ err {number}'\ncat /tmp/err\necho \"@@ status {number} $status\"\n"
+        );
+    }
+    script + "echo '@@ the end'\npoweroff -f\n"
+}
+
+fn answer(said: &str, number: usize) -> Ran {
+    let after = |mark: &str| {
+        let text = said
+            .split_once(&format!("@@ {mark} {number}"))
+            .map(|(_, rest)| rest);
+        let text = text.unwrap_or_else(|| panic!("no {mark} of {number} in\n{said}"));
+        text.split("@@ ").next().unwrap().to_owned()
+    };
+    let text = |mark: &str| after(mark).trim_start_matches('\n').to_owned();
+    Ran {
+        out: text("out"),
+        err: text("err"),
+        status: after("status").trim().parse().unwrap(),
+    }
+}
+
+/// The files that a program loads before it starts.
+fn libraries(program: &Path) -> BTreeSet<PathBuf> {
+    let output = Command::new("ldd").arg(program).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let words = text.split_whitespace().filter(|word| word.starts_with('/'));
+    words
+        .map(PathBuf::from)
+        .filter(|path| path.exists())
+        .collect()
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut file = fs::OpenOptions::new().read(true).open(path).unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    bytes
+}

@@ -1,0 +1,169 @@
+//! The running machine as it was before a test, and how it becomes so again,
+//! also when the test fails.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hugetools_model::node::node_pool_path;
+use hugetools_model::pool::{Counter, counter_path};
+use hugetools_model::{KPath, Machine, Root, sysctl, thp};
+
+/// Where mounts and swap files are made.
+const PLACE: &str = "/var/lib/hugetlbfs";
+
+/// The machine as it was.
+pub(crate) struct Before {
+    pub(crate) found: Machine,
+    directories: BTreeSet<PathBuf>,
+}
+
+impl Before {
+    pub(crate) fn new(found: Machine) -> Before {
+        Before {
+            found,
+            directories: directories(),
+        }
+    }
+
+    pub(crate) fn restore(&self, root: &Root) {
+        let now = Machine::read(root).unwrap();
+        for mount in now.mounts.iter().rev() {
+            if mount.point.starts_with(PLACE) && !self.found.mounts.contains(mount) {
+                let unmounted = nix::mount::umount(&mount.point);
+                note(unmounted.map_err(Into::into), &mount.point);
+            }
+        }
+        for swap in &now.swaps {
+            if !self.found.swaps.iter().any(|found| found.path == swap.path) {
+                let off = Command::new("swapoff").arg(&swap.path).status();
+                note(off.map(drop), &swap.path);
+            }
+        }
+        // What is in a directory comes after it.
+        let made = directories();
+        for made in made
+            .difference(&self.directories)
+            .collect::<Vec<_>>()
+            .iter()
+            .rev()
+        {
+            note(remove(made), made);
+        }
+        self.pools(root);
+        for (path, value) in self.settings() {
+            put(root, &path, &value);
+        }
+    }
+
+    fn pools(&self, root: &Root) {
+        for pool in &self.found.pools {
+            let minimum = pool.minimum().to_string();
+            put(root, &counter_path(pool, Counter::NrHugepages), &minimum);
+            for node in &self.found.nodes {
+                if let Some(share) = node.pool(pool.size) {
+                    let path = node_pool_path(node.id, pool.size);
+                    put(root, &path, &share.minimum().to_string());
+                }
+            }
+            if let Some(overcommit) = pool.overcommit {
+                let path = counter_path(pool, Counter::NrOvercommitHugepages);
+                put(root, &path, &overcommit.to_string());
+            }
+        }
+    }
+
+    /// Every setting that hugeadm can change.
+    fn settings(&self) -> Vec<(KPath, String)> {
+        let mut all = Vec::new();
+        let mut set = |path: KPath, value: Option<String>| {
+            all.extend(value.map(|value| (path, value)));
+        };
+        let limits = &self.found.sysctl;
+        for (path, value) in [
+            (sysctl::shm_group_path(), limits.hugetlb_shm_group),
+            (sysctl::shmmax_path(), limits.shmmax),
+            (sysctl::min_free_path(), limits.min_free_kbytes),
+            (
+                sysctl::optimize_vmemmap_path(),
+                limits.hugetlb_optimize_vmemmap,
+            ),
+            (sysctl::movable_path(), limits.hugepages_treat_as_movable),
+        ] {
+            set(path, value.map(|value| value.to_string()));
+        }
+        let numbers = &self.found.thp_settings;
+        for (file, value) in [
+            ("use_zero_page", numbers.use_zero_page),
+            ("khugepaged/pages_to_scan", numbers.pages_to_scan),
+            (
+                "khugepaged/scan_sleep_millisecs",
+                numbers.scan_sleep_millisecs,
+            ),
+            (
+                "khugepaged/alloc_sleep_millisecs",
+                numbers.alloc_sleep_millisecs,
+            ),
+            ("khugepaged/max_ptes_none", numbers.max_ptes_none),
+        ] {
+            set(thp::dir().join(file), value.map(|value| value.to_string()));
+        }
+        if let Some(words) = &self.found.thp {
+            set(thp::dir().join("enabled"), words.enabled.clone());
+            set(thp::dir().join("defrag"), words.defrag.clone());
+            set(
+                thp::dir().join("shmem_enabled"),
+                words.shmem_enabled.clone(),
+            );
+            for size in &words.sizes {
+                set(
+                    thp::size_dir(size.size).join("enabled"),
+                    size.enabled.clone(),
+                );
+            }
+        }
+        all
+    }
+}
+
+fn put(root: &Root, path: &KPath, value: &str) {
+    let result = root.write(path, value);
+    note(
+        result.map_err(|error| io::Error::other(error.to_string())),
+        Path::new(path.as_str()),
+    );
+}
+
+/// A drop must not panic while another panic is on its way.
+pub(crate) fn note(result: io::Result<()>, path: &Path) {
+    if let Err(error) = result {
+        let _ = writeln!(io::stderr(), "cannot restore {}: {error}", path.display());
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match path.is_dir() {
+        true => fs::remove_dir(path),
+        false => fs::remove_file(path),
+    }
+}
+
+/// What is there, none of it a mount's contents.
+fn directories() -> BTreeSet<PathBuf> {
+    let mut all = BTreeSet::new();
+    let mut next = vec![PathBuf::from(PLACE)];
+    while let Some(path) = next.pop() {
+        if path.symlink_metadata().is_err() {
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if path.is_dir() && !name.starts_with("pagesize-") {
+            let entries = fs::read_dir(&path).into_iter().flatten().flatten();
+            next.extend(entries.map(|entry| entry.path()));
+        }
+        all.insert(path);
+    }
+    all
+}
