@@ -11,6 +11,7 @@
 //! | `HUGETLB_ELFMAP` | `no`, or `R`, `W`, each with `=SIZE`; new: `=thp` | text, data and bss on huge pages |
 //! | `HUGETLB_SHARE` | 1 | one copy of the text for all processes |
 //! | `HUGETLB_SHARE_PATH` | a directory | where that copy lies |
+//! | `HUGETLB_NO_RESERVE` | `yes` | pages of a pool are not promised beforehand |
 //! | `HUGETLB_TEXT_LIBS` | new: `yes` | the text of shared libraries, too |
 //! | `HUGETLB_PERF_MAP` | new: `yes` | a list of symbols for perf, where text is a copy |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
@@ -39,6 +40,8 @@ pub const ELFMAP: &str = "HUGETLB_ELFMAP";
 pub const SHARE: &str = "HUGETLB_SHARE";
 /// `HUGETLB_SHARE_PATH`
 pub const SHARE_PATH: &str = "HUGETLB_SHARE_PATH";
+/// `HUGETLB_NO_RESERVE`
+pub const NO_RESERVE: &str = "HUGETLB_NO_RESERVE";
 /// `HUGETLB_TEXT_LIBS`
 pub const TEXT_LIBS: &str = "HUGETLB_TEXT_LIBS";
 /// `HUGETLB_PERF_MAP`

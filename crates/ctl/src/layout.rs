@@ -21,6 +21,8 @@ pub struct Layout {
 /// A class of segments: text, or data and bss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
+    /// The size of the huge pages.
+    pub size: PageSize,
     /// All of it.
     pub all: Bytes,
     /// What lies in whole huge pages.
@@ -86,6 +88,7 @@ impl Layout {
             (all, inner) = (all.saturating_add(len), inner.saturating_add(whole));
         }
         Part {
+            size,
             all: Bytes::new(all),
             inner: Bytes::new(inner),
             exact,

@@ -51,6 +51,8 @@ pub struct Prepared {
     pub wanted: Bytes,
     /// How it went.
     pub state: State,
+    /// What it cost the start.
+    pub cost: Duration,
 }
 
 /// How it went.
@@ -58,8 +60,8 @@ pub struct Prepared {
 pub enum State {
     /// All was huge already.
     Ready,
-    /// All is huge now, after so much time.
-    Made(Duration),
+    /// All is huge now.
+    Made,
     /// A dry run leaves it to the start.
     Left,
     /// Not all is huge.
@@ -113,10 +115,11 @@ pub(crate) fn foresee(job: &Job, size: PageSize, caller: &Caller) -> Prepared {
             None => State::Left,
         },
     };
-    prepared(job, state)
+    prepared(job, state, Duration::ZERO)
 }
 
 fn with_memory(job: &Job, size: PageSize, memory: &Memory, effects: &mut dyn Effects) -> Prepared {
+    let start = effects.now();
     let state = match open(job, size) {
         Err(error) => failed(&error),
         Ok(opened) => Attempt {
@@ -127,14 +130,16 @@ fn with_memory(job: &Job, size: PageSize, memory: &Memory, effects: &mut dyn Eff
         }
         .run(),
     };
-    prepared(job, state)
+    let cost = effects.now().saturating_sub(start);
+    prepared(job, state, cost)
 }
 
-fn prepared(job: &Job, state: State) -> Prepared {
+fn prepared(job: &Job, state: State, cost: Duration) -> Prepared {
     Prepared {
         path: job.path.clone(),
         wanted: sum(&job.parts),
         state,
+        cost,
     }
 }
 
@@ -192,12 +197,11 @@ impl Attempt<'_> {
         if let Some(why) = self.memory.recall(&self.opened.identity) {
             return short(Bytes::default(), why);
         }
-        let start = self.effects.now();
         match self.look() {
             Err(error) => failed(&error),
             Ok(cached) if self.is_whole(cached) => State::Ready,
             Ok(cached) => match self.prepare() {
-                Ok(None) => State::Made(self.effects.now().saturating_sub(start)),
+                Ok(None) => State::Made,
                 Ok(Some((cached, why))) => short(cached.huge, why),
                 Err(why) => short(cached.huge, why),
             },

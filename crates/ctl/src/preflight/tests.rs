@@ -42,6 +42,8 @@ fn kernel(free: u64, reserved: u64) -> Kernel {
 const BOTH: Wants = Wants {
     heap: Some(Pages::Default),
     shm: Some(Pages::Default),
+    text: None,
+    data: None,
     fallback: Fallback::Thp,
     hints: true,
 };
@@ -49,7 +51,7 @@ const BOTH: Wants = Wants {
 const HEAP: Wants = Wants { shm: None, ..BOTH };
 
 fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
-    let notes = check(wants, kernel).notes;
+    let notes = check(wants, Needs::default(), kernel).notes;
     let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
     notes.iter().map(line).collect()
 }
@@ -94,7 +96,7 @@ fn pages_made_on_demand_count() {
 fn what_follows_is_what_was_asked_for() {
     let empty = kernel(0, 0);
     let said = |fallback| {
-        check(Wants { fallback, ..HEAP }, &empty).notes[0]
+        check(Wants { fallback, ..HEAP }, Needs::default(), &empty).notes[0]
             .text
             .clone()
     };

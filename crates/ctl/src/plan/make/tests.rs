@@ -4,8 +4,11 @@ use crate::args;
 use crate::engine::Look;
 use crate::explore;
 use crate::kernel::{Kernel, Wants};
+use crate::layout::Layout;
+use crate::parts::Parts;
 use crate::request::{Library, Request, verbosity};
 use crate::target::{Libc, Target};
+use hugetools_contract::env::Settings;
 use hugetools_model::PageSize;
 
 fn caller(env: &[(&str, &str)]) -> Caller {
@@ -30,6 +33,7 @@ fn target(image: Image) -> Look {
             is_text: false,
             program: "/bin/x".into(),
             image,
+            layout: Layout::default(),
             secure: None,
         }),
         ..Look::default()
@@ -76,20 +80,31 @@ fn kernel() -> Kernel {
     }
 }
 
+/// The measures of the target, on a machine with pages of 2 MB.
+fn measured(look: &Look, asked: Wants) -> Parts {
+    let target = look.target.as_ref();
+    let parts = target.map(|target| Parts::measure(target, asked, PageSize::new(2 << 20)));
+    parts.unwrap_or_default()
+}
+
 /// Everything that `explore` would find, without looking.
 fn findings(run: &Run, look: Look) -> Findings {
     let asked = Wants {
         heap: run.heap,
         shm: run.shm,
+        text: run.segments.over(&Settings::default()).text,
+        data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),
         hints: true,
     };
-    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
+    let decision = engine::decide(asked, run.preload, &look);
     let library = decision
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
     Findings {
         verbosity: verbosity(2, &run.steps),
+        elfmap: run.segments.over(&Settings::default()),
+        parts: measured(&look, asked),
         asked,
         served: explore::served(
             asked,
