@@ -66,8 +66,8 @@ pub enum State {
     Left,
     /// Not all is huge.
     Short {
-        /// What is, as far as it was looked at.
-        huge: Bytes,
+        /// What is, if it was looked at.
+        huge: Option<Bytes>,
         /// Why not all is.
         why: Why,
     },
@@ -111,7 +111,7 @@ pub(crate) fn foresee(job: &Job, size: PageSize, caller: &Caller) -> Prepared {
     let state = match open(job, size) {
         Err(error) => failed(&error),
         Ok(opened) => match Memory::of(caller).recall(&opened.identity) {
-            Some(why) => short(Bytes::default(), why),
+            Some(why) => short(None, why),
             None => State::Left,
         },
     };
@@ -170,12 +170,12 @@ fn sum(parts: &[Range<u64>]) -> Bytes {
     Bytes::new(sum)
 }
 
-fn short(huge: Bytes, why: Why) -> State {
+fn short(huge: Option<Bytes>, why: Why) -> State {
     State::Short { huge, why }
 }
 
 fn failed(error: &io::Error) -> State {
-    short(Bytes::default(), Why::Failed(describe(error)))
+    short(None, Why::Failed(describe(error)))
 }
 
 fn describe(error: &io::Error) -> String {
@@ -195,15 +195,15 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     fn run(mut self) -> State {
         if let Some(why) = self.memory.recall(&self.opened.identity) {
-            return short(Bytes::default(), why);
+            return short(None, why);
         }
         match self.look() {
             Err(error) => failed(&error),
             Ok(cached) if self.is_whole(cached) => State::Ready,
             Ok(cached) => match self.prepare() {
                 Ok(None) => State::Made,
-                Ok(Some((cached, why))) => short(cached.huge, why),
-                Err(why) => short(cached.huge, why),
+                Ok(Some((cached, why))) => short(Some(cached.huge), why),
+                Err(why) => short(Some(cached.huge), why),
             },
         }
     }

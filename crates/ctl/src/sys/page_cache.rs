@@ -71,8 +71,13 @@ impl Window {
 
     /// Has the kernel map all pages, huge ones where it can. A kernel that
     /// cannot be asked so has no huge pages in its page cache either.
+    ///
+    /// Nothing is read ahead: behind a part that would be small pages, also
+    /// where the next part begins.
     pub(crate) fn touch(&self) -> io::Result<()> {
         for (start, len) in &self.parts {
+            // SAFETY: the advice changes no contents of a mapping of our own.
+            unsafe { madvise(*start, *len, MmapAdvise::MADV_RANDOM) }?;
             // SAFETY: the advice changes no contents of a mapping of our own.
             unsafe { madvise(*start, *len, MmapAdvise::MADV_HUGEPAGE) }?;
             // SAFETY: as above; it fails where a touch would end in a signal.

@@ -143,11 +143,14 @@ fn describe(prepared: &Prepared) -> Note {
         State::Ready => format!("text: {wanted} are huge pages of {path} already ({cost})"),
         State::Made => format!("text: {wanted} are huge pages of {path} now ({cost})"),
         State::Left => format!("text: {wanted} may be huge pages of {path}: the start will try"),
-        State::Short { huge, why } => format!(
-            "text: {} of {wanted} are huge pages of {path}: {} ({cost}); the rest comes from elsewhere",
-            Amount(*huge),
-            reason(why)
-        ),
+        State::Short { huge, why } => {
+            let huge = match huge {
+                Some(huge) => format!("{} of {wanted} are", Amount(*huge)),
+                None => format!("{wanted} cannot all be"),
+            };
+            let why = reason(why);
+            format!("text: {huge} huge pages of {path}: {why} ({cost})")
+        }
     })
 }
 
