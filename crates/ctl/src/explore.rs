@@ -58,6 +58,44 @@ pub struct Findings {
     pub report: Option<PathBuf>,
 }
 
+/// What is asked for, by option or by inherited variable.
+struct Asked {
+    verbosity: u8,
+    wants: Wants,
+    elfmap: Elfmap,
+    /// Whether libraries' text is meant, too.
+    libraries: bool,
+}
+
+impl Asked {
+    fn find(run: &Run, caller: &Caller) -> Asked {
+        let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
+        let name = run
+            .command
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        let base = Path::new(name).file_name().unwrap_or_default();
+        let inherited = Settings::read(get, base.as_bytes());
+        let verbosity = verbosity(inherited.verbosity, &run.steps);
+        let elfmap = run.segments.over(&inherited);
+        let wants = Wants {
+            heap: run.heap.or(inherited.heap),
+            shm: run.shm.or(inherited.shm),
+            text: elfmap.text,
+            data: elfmap.data,
+            fallback: run.fallback.unwrap_or(inherited.fallback),
+            hints: verbosity >= 3,
+        };
+        Asked {
+            verbosity,
+            wants,
+            elfmap,
+            libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
+        }
+    }
+}
+
 /// Finds out what the plan depends on. Nothing is changed, except that the
 /// library inside hugectl is put on disk where it is needed, and that the page
 /// cache is made to hold text in huge pages.
@@ -71,41 +109,25 @@ pub fn explore(
     bundle: Option<&Bundle<'_>>,
     effects: &mut dyn Effects,
 ) -> Result<Findings, Failure> {
-    let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
-    let name = run
-        .command
-        .first()
-        .map(OsString::as_os_str)
-        .unwrap_or_default();
-    let base = Path::new(name).file_name().unwrap_or_default();
-    let inherited = Settings::read(get, base.as_bytes());
-    let verbosity = verbosity(inherited.verbosity, &run.steps);
-    let elfmap = run.segments.over(&inherited);
-    let asked = Wants {
-        heap: run.heap.or(inherited.heap),
-        shm: run.shm.or(inherited.shm),
-        text: elfmap.text,
-        data: elfmap.data,
-        fallback: run.fallback.unwrap_or(inherited.fallback),
-        hints: verbosity >= 3,
-    };
+    let Asked {
+        verbosity,
+        wants,
+        elfmap,
+        libraries,
+    } = Asked::find(run, caller);
     check_sizes(root, run)?;
     let report = match &run.report {
         Some(ReportTo::File(file)) => Some(report_file(file)?),
         _ => None,
     };
-    let look = look(run, asked, caller)?;
-    let asked = segments::with_marks(asked, elfmap, &look);
+    let look = look(run, wants, caller)?;
+    let asked = segments::with_marks(wants, elfmap, &look);
     let decision = engine::decide(asked, run.preload, &look);
     let library = match decision.library {
         None => None,
         Some(name) => Some(find_library(run, name, caller, bundle)?),
     };
-    let library_dir = match (&run.library, &library) {
-        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
-        (Library::At(dir), _) => Some(locate::search_dir(dir)?),
-        _ => None,
-    };
+    let library_dir = library_dir(run, library.as_ref())?;
     let ours = match (caller.var("LD_PRELOAD"), &library) {
         (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
         _ => Vec::new(),
@@ -120,7 +142,7 @@ pub fn explore(
     let kernel = Kernel::read(root, served, caller).map_err(own)?;
     let search = segments::Search {
         asked,
-        libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
+        libraries,
         kernel: &kernel,
         caller,
         may_change: !run.dry_run,
@@ -214,6 +236,15 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
     }
     look.target = Some(target);
     Ok(look)
+}
+
+/// What goes in front of `LD_LIBRARY_PATH`.
+fn library_dir(run: &Run, library: Option<&Found>) -> Result<Option<PathBuf>, Failure> {
+    Ok(match (&run.library, library) {
+        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
+        (Library::At(dir), _) => Some(locate::search_dir(dir)?),
+        _ => None,
+    })
 }
 
 fn find_library(

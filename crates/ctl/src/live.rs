@@ -32,15 +32,42 @@ impl<'r> Live<'r> {
     }
 }
 
-impl Effects for Live<'_> {
-    fn look(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
-        let window = Window::new(file, parts, size.get())?;
-        window.touch()?;
+impl Live<'_> {
+    /// What the kernel counts of the window's mappings.
+    fn count(&self, window: &Window) -> io::Result<Cached> {
         let smaps = self
             .root
             .read(&KPath::from("/proc/self/smaps"))
             .map_err(|error| io::Error::other(error.to_string()))?;
-        Ok(count(&smaps, &window))
+        let is_ours = |record: &Record<'_>| window.starts().any(|start| start == record.start);
+        let (mut huge, mut shared) = (0u64, 0u64);
+        for record in records(&smaps).filter(is_ours) {
+            huge = huge.saturating_add(record.file_huge.saturating_add(record.shmem_huge));
+            shared = shared.saturating_add(record.shared_pages);
+        }
+        Ok(Cached {
+            huge: Bytes::new(huge),
+            shared: Bytes::new(shared),
+        })
+    }
+}
+
+impl Effects for Live<'_> {
+    fn look(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
+        let window = Window::new(file, parts, size.get())?;
+        window.touch()?;
+        self.count(&window)
+    }
+
+    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
+        let window = Window::new(file, parts, size.get())?;
+        window.touch()?;
+        let cached = self.count(&window)?;
+        if cached.huge.get() >= window.len() {
+            return Ok(cached);
+        }
+        window.collapse();
+        self.count(&window)
     }
 
     fn let_go(&mut self, file: &File, parts: &[Range<u64>], limit: Duration) -> io::Result<()> {
@@ -72,18 +99,4 @@ impl Effects for Live<'_> {
 
 fn offset(bytes: u64) -> io::Result<libc::off_t> {
     libc::off_t::try_from(bytes).map_err(|_error| io::ErrorKind::FileTooLarge.into())
-}
-
-/// What the kernel counts of the window's mappings.
-fn count(smaps: &[u8], window: &Window) -> Cached {
-    let is_ours = |record: &Record<'_>| window.starts().any(|start| start == record.start);
-    let (mut huge, mut shared) = (0u64, 0u64);
-    for record in records(smaps).filter(is_ours) {
-        huge = huge.saturating_add(record.file_huge.saturating_add(record.shmem_huge));
-        shared = shared.saturating_add(record.shared_pages);
-    }
-    Cached {
-        huge: Bytes::new(huge),
-        shared: Bytes::new(shared),
-    }
 }

@@ -9,7 +9,7 @@ use hugetools_model::list::format_list;
 
 use crate::kernel::{Kernel, Source, USEFUL, Wants};
 use crate::note::Note;
-use subject::Subject;
+pub(crate) use subject::Subject;
 
 /// How much a remedy suggests.
 const SUGGESTED: Bytes = Bytes::new(1 << 30);

@@ -221,7 +221,8 @@ impl Attempt<'_> {
         }
         let (file, parts) = (&self.opened.file, &self.opened.parts);
         self.effects.let_go(file, parts, PATIENCE).map_err(failed)?;
-        let after = self.look().map_err(failed)?;
+        let (file, parts) = (&self.opened.file, &self.opened.parts);
+        let after = self.effects.fill(file, parts, self.size).map_err(failed)?;
         if self.is_whole(after) {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_elf::Ident;
-use hugetools_model::PageSize;
+use hugetools_model::{Bytes, PageSize};
 
 use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
@@ -162,6 +162,20 @@ impl Maker<'_> {
         }
     }
 
+    /// What the program's segments take of the pages that are asked for them.
+    fn needs(&self) -> Needs {
+        let Findings {
+            served,
+            parts,
+            kernel,
+            look,
+            ..
+        } = self.findings;
+        let target = look.target.as_ref();
+        let needs = target.map(|target| parts.needs(target, *served, kernel));
+        needs.unwrap_or_default()
+    }
+
     fn describe_pages(&mut self) {
         let served = self.findings.served;
         let next = match served.fallback {
@@ -173,9 +187,10 @@ impl Maker<'_> {
             Engine::Libc => "heap, by the program's own glibc",
             _ => "heap, by our malloc",
         };
+        let (needs, zero) = (self.needs(), Bytes::default());
         let all = [
-            ("text, beyond its file's own huge pages", served.text),
-            ("data and bss", served.data),
+            ("text", served.text.filter(|_| needs.text > zero)),
+            ("data and bss", served.data.filter(|_| needs.data > zero)),
             (heap, served.heap),
             ("shared memory", served.shm),
         ];
@@ -296,16 +311,8 @@ impl Maker<'_> {
     }
 
     fn shortfalls(&mut self) {
-        let Findings {
-            served,
-            parts,
-            kernel,
-            look,
-            ..
-        } = self.findings;
-        let target = look.target.as_ref();
-        let needs = target.map(|target| parts.needs(target, *served, kernel));
-        let needs = needs.unwrap_or_default();
+        let Findings { served, kernel, .. } = self.findings;
+        let needs = self.needs();
         let checked = preflight::check(*served, needs, kernel);
         self.notes.extend(checked.notes);
         let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;

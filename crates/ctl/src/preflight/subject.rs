@@ -4,53 +4,53 @@ use std::ops::BitOr;
 
 /// Kinds of memory, one or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Subject {
-    pub(super) heap: bool,
-    pub(super) shm: bool,
-    pub(super) text: bool,
-    pub(super) data: bool,
+pub(crate) struct Subject {
+    pub(crate) heap: bool,
+    pub(crate) shm: bool,
+    pub(crate) text: bool,
+    pub(crate) data: bool,
 }
 
 impl Subject {
-    pub(super) const NONE: Subject = Subject {
+    pub(crate) const NONE: Subject = Subject {
         heap: false,
         shm: false,
         text: false,
         data: false,
     };
-    pub(super) const HEAP: Subject = Subject {
+    pub(crate) const HEAP: Subject = Subject {
         heap: true,
         ..Subject::NONE
     };
-    pub(super) const SHM: Subject = Subject {
+    pub(crate) const SHM: Subject = Subject {
         shm: true,
         ..Subject::NONE
     };
-    pub(super) const TEXT: Subject = Subject {
+    pub(crate) const TEXT: Subject = Subject {
         text: true,
         ..Subject::NONE
     };
-    pub(super) const DATA: Subject = Subject {
+    pub(crate) const DATA: Subject = Subject {
         data: true,
         ..Subject::NONE
     };
 
     /// Without shared memory.
-    pub(super) fn private(self) -> Subject {
+    pub(crate) fn private(self) -> Subject {
         Subject { shm: false, ..self }
     }
 
-    pub(super) fn is_none(self) -> bool {
+    pub(crate) fn is_none(self) -> bool {
         self == Subject::NONE
     }
 
     /// Whether text, data and bss are all there is.
-    pub(super) fn is_segments(self) -> bool {
+    pub(crate) fn is_segments(self) -> bool {
         !self.heap && !self.shm
     }
 
     /// `the heap`, `text, data and bss`.
-    pub(super) fn names(self) -> String {
+    pub(crate) fn names(self) -> String {
         let all = [
             (self.heap, "heap"),
             (self.shm, "shared memory"),
@@ -69,7 +69,7 @@ impl Subject {
     }
 
     /// The verb that follows: `the heap goes`, `data and bss go`.
-    pub(super) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
+    pub(crate) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
         let kinds = [self.heap, self.shm, self.text, self.data, self.data];
         match kinds.iter().filter(|is_meant| **is_meant).count() {
             1 => one,

@@ -44,6 +44,10 @@ impl Effects for Simulated {
         })
     }
 
+    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
+        self.look(file, parts, size)
+    }
+
     fn let_go(&mut self, _: &File, _: &[Range<u64>], _: Duration) -> io::Result<()> {
         self.let_go += 1;
         match self.refuses_to_let_go {

@@ -8,6 +8,7 @@ use crate::explore::Findings;
 use crate::layout::{Obstacle, Part};
 use crate::note::Note;
 use crate::parts::is_reachable;
+use crate::preflight::Subject;
 use crate::prepare::{Prepared, State, Why};
 use crate::request::Run;
 use crate::target::{Image, Target};
@@ -17,8 +18,9 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let mut notes = options(run);
     let target = findings.look.target.as_ref();
     if let Some(target) = target.filter(|target| is_reachable(target)) {
-        notes.extend(nothing_whole(findings, target));
-        notes.extend(measures(findings));
+        let classes = classes(findings);
+        notes.extend(nothing_whole(run, &classes, target));
+        notes.extend(classes.iter().filter_map(measure));
         notes.extend(static_text(findings, target));
         notes.extend(
             findings
@@ -46,64 +48,71 @@ fn options(run: &Run) -> Vec<Note> {
     notes
 }
 
-/// The classes that are asked for, with their measure.
-fn classes(findings: &Findings) -> [(&'static [&'static str], bool, Option<Part>); 2] {
-    let (asked, parts) = (&findings.asked, &findings.parts);
-    // Of a static program only text can be reached, by the page cache.
-    let data = asked.data.is_some() && findings.served.data.is_some();
-    [
-        (&["text"], asked.text.is_some(), parts.text),
-        (&["data", "bss"], data, parts.data),
-    ]
+/// A class of segments that is asked for, and its measure.
+struct Class {
+    subject: Subject,
+    part: Option<Part>,
+}
+
+impl Class {
+    fn is_whole_somewhere(&self) -> bool {
+        self.part.is_some_and(|part| part.inner > Bytes::default())
+    }
+}
+
+fn classes(findings: &Findings) -> Vec<Class> {
+    let (asked, served, parts) = (&findings.asked, &findings.served, &findings.parts);
+    let all = [
+        (asked.text, Subject::TEXT, parts.text),
+        // Of a static program only text can be reached, by the page cache.
+        (served.data, Subject::DATA, parts.data),
+    ];
+    let asked = all.into_iter().filter(|(pages, _, _)| pages.is_some());
+    asked
+        .map(|(_, subject, part)| Class { subject, part })
+        .collect()
 }
 
 /// One line for all that cannot be on huge pages, and how to change that.
-fn nothing_whole(findings: &Findings, target: &Target) -> Vec<Note> {
-    let is_none = |part: &Part| part.inner == Bytes::default();
-    let classes = classes(findings);
-    let none = classes
-        .iter()
-        .filter(|(_, is_asked, part)| *is_asked && part.as_ref().is_none_or(is_none));
-    let names: Vec<&str> = none
-        .clone()
-        .flat_map(|(names, _, _)| names.iter().copied())
-        .collect();
-    let part = none.clone().find_map(|(_, _, part)| *part);
-    let (Some((last, first)), program) = (names.split_last(), target.program.display()) else {
+fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
+    let none = || classes.iter().filter(|class| !class.is_whole_somewhere());
+    let subject = none().fold(Subject::NONE, |all, class| all | class.subject);
+    if subject.is_none() {
         return Vec::new();
+    }
+    let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+    let program = target.program.display();
+    // Libraries may be what was meant.
+    let note = match run.segments.libraries {
+        true => Note::info,
+        false => Note::warning,
     };
-    let (names, stay) = match first {
-        [] => ((*last).to_owned(), "stays"),
-        first => (format!("{} and {last}", first.join(", ")), "stay"),
-    };
-    let Some(part) = part else {
-        let text = format!("{names} {stay} on base pages: this machine has no huge pages for them");
-        return vec![Note::warning(text)];
+    let Some(part) = none().find_map(|class| class.part) else {
+        return vec![note(format!(
+            "{names} {stay} on base pages: this machine has no huge pages for them"
+        ))];
     };
     let size = part.size;
-    let text =
-        format!("{names} of {program} {stay} on base pages: no whole {size} page lies there");
     vec![
-        Note::warning(text),
-        Note::info(format!(
-            "to align it to {size} pages, link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align"
+        note(format!(
+            "{names} of {program} {stay} on base pages: no whole {size} page lies there"
         )),
+        Note::info(format!("to align {program} to {size} pages, {RELINK}")),
     ]
 }
 
+/// What aligns all segments of a program.
+const RELINK: &str = "link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align";
+
 /// How much of each class can be on huge pages.
-fn measures(findings: &Findings) -> Vec<Note> {
-    let classes = classes(findings);
-    let found = classes.iter().filter_map(|(names, is_asked, part)| {
-        let part = part.filter(|part| *is_asked && part.inner > Bytes::default())?;
-        let (inner, all, size) = (Amount(part.inner), Amount(part.all), part.size);
-        let most = if part.exact { "" } else { "at most " };
-        let names = names.join(" and ");
-        Some(Note::info(format!(
-            "{names}: {most}{inner} of {all} lie in whole {size} pages"
-        )))
-    });
-    found.collect()
+fn measure(class: &Class) -> Option<Note> {
+    let part = class.part.filter(|_| class.is_whole_somewhere())?;
+    let (inner, all, size) = (Amount(part.inner), Amount(part.all), part.size);
+    let most = if part.exact { "" } else { "at most " };
+    let names = class.subject.names();
+    Some(Note::info(format!(
+        "{names}: {most}{inner} of {all} lie in whole {size} pages"
+    )))
 }
 
 /// The kernel maps huge pages of the page cache by itself.
@@ -129,7 +138,7 @@ fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
         ),
         Obstacle::Offsets => format!(
             "text cannot be on huge pages of its file: addresses and offsets of {program} do not \
-             agree; to align it, link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align"
+             agree; to align it, {RELINK}"
         ),
     };
     Some(Note::info(text))
