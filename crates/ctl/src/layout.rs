@@ -64,6 +64,15 @@ impl Layout {
         }
     }
 
+    /// A program at fixed addresses.
+    #[cfg(test)]
+    pub(crate) fn fixed(loads: Vec<Load>) -> Layout {
+        Layout {
+            loads,
+            ..Layout::default()
+        }
+    }
+
     /// Code and read-only data.
     pub fn text(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| !load.writable);
