@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
+use hugetools_ctl::effects::Effects;
 use hugetools_ctl::explore::explore;
+use hugetools_ctl::layout::{Layout, Place};
+use hugetools_ctl::live::Live;
 use hugetools_ctl::plan;
 use hugetools_ctl::request::{Request, Run};
 use hugetools_elf::{Edit, Elf, MARK, Marks, Refusal, Role, Table};
 use hugetools_link::{Align, Change, file};
-use hugetools_model::{Root, fixture};
+use hugetools_model::{PageSize, Root, fixture};
 
 use crate::engine::{archives, fuzz, kept};
 
@@ -203,7 +206,16 @@ fn files() {
 
 /// A dry run of hugectl with this target.
 fn dry_run(program: &Path) -> Run {
-    let words = ["hugectl", "--dry-run", "--heap", "--shm", "--"].map(OsString::from);
+    const WORDS: [&str; 7] = [
+        "hugectl",
+        "--dry-run",
+        "--heap",
+        "--shm",
+        "--text",
+        "--data",
+        "--",
+    ];
+    let words = WORDS.map(OsString::from);
     let words = words.into_iter().chain([program.as_os_str().to_owned()]);
     let args = args::parse(words).unwrap();
     match Request::from_args(args) {
@@ -224,7 +236,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match explore(&run, &caller, &root, None) {
+        match explore(&run, &caller, &root, None, &mut Live::new(&root)) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());
@@ -241,4 +253,36 @@ fn targets() {
             }
         }
     });
+}
+
+/// hugectl's look at the page cache: parts that a file speaks of and does not
+/// have are an error, and no signal.
+#[test]
+fn page_cache() {
+    let scratch = Scratch::new();
+    let root = live_root();
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        scratch.put(bytes);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).open(&scratch.path).unwrap();
+        let elf = Elf::read(&file).ok()?;
+        let layout = Layout::of(&elf);
+        let mut shape = Vec::new();
+        for size in [4096, 2 << 20].map(|size| PageSize::new(size).unwrap()) {
+            let looked = layout.own_pages(size, Place::Program).map(|parts| {
+                let looked = Live::new(&root).look(&file, &parts, size);
+                (parts.len(), looked.is_ok())
+            });
+            shape.push(looked.ok());
+        }
+        Some((layout.marked, shape))
+    });
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the page cache is this machine's"
+)]
+fn live_root() -> Root {
+    Root::live()
 }
