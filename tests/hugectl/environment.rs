@@ -55,6 +55,8 @@ fn the_printed_shell_does_the_same() {
         "-q --heap",
         "-q --shm --library-path prefix",
         "-q --no-preload --heap=2MB --fallback=base",
+        "-q --text --bss=thp --heap --share-text --no-reserve --text-libs --perf-map",
+        "-q --disable --shm",
         "--verbose 99 --heap --shm",
     ] {
         let given = "LD_LIBRARY_PATH=/x LD_PRELOAD=$PWD/others.so";
@@ -155,6 +157,14 @@ fn the_classic_tool_agrees() {
         "--thp",
         "--verbose 4 --heap",
         "--verbose 99 --shm",
+        "--text",
+        "--te=2MB --data --heap",
+        "--data=2MB --bss --shm",
+        "--data --bss=2MB",
+        "--bss=2MB --no-preload",
+        "--disable",
+        "--disable=x --heap",
+        "--text --heap --share-text --no-reserve",
         "",
     ] {
         let lines = |tool: &str| -> Vec<String> {
