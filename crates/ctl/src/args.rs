@@ -19,7 +19,7 @@ Examples:
   hugectl --heap=1GB ./solver input     the same, on 1 GB pages first
   hugectl --thp python3 job.py          transparent huge pages only; needs no pool
   hugectl --text python3 job.py         code on huge pages, those of its file first
-  hugectl --data --bss --heap ./solver  all that a program writes to
+  hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status 4711                 what a running program has on huge pages
