@@ -31,7 +31,7 @@ impl Simulated {
 }
 
 impl Effects for Simulated {
-    fn look(&mut self, _: &File, _: &[Range<u64>], _: PageSize) -> io::Result<Cached> {
+    fn look(&mut self, _: &File, _: &[Range<u64>], _: PageSize, _: Duration) -> io::Result<Cached> {
         self.looked += 1;
         let answer = match self.answers.len() {
             0 => return Err(io::Error::from_raw_os_error(libc::ENOMEM)),
@@ -44,8 +44,14 @@ impl Effects for Simulated {
         })
     }
 
-    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
-        self.look(file, parts, size)
+    fn fill(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached> {
+        self.look(file, parts, size, limit)
     }
 
     fn let_go(&mut self, _: &File, _: &[Range<u64>], _: Duration) -> io::Result<()> {
@@ -268,7 +274,7 @@ fn what_fails_is_said_and_not_remembered() {
     slow.refuses_to_let_go = true;
     assert!(is_short(
         &place.run(&mut slow),
-        &Why::Failed("timed out".to_owned())
+        &Why::Failed("it takes too long".to_owned())
     ));
     assert!(place.remembered().is_empty());
     let mut place = Place4::new();
