@@ -73,6 +73,8 @@ pub(crate) struct Headers {
     pub(crate) entry: u64,
     /// Where the program headers are in the file.
     pub(crate) table: u64,
+    /// How many there are.
+    pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
     /// Whether one of them is marked for huge pages.
     pub(crate) marked: bool,
@@ -125,6 +127,7 @@ where
         file_type: header.e_type(endian).0,
         entry: header.e_entry(endian).into(),
         table: header.e_phoff(endian).into(),
+        count: header.e_phnum(endian),
         loads: Vec::new(),
         marked: false,
         relro: None,
