@@ -179,7 +179,7 @@ fn one_that_was_killed_or_stopped_keeps_nobody() {
         begin.elapsed()
     );
     assert_eq!(result(&ran.out), expected);
-    assert_eq!(place.copies(), [copy.clone()]);
+    assert_eq!(place.copies(), std::slice::from_ref(&copy));
     // Stopped: it holds the lock. Others wait a second, then go without.
     fs::remove_file(&copy).unwrap();
     let file = File::create(&unfinished).unwrap();
