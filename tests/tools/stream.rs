@@ -90,7 +90,10 @@ fn a_large_program_linked_again() {
     };
     let mut results = BTreeMap::new();
     for pages in [0, 300] {
-        live.set_pool(pages);
+        // Not more on demand, either, whatever the machine had.
+        let spec = format!("DEFAULT:{pages}");
+        let ran = live.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
+        assert_eq!(ran.status, 0, "{ran:?}");
         for (program, way) in &programs {
             let done = run(&place, way.variables, program);
             judge(&done, way, pages);

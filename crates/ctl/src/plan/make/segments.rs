@@ -208,7 +208,7 @@ impl std::fmt::Display for Amount {
         match self.0.get() {
             0 => f.write_str("nothing"),
             bytes if bytes < MIB => write!(f, "{} KB", bytes.div_ceil(1024)),
-            bytes => write!(f, "{} MB", (bytes + MIB / 2) / MIB),
+            bytes => write!(f, "{} MB", bytes.saturating_add(MIB / 2) / MIB),
         }
     }
 }
