@@ -12,5 +12,7 @@ mod arguments;
 mod engine;
 #[path = "fuzz/files.rs"]
 mod files;
+#[path = "fuzz/programs.rs"]
+mod programs;
 #[path = "fuzz/specs.rs"]
 mod specs;
