@@ -1,11 +1,12 @@
 //! hugectl's look at the program that it is to start: headers that were
 //! changed at random.
+#![expect(clippy::disallowed_methods, reason = "programs are files like others")]
 
 use hugetools_ctl::layout::{Layout, Place};
 use hugetools_elf::Elf;
 use hugetools_model::PageSize;
 
-use crate::engine::fuzz;
+use crate::engine::{fuzz, kept};
 
 /// Small programs of this machine, whole, and one header alone.
 fn corpus() -> Vec<Vec<u8>> {
@@ -16,6 +17,7 @@ fn corpus() -> Vec<Vec<u8>> {
         .filter(|bytes| bytes.len() < 1 << 16)
         .collect();
     corpus.push(header());
+    corpus.extend(kept("programs"));
     corpus
 }
 
