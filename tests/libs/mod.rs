@@ -8,5 +8,6 @@ mod judge;
 pub(crate) mod parts;
 mod postgres;
 mod segments;
+mod share;
 mod shm;
 mod start;
