@@ -14,7 +14,5 @@ mod elf;
 mod engine;
 #[path = "fuzz/files.rs"]
 mod files;
-#[path = "fuzz/programs.rs"]
-mod programs;
 #[path = "fuzz/specs.rs"]
 mod specs;
