@@ -61,7 +61,7 @@ impl Place {
 
 fn run(program: &Path) -> Ran {
     let mut command = tool("hugectl");
-    command.args(["--text", "--share-text"]).arg(program);
+    command.args(["--text=2MB", "--share-text"]).arg(program);
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     ran
@@ -76,7 +76,7 @@ fn result(out: &str) -> String {
 fn start(program: &Path) -> Child {
     let mut command = tool("hugectl");
     command
-        .args(["--text", "--share-text", "-q"])
+        .args(["--text=2MB", "--share-text", "-q"])
         .arg(program)
         .arg("stay");
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -216,7 +216,7 @@ fn a_directory_that_others_can_write_to_is_refused() {
     let mut command = tool("hugectl");
     command.env("HUGETLB_SHARE_PATH", place.dir.path());
     let ran: Ran = command
-        .args(["--text", "--share-text"])
+        .args(["--text=2MB", "--share-text"])
         .arg(&program)
         .output()
         .unwrap()

@@ -91,9 +91,10 @@ impl Live {
         self.before.found.default_pool().unwrap().size
     }
 
-    /// Sets the pool of the default size.
+    /// Sets the pool of the default size, which then can grow no further.
     pub(crate) fn set_pool(&self, pages: u64) {
-        let ran = self.hugeadm(&["--pool-pages-min", &format!("DEFAULT:{pages}")]);
+        let spec = format!("DEFAULT:{pages}");
+        let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
         assert_eq!(ran.status, 0, "{ran:?}");
     }
 
