@@ -14,9 +14,12 @@ use super::calls;
 /// `hugetlbfs_unlinked_fd`
 pub(crate) fn unlinked() -> c_int {
     // SAFETY: takes nothing.
-    let size = unsafe { calls::gethugepagesize() };
-    // SAFETY: takes a number.
-    unsafe { calls::unlinked_fd_for_size(size) }
+    match unsafe { calls::gethugepagesize() } {
+        // With the errno of that.
+        -1 => -1,
+        // SAFETY: takes a number.
+        size => unsafe { calls::unlinked_fd_for_size(size) },
+    }
 }
 
 /// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
