@@ -7,6 +7,7 @@
 //! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
 //!   looks from outside (`--status`) or the library from inside (`--report`).
+//! * [`symbols`]: the functions that an ELF file names, for perf.
 //!
 //! Everything works on borrowed bytes: no allocation, no input or output, so
 //! that it runs inside any process at any time.
@@ -19,3 +20,4 @@ pub mod report;
 pub mod segment;
 pub mod size;
 pub mod smaps;
+pub mod symbols;

@@ -71,6 +71,8 @@ pub(crate) struct Headers {
     pub(crate) entry: u64,
     /// Where the program headers are in the file.
     pub(crate) table: u64,
+    /// How many there are.
+    pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
@@ -116,6 +118,7 @@ where
         file_type: header.e_type(endian).0,
         entry: header.e_entry(endian).into(),
         table: header.e_phoff(endian).into(),
+        count: header.e_phnum(endian),
         loads: Vec::new(),
         interpreter: None,
         dynamic: None,

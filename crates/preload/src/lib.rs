@@ -5,7 +5,7 @@
 //!   `next` are the functions that they stand before.
 //! * `start` and `end`: what happens when a program starts and ends.
 //! * `segments`: the program's code, data and bss; `loaded`: what the loader
-//!   knows of them.
+//!   knows of them; `perf_map`: a list of their functions for perf.
 //! * `region`: the shared memory that was handed out; `map` hands it out,
 //!   `change` does what the program then asks of it, `own` what it asks of
 //!   its heap; `segment` is System V shared memory.
@@ -27,6 +27,7 @@ mod marker;
 mod next;
 mod objects;
 mod own;
+mod perf_map;
 mod range;
 mod region;
 mod scratch;

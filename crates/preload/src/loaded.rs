@@ -11,7 +11,7 @@ pub(crate) struct Object<'a> {
     /// What is added to the addresses in its headers.
     pub base: usize,
     /// Its name; empty for the program itself under glibc.
-    pub name: &'a [u8],
+    pub name: &'a CStr,
     /// Its program headers.
     pub headers: &'a [libc::Elf64_Phdr],
     /// Whether it is the program itself.
@@ -28,11 +28,20 @@ struct Entry {
 }
 
 impl Object<'_> {
+    /// The file that it was loaded from.
+    pub(crate) fn file(&self) -> &CStr {
+        match self.is_program {
+            true => c"/proc/self/exe",
+            false => self.name,
+        }
+    }
+
     /// Whether it is the kernel's own, which has no file. musl gives it no name.
     pub(crate) fn is_vdso(&self) -> bool {
         let names: [&[u8]; 2] = [b"linux-vdso", b"linux-gate"];
-        let named = names.iter().any(|name| self.name.starts_with(name));
-        !self.is_program && (self.name.is_empty() || named)
+        let name = self.name.to_bytes();
+        let named = names.iter().any(|vdso| name.starts_with(vdso));
+        !self.is_program && (name.is_empty() || named)
     }
 
     /// Whether the loader writes to its code: not all of that need be done yet
@@ -119,10 +128,10 @@ unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
     // SAFETY: the loader gives a valid description.
     let info = unsafe { &*info };
     let name = match info.dlpi_name.is_null() {
-        true => &[],
+        true => c"",
         // SAFETY: a C string of the loader's, which stays while the object is
         // loaded.
-        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
+        false => unsafe { CStr::from_ptr(info.dlpi_name) },
     };
     let headers = match info.dlpi_phdr.is_null() {
         true => &[],
