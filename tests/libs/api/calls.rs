@@ -1,5 +1,7 @@
 //! A program may put functions of its own in the place of any: ours call those.
 
+use std::fmt::Write;
+
 use super::{Built, With, program, run};
 use crate::support::bless::compare;
 use crate::support::live::machine;
@@ -39,7 +41,8 @@ fn every_call_goes_through_the_programs_own_functions() {
                 ];
                 let ran = run(&program, With::Ours, &variables, &[]);
                 assert_eq!(ran.status, 0, "{ran:?}");
-                transcript += &format!("refused: {refused} {features}\n{}\n", ran.out);
+                let out = ran.out;
+                writeln!(transcript, "refused: {refused} {features}\n{out}").unwrap();
             }
         }
         compare("tests/expected/libs/api-calls.txt", &transcript).unwrap();

@@ -1,6 +1,7 @@
 //! The variables of the C interface: what they do, and what is said of values
 //! that make no sense.
 
+use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
@@ -74,11 +75,11 @@ fn values_are_heeded_or_spoken_of() {
         let now: Vec<(&str, &str)> = now.iter().map(|(n, v)| (*n, v.as_str())).collect();
         let ran = run(&program, With::Ours, &now, &[scene]);
         for (name, value) in *variables {
-            transcript += &format!("{name}={value} ");
+            write!(transcript, "{name}={value} ").unwrap();
         }
-        transcript += &format!("api {scene}\n{}", ran.out);
+        write!(transcript, "api {scene}\n{}", ran.out).unwrap();
         for line in ran.err.lines() {
-            transcript += &format!("2> {line}\n");
+            writeln!(transcript, "2> {line}").unwrap();
         }
         transcript += "\n";
     }
