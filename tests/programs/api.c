@@ -302,6 +302,25 @@ static void threads(void)
     printf("four threads: wrong %d, all back %s\n", wrong[0] + wrong[1] + wrong[2] + wrong[3], yes(unused() == before));
 }
 
+static void *look_on(void *running)
+{
+    while (*(volatile int *)running)
+        usleep(1000);
+    return NULL;
+}
+
+/* The same while another thread runs. */
+static void crowd(void)
+{
+    pthread_t other;
+    volatile int running = 1;
+
+    pthread_create(&other, NULL, look_on, (void *)&running);
+    family();
+    running = 0;
+    pthread_join(other, NULL);
+}
+
 static void shared(void)
 {
     int id = shmget(IPC_PRIVATE, 2 * page, IPC_CREAT | 0600);
@@ -334,6 +353,8 @@ int main(int argc, char **argv)
         regions();
     else if (!strcmp(scene, "family"))
         family();
+    else if (!strcmp(scene, "crowd"))
+        crowd();
     else if (!strcmp(scene, "threads"))
         threads();
     else if (!strcmp(scene, "shared"))

@@ -85,9 +85,27 @@ fn values_are_heeded_or_spoken_of() {
     }
     let transcript = transcript
         .replace(&mount, "MOUNT")
+        .replace(&(2 * size.get()).to_string(), "twice SIZE")
         .replace(&size.get().to_string(), "SIZE")
         .replace(&size.to_string(), "SIZE");
     compare("tests/expected/libs/api-variables.txt", &transcript).unwrap();
+}
+
+/// Whoever wants to hear everything hears who says it.
+#[test]
+fn every_line_names_its_process_at_the_highest_verbosity() {
+    let Some(program) = program("api", Built::Here, Libc::Glibc) else {
+        return;
+    };
+    let host = nix::unistd::gethostname().unwrap();
+    let prefix = format!("libhugetlbfs [{}:", host.to_str().unwrap());
+    for variable in [("HUGETLB_DEBUG", ""), ("HUGETLB_VERBOSE", "4")] {
+        let variables = [variable, ("HUGETLB_PATH", "/tmp")];
+        let ran = run(&program, With::Ours, &variables, &["secure"]);
+        assert!(ran.err.contains("WARNING: HUGETLB_PATH: /tmp"), "{ran:?}");
+        let all = ran.err.lines().all(|line| line.starts_with(&prefix));
+        assert!(all, "{ran:?}");
+    }
 }
 
 /// A second size, by a mount of it; none where this machine has only one.
