@@ -97,8 +97,8 @@ fn every_line_names_its_process_at_the_highest_verbosity() {
     let Some(program) = program("api", Built::Here, Libc::Glibc) else {
         return;
     };
-    let host = nix::unistd::gethostname().unwrap();
-    let prefix = format!("libhugetlbfs [{}:", host.to_str().unwrap());
+    let names = nix::sys::utsname::uname().unwrap();
+    let prefix = format!("libhugetlbfs [{}:", names.nodename().to_str().unwrap());
     for variable in [("HUGETLB_DEBUG", ""), ("HUGETLB_VERBOSE", "4")] {
         let variables = [variable, ("HUGETLB_PATH", "/tmp")];
         let ran = run(&program, With::Ours, &variables, &["secure"]);
