@@ -9,5 +9,6 @@ mod judge;
 pub(crate) mod parts;
 mod postgres;
 mod segments;
+mod share;
 mod shm;
 mod start;
