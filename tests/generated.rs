@@ -2,6 +2,8 @@
 //! writes them: the options between two marks in the man pages, whose prose
 //! is by hand, and the completions as a whole.
 
+mod library;
+
 use std::ffi::OsString;
 
 use clap::{Command, CommandFactory};

@@ -1,5 +1,6 @@
 //! The two libraries: as files, and at work in programs.
 
+mod api;
 mod apps;
 mod files;
 mod fork;

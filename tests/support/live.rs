@@ -98,6 +98,14 @@ impl Live {
         assert_eq!(ran.status, 0, "{ran:?}");
     }
 
+    /// Mounts a hugetlbfs of the default size for everybody; where.
+    pub(crate) fn global_mount(&self) -> String {
+        let ran = self.hugeadm(&["--create-global-mounts"]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let size = self.default_size();
+        format!("/var/lib/hugetlbfs/global/pagesize-{size}")
+    }
+
     /// Free pages of the default size.
     pub(crate) fn free_pages(&self) -> u64 {
         self.now().default_pool().unwrap().free.get()
