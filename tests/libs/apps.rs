@@ -19,7 +19,16 @@ fn same(name: &str, script: &str) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let hugectl = hugectl().to_str().unwrap();
     let plain = run(dir.path(), &["sh"], script);
-    for options in [&["--heap", "--shm", "-q"][..], &["--heap=thp", "-q"]] {
+    let all = [
+        "--heap",
+        "--shm",
+        "--text",
+        "--text-libs",
+        "--data",
+        "--bss",
+        "-q",
+    ];
+    for options in [&["--heap", "--shm", "-q"][..], &["--heap=thp", "-q"], &all] {
         let words = [&[hugectl], options, &["sh"]].concat();
         let huge = run(dir.path(), &words, script);
         assert_eq!(plain, huge, "{name} {options:?}");

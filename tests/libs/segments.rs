@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use super::parts::Part;
-use crate::support::live::machine;
+use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
@@ -201,6 +201,36 @@ fn many_starts_with_too_small_a_pool() {
         .unwrap()
         .into();
     assert_eq!(huge.out, bare.out, "a descriptor is left open");
+}
+
+/// What code does with frames still works where it was moved.
+#[test]
+fn exceptions_backtraces_and_libraries() {
+    let Some(live) = machine("frames") else {
+        return;
+    };
+    live.set_pool(20);
+    let flags = ["-g", "-fno-pie", "-no-pie", "-ldl"];
+    let Some(program) = build("frames", Libc::Glibc, &flags) else {
+        return;
+    };
+    let expected = plain(&program);
+    let hugectl = tool("hugectl").get_program().to_owned();
+    for option in ["--text=2MB", "--text=thp", "--text"] {
+        let ran = under_hugectl(&program, &[option, "--data", "-q"]);
+        assert_eq!(ran, expected, "{option}");
+        let mut gdb = Command::new("gdb");
+        gdb.args(["-nx", "-batch", "-ex", "run", "-ex", "bt", "--args"]);
+        gdb.arg(&hugectl).args(["-q", option, "--data"]);
+        let Ok(output) = gdb.arg(&program).arg("abort").output() else {
+            return skip("a debugger", "there is no gdb").unwrap_or(());
+        };
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        let frames = ["deepest (n=", "deep (n=", "shallow (n=", "main (argc="];
+        let found = frames.map(|frame| out.find(&format!(" in {frame}")));
+        assert!(found.iter().all(Option::is_some), "{option}: {out}");
+        assert!(found.is_sorted(), "{option}: {out}");
+    }
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -11,7 +11,7 @@
 #define LEN ((size_t)96 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
 
-__asm__(".data\n.globl contents\n.balign 2097152\ncontents: .fill 96 << 20, 1, 7\n");
+__asm__(".pushsection .data\n.globl contents\n.balign 2097152\ncontents: .fill 96 << 20, 1, 7\n.popsection\n");
 extern char contents[];
 
 static char *fresh(int pool)

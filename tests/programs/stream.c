@@ -12,9 +12,13 @@
 static double a[N], b[N], c[N];
 static long table[700 * 1000] = {1, 2, 3};
 
-/* A large program: the code that runs lies behind 6 MiB of code that does not. */
-__asm__(".text\n.globl before\nbefore: .fill 3 << 20, 1, 0\n");
-__attribute__((noinline)) static double triad(double x)
+/* Between megabytes of code that nobody executes, so that it is moved with
+   them. */
+__asm__(".pushsection .text\nbefore: .fill 3 << 20, 1, 0\n.popsection\n"
+	".pushsection .text.moved, \"ax\", @progbits\n.popsection\n"
+	".pushsection .text.moved_last, \"ax\", @progbits\nbehind: .fill 3 << 20, 1, 0\n.popsection\n");
+#define MOVED __attribute__((noinline, section(".text.moved")))
+MOVED static double triad(double x)
 {
 	int i;
 
@@ -22,7 +26,6 @@ __attribute__((noinline)) static double triad(double x)
 		a[i] = b[i] + x * c[i];
 	return a[N / 2];
 }
-__asm__(".text\n.globl after\nafter: .fill 3 << 20, 1, 0\n");
 
 static double sum(const double *v)
 {

@@ -42,8 +42,12 @@ pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Opt
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
     let program = dir.join(new);
-    let source = project("tests/programs").join(format!("{name}.c"));
-    let mut command = Command::new(libc.compiler());
+    let c = project("tests/programs").join(format!("{name}.c"));
+    let (source, compiler) = match c.exists() {
+        true => (c, libc.compiler()),
+        false => (c.with_extension("cc"), "c++"),
+    };
+    let mut command = Command::new(compiler);
     command
         .args(["-O2", "-Wall", "-Werror", "-pthread"])
         .args(flags);
@@ -51,6 +55,6 @@ pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Opt
     match command.output() {
         Ok(output) if output.status.success() => Some(program),
         Ok(output) => panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => skip(name, &format!("{}: {error}", libc.compiler())),
+        Err(error) => skip(name, &format!("{compiler}: {error}")),
     }
 }
