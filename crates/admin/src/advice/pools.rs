@@ -180,25 +180,24 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     ))
 }
 
+/// The pool that holds most is to give back what is too much.
 fn too_much(machine: &Machine) -> Option<Finding> {
-    let bytes = machine
-        .pools
-        .iter()
-        .filter_map(|pool| pool.size.of(pool.total));
-    let bytes = bytes.fold(0u64, |sum, bytes| sum.saturating_add(bytes.get()));
+    let held = |pool: &Pool| pool.size.of(pool.total).map_or(u64::MAX, Bytes::get);
+    let all = machine.pools.iter().map(held).fold(0, u64::saturating_add);
     let total = machine.meminfo.total;
-    let limit = total.percent(MOST)?;
-    (total.get() > 0 && bytes > limit.get()).then(|| {
-        let megabytes = |bytes: u64| bytes >> 20;
+    let over = all.checked_sub(total.percent(MOST)?.get() + 1)?;
+    let largest = machine.pools.iter().max_by_key(|pool| held(pool))?;
+    let pages = over / largest.size.get() + 1;
+    (total.get() > 0).then(|| {
         Finding::new(
             "memory",
             format!(
                 "the pools hold {} of {} MB of memory",
-                megabytes(bytes),
-                megabytes(total.get())
+                all >> 20,
+                total.get() >> 20
             ),
             "everything else shares the rest, and is killed where that does not do",
-            format!("hugeadm --pool-pages-min DEFAULT:{MOST}%"),
+            format!("hugeadm --pool-pages-min {}:-{pages}", largest.size),
         )
     })
 }
