@@ -200,79 +200,83 @@ fn pools() {
     all_found(POOLS);
 }
 
+const MOUNTED: &[Case] = &[
+    (
+        ARM,
+        &[(POOL, "", "8")],
+        (
+            "mount",
+            "no hugetlbfs with pages of 64KB is mounted",
+            "hugeadm --create-global-mounts",
+        ),
+    ),
+    (
+        NODES,
+        &[(MOUNTS, "none rw,mode=1777", "none ro,mode=1777")],
+        (
+            "mount",
+            "/var/lib/hugetlbfs/global/pagesize-2MB is mounted read-only",
+            "mount -o remount,rw /var/lib/hugetlbfs/global/pagesize-2MB",
+        ),
+    ),
+    (
+        NODES,
+        &[(MOUNTS, ",size=67108864", ",size=0")],
+        (
+            "mount",
+            "/var/lib/hugetlbfs/global/pagesize-2MB was mounted with a limit of less than one",
+            "umount /var/lib/hugetlbfs/global/pagesize-2MB",
+        ),
+    ),
+    (
+        ARM,
+        &[(DEFAULT, "", "0")],
+        (
+            "mount",
+            "/dev/hugepages is a hugetlbfs of pages of 2MB, whose pool is empty",
+            "hugeadm --pool-pages-min 2MB:+1",
+        ),
+    ),
+];
+
 #[test]
 fn mounts() {
-    all_found(&[
-        (
-            ARM,
-            &[(POOL, "", "8")],
-            (
-                "mount",
-                "no hugetlbfs with pages of 64KB is mounted",
-                "hugeadm --create-global-mounts",
-            ),
-        ),
-        (
-            NODES,
-            &[(MOUNTS, "none rw,mode=1777", "none ro,mode=1777")],
-            (
-                "mount",
-                "/var/lib/hugetlbfs/global/pagesize-2MB is mounted read-only",
-                "mount -o remount,rw /var/lib/hugetlbfs/global/pagesize-2MB",
-            ),
-        ),
-        (
-            NODES,
-            &[(MOUNTS, ",size=67108864", ",size=0")],
-            (
-                "mount",
-                "/var/lib/hugetlbfs/global/pagesize-2MB was mounted with a limit of less than one",
-                "umount /var/lib/hugetlbfs/global/pagesize-2MB",
-            ),
-        ),
-        (
-            ARM,
-            &[(DEFAULT, "", "0")],
-            (
-                "mount",
-                "/dev/hugepages is a hugetlbfs of pages of 2MB, whose pool is empty",
-                "hugeadm --pool-pages-min 2MB:+1",
-            ),
-        ),
-    ]);
+    all_found(MOUNTED);
 }
+
+const LIMITS: &[Case] = &[
+    (
+        NODES,
+        &[(SHM_GROUP, "", "3999999")],
+        (
+            "shared_memory",
+            "vm.hugetlb_shm_group is 3999999, and there is no such group",
+            "hugeadm --set-shm-group root",
+        ),
+    ),
+    (
+        NODES,
+        &[("proc/sys/kernel/shmmax", "", "33554432")],
+        (
+            "shared_memory",
+            "kernel.shmmax is 33554432, and all pools together hold 169869312 bytes",
+            "hugeadm --set-recommended-shmmax",
+        ),
+    ),
+    (
+        SMALL,
+        &[("proc/sys/vm/min_free_kbytes", "", "1000")],
+        (
+            "memory",
+            "vm.min_free_kbytes is 1000, less than the ",
+            "hugeadm --set-recommended-min_free_kbytes",
+        ),
+    ),
+];
 
 #[test]
 fn shared_memory_and_limits() {
-    all_found(&[
-        (
-            NODES,
-            &[(SHM_GROUP, "", "3999999")],
-            (
-                "shared_memory",
-                "vm.hugetlb_shm_group is 3999999, and there is no such group",
-                "hugeadm --set-shm-group root",
-            ),
-        ),
-        (
-            NODES,
-            &[("proc/sys/kernel/shmmax", "", "33554432")],
-            (
-                "shared_memory",
-                "kernel.shmmax is 33554432, and all pools together hold 169869312 bytes",
-                "hugeadm --set-recommended-shmmax",
-            ),
-        ),
-        (
-            SMALL,
-            &[("proc/sys/vm/min_free_kbytes", "", "1000")],
-            (
-                "memory",
-                "vm.min_free_kbytes is 1000, less than the ",
-                "hugeadm --set-recommended-min_free_kbytes",
-            ),
-        ),
-    ]);
+    all_found(LIMITS);
 }
 
 /// A group counts its members and the users whose own group it is.
@@ -306,76 +310,78 @@ fn a_group_that_nobody_is_in() {
     assert!(seen.iter().all(|seen| *seen > 0), "{seen:?}");
 }
 
+const TRANSPARENT: &[Case] = &[
+    (
+        MTHP,
+        &[(THP, "", "[always] madvise never")],
+        (
+            "thp",
+            "all memory gets transparent huge pages, and khugepaged makes one of a single",
+            "hugeadm --thp-max-ptes-none 64",
+        ),
+    ),
+    (
+        MTHP,
+        &[
+            (THP, "", "[always] madvise never"),
+            (DEFRAG, "", "[always] defer defer+madvise madvise never"),
+        ],
+        (
+            "thp",
+            "every page fault that finds no huge page frees and joins memory first",
+            "hugeadm --thp-defrag defer+madvise",
+        ),
+    ),
+    (
+        MTHP,
+        &[(THP, "", "always madvise [never]")],
+        (
+            "thp",
+            "transparent huge pages are set to never",
+            "hugeadm --thp-madvise",
+        ),
+    ),
+    (
+        MTHP,
+        &[(THP_2MB, "", "always inherit madvise [never]")],
+        (
+            "thp",
+            "transparent huge pages are set to madvise, but every size of them to never",
+            "hugeadm --thp-size 2MB:inherit",
+        ),
+    ),
+    (
+        MTHP,
+        &[(ZERO_PAGE, "", "0")],
+        (
+            "thp",
+            "memory that is only read gets huge pages of its own",
+            "hugeadm --thp-use-zero-page on",
+        ),
+    ),
+    (
+        MTHP,
+        &[(SCAN_SLEEP, "", "0")],
+        (
+            "thp",
+            "khugepaged does not sleep between scans",
+            "hugeadm --thp-khugepaged-scan-sleep 10000",
+        ),
+    ),
+    (
+        MTHP,
+        &[(SHMEM, "[never] deny", "never [deny]")],
+        (
+            "thp",
+            "shmem_enabled is deny, which is meant for tests",
+            "hugeadm --thp-shmem advise",
+        ),
+    ),
+];
+
 #[test]
 fn transparent_huge_pages() {
-    all_found(&[
-        (
-            MTHP,
-            &[(THP, "", "[always] madvise never")],
-            (
-                "thp",
-                "all memory gets transparent huge pages, and khugepaged makes one of a single",
-                "hugeadm --thp-max-ptes-none 64",
-            ),
-        ),
-        (
-            MTHP,
-            &[
-                (THP, "", "[always] madvise never"),
-                (DEFRAG, "", "[always] defer defer+madvise madvise never"),
-            ],
-            (
-                "thp",
-                "every page fault that finds no huge page frees and joins memory first",
-                "hugeadm --thp-defrag defer+madvise",
-            ),
-        ),
-        (
-            MTHP,
-            &[(THP, "", "always madvise [never]")],
-            (
-                "thp",
-                "transparent huge pages are set to never",
-                "hugeadm --thp-madvise",
-            ),
-        ),
-        (
-            MTHP,
-            &[(THP_2MB, "", "always inherit madvise [never]")],
-            (
-                "thp",
-                "transparent huge pages are set to madvise, but every size of them to never",
-                "hugeadm --thp-size 2MB:inherit",
-            ),
-        ),
-        (
-            MTHP,
-            &[(ZERO_PAGE, "", "0")],
-            (
-                "thp",
-                "memory that is only read gets huge pages of its own",
-                "hugeadm --thp-use-zero-page on",
-            ),
-        ),
-        (
-            MTHP,
-            &[(SCAN_SLEEP, "", "0")],
-            (
-                "thp",
-                "khugepaged does not sleep between scans",
-                "hugeadm --thp-khugepaged-scan-sleep 10000",
-            ),
-        ),
-        (
-            MTHP,
-            &[(SHMEM, "[never] deny", "never [deny]")],
-            (
-                "thp",
-                "shmem_enabled is deny, which is meant for tests",
-                "hugeadm --thp-shmem advise",
-            ),
-        ),
-    ]);
+    all_found(TRANSPARENT);
 }
 
 /// What was found as recorded is not found any more.
