@@ -5,6 +5,8 @@ mod files;
 mod fork;
 mod heap;
 mod judge;
+pub(crate) mod parts;
 mod postgres;
+mod segments;
 mod shm;
 mod start;

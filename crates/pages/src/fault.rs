@@ -42,7 +42,7 @@ fn mend(addr: usize) -> bool {
 
 fn mend_unit(window: &Window, unit: usize) -> bool {
     let (state, used) = window.units()[unit].load();
-    if matches!(state, State::Empty | State::EmptyHuge) {
+    if !state.is_ours_to_mend() {
         return false;
     }
     let group = window.page_of(unit, state);

@@ -4,7 +4,8 @@
 //! * [`load`]: what the program headers say; [`divide`]: which huge pages fit;
 //!   [`wish`]: in which order they are tried.
 //! * [`text`]: what is never written; first by [`own_pages`], those of the
-//!   file itself, then by a copy. [`data`]: what is.
+//!   file itself, then by a copy, which all processes may [`share`]. [`data`]:
+//!   what is.
 //! * [`contents`]: what of it must be copied; [`look`]: what the kernel says of
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
 //!   more.
@@ -20,6 +21,7 @@ pub mod load;
 pub mod look;
 pub mod own_pages;
 pub mod place;
+pub mod share;
 pub mod text;
 pub mod why;
 pub mod wish;

@@ -38,13 +38,14 @@ impl Handler {
         }
     }
 
-    /// Stands before the program's handler. Callers take turns.
-    pub fn install(&self) {
+    /// Stands before the program's handler, where it does not yet. Callers take
+    /// turns.
+    pub fn install(&self) -> bool {
         let Some(now) = current(self.signal) else {
-            return;
+            return false;
         };
         if now.sa_sigaction == self.entry as usize {
-            return;
+            return false;
         }
         // SAFETY: see `Sync`: nobody reads it before the store below.
         unsafe { (*self.before.get()).write(now) };
@@ -57,6 +58,7 @@ impl Handler {
         ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
         // SAFETY: a valid action; the old one is not asked for.
         unsafe { libc::sigaction(self.signal, &raw const ours, core::ptr::null_mut()) };
+        true
     }
 
     /// Gives the place back to the program's handler, unless the program has
@@ -80,7 +82,10 @@ impl Handler {
         // looked at.
         let addr = unsafe { known.si_addr() } as usize;
         let is_fault = known.si_code > 0;
-        if !(is_fault && (self.wants)(addr)) {
+        // Of SIGSEGV and SIGBUS the first two codes are about mappings; others
+        // are about memory that is broken, or locked by keys.
+        let is_about_mapping = matches!(known.si_code, 1 | 2);
+        if !(is_about_mapping && (self.wants)(addr)) {
             self.chain(is_fault, info, context);
         }
     }

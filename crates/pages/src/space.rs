@@ -23,6 +23,11 @@ pub fn reserve(len: usize, align: usize) -> Result<usize> {
         }
         release(addr, len);
     }
+    reserve_elsewhere(len, align)
+}
+
+/// The same, outside of the heap's area.
+pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     let room = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
     let addr = map(0, room)?;
     let start = addr.next_multiple_of(align);

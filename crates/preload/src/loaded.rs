@@ -1,7 +1,7 @@
 //! The program and its libraries, as the loader knows them.
 #![expect(unsafe_code, reason = "reads what the loader knows")]
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ pub(crate) struct Object<'a> {
     /// What is added to the addresses in its headers.
     pub base: usize,
     /// Its name; empty for the program itself under glibc.
-    pub name: &'a [u8],
+    pub name: &'a CStr,
     /// Its program headers.
     pub headers: &'a [libc::Elf64_Phdr],
     /// Whether it is the program itself.
@@ -28,11 +28,20 @@ struct Entry {
 }
 
 impl Object<'_> {
+    /// The file that it was loaded from.
+    pub(crate) fn file(&self) -> &CStr {
+        match self.is_program {
+            true => c"/proc/self/exe",
+            false => self.name,
+        }
+    }
+
     /// Whether it is the kernel's own, which has no file. musl gives it no name.
     pub(crate) fn is_vdso(&self) -> bool {
         let names: [&[u8]; 2] = [b"linux-vdso", b"linux-gate"];
-        let named = names.iter().any(|name| self.name.starts_with(name));
-        !self.is_program && (self.name.is_empty() || named)
+        let name = self.name.to_bytes();
+        let named = names.iter().any(|vdso| name.starts_with(vdso));
+        !self.is_program && (name.is_empty() || named)
     }
 
     /// Whether the loader writes to its code: not all of that need be done yet
@@ -45,6 +54,30 @@ impl Object<'_> {
             entry.tag == TEXTREL || entry.tag == FLAGS && entry.value & DF_TEXTREL != 0
         };
         self.dynamic().iter().any(says_so)
+    }
+
+    /// Whether it was linked with a library of which the name begins so.
+    pub(crate) fn needs(&self, name: &CStr) -> bool {
+        const NEEDED: i64 = 1;
+        const STRTAB: i64 = 5;
+        let mut entries = self.dynamic().iter();
+        let Some(table) = entries.find(|entry| entry.tag == STRTAB) else {
+            return false;
+        };
+        let table = usize::try_from(table.value).unwrap_or(0);
+        // Some loaders have put its address there, others leave it as it was.
+        let table = match table < self.base {
+            true => self.base + table,
+            false => table,
+        };
+        let needed = self.dynamic().iter().filter(|entry| entry.tag == NEEDED);
+        let mut names = needed.map(|entry| table + usize::try_from(entry.value).unwrap_or(0));
+        names.any(|at| {
+            // SAFETY: a C string in the object's table of strings, which stays
+            // while the object is loaded.
+            let needed = unsafe { CStr::from_ptr(at as *const c_char) };
+            needed.to_bytes().starts_with(name.to_bytes())
+        })
     }
 
     /// The entries of its dynamic section.
@@ -95,10 +128,10 @@ unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
     // SAFETY: the loader gives a valid description.
     let info = unsafe { &*info };
     let name = match info.dlpi_name.is_null() {
-        true => &[],
+        true => c"",
         // SAFETY: a C string of the loader's, which stays while the object is
         // loaded.
-        false => unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes(),
+        false => unsafe { CStr::from_ptr(info.dlpi_name) },
     };
     let headers = match info.dlpi_phdr.is_null() {
         true => &[],

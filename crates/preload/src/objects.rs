@@ -76,7 +76,7 @@ impl Extents {
         let name = match object.is_program {
             true => Some(self.exe),
             // A copy, since the loader's own goes away with the object.
-            false => self.keep(object.name),
+            false => self.keep(object.name.to_bytes()),
         };
         let (base, page) = (object.base, facts::page_size());
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);

@@ -15,6 +15,7 @@ use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::segment::{data, text};
 
 use crate::loaded::{self, Object};
+use crate::perf_map;
 
 mod later;
 
@@ -60,6 +61,7 @@ fn put_program(object: &Object<'_>, config: &Config) {
             false => (&mut text, text::put(&load, &wish, true)),
         };
         sum.get_or_insert_with(Got::default).add(got);
+        tell_perf(object, &load, got, config);
     }
     for (name, got, outcome) in [("text", text, &why::TEXT), ("data", data, &why::DATA)] {
         if let Some(got) = got {
@@ -78,14 +80,23 @@ fn put_library(object: &Object<'_>, config: &Config) {
     let mut sum = Got::default();
     for load in loads(object.headers, object.base, facts::page_size()) {
         if load.prot & libc::PROT_EXEC != 0 {
-            sum.add(text::put(&load, &wish, false));
+            let got = text::put(&load, &wish, false);
+            sum.add(got);
+            tell_perf(object, &load, got, config);
         } else if !load.is_writable() {
             sum.add(text::put_own(&load));
         }
     }
     if sum.whole > 0 {
-        let name = core::str::from_utf8(object.name).unwrap_or("a library");
+        let name = object.name.to_str().unwrap_or("a library");
         say_got(name, sum, Level::Info, sum.why());
+    }
+}
+
+/// What is a copy no longer belongs to a file whose symbols perf could read.
+fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
+    if config.perf_map && got.pool + got.thp > 0 {
+        perf_map::add(object.file(), object.base, load);
     }
 }
 

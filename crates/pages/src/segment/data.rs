@@ -50,6 +50,9 @@ fn shortfall(piece: &Piece, bytes: usize) -> Why {
 /// Moves the beginning of a piece to pages of a pool; how many bytes.
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let (range, size) = (&piece.range, piece.size);
+    if has_slices(size) {
+        return Err(Why::Slices);
+    }
     let aside = Aside::from_pool(range.len(), size);
     let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
     aside.try_to_move(size).map_err(|_| Why::OldKernel)?;
@@ -67,6 +70,14 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     window.publish_first(done, State::of_page(&layout));
     fault::guard();
     Ok(done)
+}
+
+/// Whether the kernel keeps pages of this size apart from others, as on POWER
+/// with a hashed page table, whose huge pages have 16 MiB and 16 GiB: a slice of
+/// 256 MiB or 1 TiB has pages of one size, and an `mremap` into another one
+/// fails after it has unmapped what was there.
+fn has_slices(size: usize) -> bool {
+    cfg!(target_arch = "powerpc64") && size >> 24 & 0x401 != 0
 }
 
 /// # Safety

@@ -48,7 +48,7 @@ pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Why> {
 }
 
 /// Whether all pages that are there are the file's own.
-fn is_unchanged(range: &Range<usize>) -> bool {
+pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
     let mut unchanged = true;
     let seen = pagemap::scan(range.clone(), |_, page| unchanged &= page != Page::Private);
     seen.is_ok() && unchanged

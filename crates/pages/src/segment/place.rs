@@ -171,8 +171,7 @@ pub unsafe fn replace_by_file(
     let file = hugetlb::file(name, size).map_err(no_page)?;
     file.set_len(range.len()).map_err(no_page)?;
     let view = View::of(&file, range.len()).map_err(no_page)?;
-    // SAFETY: mapped just now, and zero.
-    let filled = unsafe { fill(view.addr, range.len(), size) };
+    let filled = view.fill(size);
     if filled == 0 {
         return Err(Why::PoolEmpty);
     }
@@ -189,17 +188,25 @@ pub unsafe fn replace_by_file(
 }
 
 /// A file, mapped to be written.
-struct View {
-    addr: usize,
+pub(super) struct View {
+    /// Where it is mapped.
+    pub(super) addr: usize,
     len: usize,
 }
 
 impl View {
-    fn of(file: &sys::File, len: usize) -> Result<View> {
+    pub(super) fn of(file: &sys::File, len: usize) -> Result<View> {
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
         // SAFETY: a new mapping replaces nothing.
         let addr = unsafe { sys::mmap(0, len, READ_WRITE, flags, file.fd(), 0)? };
         Ok(View { addr, len })
+    }
+
+    /// Makes its pages, of this size, present from the beginning on; how many
+    /// bytes.
+    pub(super) fn fill(&self, size: usize) -> usize {
+        // SAFETY: a new file, which is zero.
+        unsafe { fill(self.addr, self.len, size) }
     }
 }
 

@@ -35,6 +35,14 @@ pub enum Why {
     ThpAbsent = 12,
     /// Nothing but pool pages was asked for.
     NoFallback = 13,
+    /// What runs is not the file that was executed.
+    OtherFile = 14,
+    /// Another process takes long to make the shared copy.
+    Busy = 15,
+    /// No file can be made in the directory of shared copies.
+    NoShelf = 16,
+    /// Pages of this size cannot lie beside others.
+    Slices = 17,
 }
 
 impl Why {
@@ -62,6 +70,10 @@ impl Why {
             Why::ThpDisabled => NoThp::Disabled.reason(),
             Why::ThpAbsent => NoThp::Absent.reason(),
             Why::NoFallback => "nothing but pool pages was asked for",
+            Why::OtherFile => "not shared, since the program's file cannot be told",
+            Why::Busy => "not shared, since another process takes long to make the copy",
+            Why::Slices => "this processor cannot have pool pages beside base pages",
+            Why::NoShelf => "not shared, since no file can be made in the directory",
         }
     }
 }
@@ -86,7 +98,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 13] = [
+const ALL: [Why; 17] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -100,6 +112,10 @@ const ALL: [Why; 13] = [
     Why::ThpDisabled,
     Why::ThpAbsent,
     Why::NoFallback,
+    Why::OtherFile,
+    Why::Busy,
+    Why::NoShelf,
+    Why::Slices,
 ];
 
 /// What is remembered for the report.

@@ -18,8 +18,13 @@ impl File {
 
     /// Opens a file, creating it with `mode` where `flags` say so.
     pub fn open_mode(path: &CStr, flags: c_int, mode: usize) -> Result<File> {
+        File::open_at(libc::AT_FDCWD, path, flags, mode)
+    }
+
+    /// The same by a name relative to an open directory.
+    pub(super) fn open_at(dir: c_int, path: &CStr, flags: c_int, mode: usize) -> Result<File> {
         let args = [
-            extended(libc::AT_FDCWD),
+            extended(dir),
             path.as_ptr() as usize,
             extended(flags | libc::O_CLOEXEC),
             mode,
@@ -27,6 +32,11 @@ impl File {
             0,
         ];
         call(libc::SYS_openat, args).map(|fd| File(int(fd)))
+    }
+
+    /// An open file that is ours to close.
+    pub fn from_fd(fd: c_int) -> File {
+        File(fd)
     }
 
     /// Reads once into a buffer; how much.
@@ -64,6 +74,11 @@ impl File {
     /// The descriptor, for a mapping of the file.
     pub fn fd(&self) -> c_int {
         self.0
+    }
+
+    /// How long it is; `None` where it cannot be told.
+    pub fn size(&self) -> Option<usize> {
+        usize::try_from(status(self.0)?.st_size).ok()
     }
 
     /// `ftruncate(2)`.
@@ -134,12 +149,16 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
 
 /// What tells one open file from another: device and inode.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
+    status(fd).map(|stat| (stat.st_dev, stat.st_ino))
+}
+
+/// `fstat(2)`; `None` for no open file.
+pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
     call(libc::SYS_fstat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    let stat = unsafe { stat.assume_init() };
-    Some((stat.st_dev, stat.st_ino))
+    Some(unsafe { stat.assume_init() })
 }
 
 /// The number of links of a file, which for `/proc/self/task` is two more

@@ -12,9 +12,30 @@ pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
+/// `gettid(2)`: a number that no other thread of the machine has.
+pub fn gettid() -> u32 {
+    call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
+}
+
+/// `getuid(2)`.
+pub fn getuid() -> u32 {
+    call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
+}
+
+/// `geteuid(2)`.
+pub fn geteuid() -> u32 {
+    call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
+/// Sleeps so many milliseconds, or until a signal.
+pub fn sleep(milliseconds: u64) {
+    let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+    let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
 }
 
 /// `sched_yield(2)`.
@@ -73,6 +94,18 @@ impl Drop for NoSignals {
     fn drop(&mut self) {
         set_blocked(libc::SIG_SETMASK, &self.0, &mut 0);
     }
+}
+
+/// Lets a signal through to this thread; which ones were blocked.
+pub fn unblock(signal: c_int) -> u64 {
+    let mut before = 0;
+    set_blocked(libc::SIG_UNBLOCK, &(1 << (signal - 1)), &mut before);
+    before
+}
+
+/// Blocks these signals and no others.
+pub fn set_blocked_signals(signals: u64) {
+    set_blocked(libc::SIG_SETMASK, &signals, &mut 0);
 }
 
 /// `rt_sigprocmask(2)`, with the kernel's own sets of 64 signals.

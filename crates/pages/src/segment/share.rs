@@ -1,0 +1,83 @@
+//! One copy of the text for all processes of a user: a file on a hugetlbfs,
+//! made by the first that needs it, mapped by all.
+//!
+//! * [`Shelf`]: the directory of these files, and who may write to it.
+//! * `name`: a file is known by the inode of its program and by when that was
+//!   changed, so that nobody gets the text of another program, nor that of an
+//!   earlier version.
+//! * `make`: the file appears complete, under a lock that ends with its holder.
+#![expect(unsafe_code, reason = "replaces the program's code by a copy")]
+
+use core::ops::Range;
+
+use super::load::Load;
+use super::why::Why;
+use super::{look, own_pages};
+use crate::layout::Layout;
+use crate::sys::{self, Errno, File};
+use crate::unit::State;
+use crate::window::Holds;
+use crate::{populate, register};
+
+mod make;
+mod name;
+mod shelf;
+
+pub use shelf::{NoShelf, Shelf};
+
+/// Puts the part of the program's text that lies in whole pages of the shelf on
+/// the shared copy of it; that part.
+///
+/// # Errors
+/// Why it is not so; nothing has changed for the program then.
+pub fn put(load: &Load, shelf: &Shelf) -> Result<Range<usize>, Why> {
+    let range = load.inner(shelf.page_size());
+    if range.is_empty() {
+        return Err(Why::Small);
+    }
+    if !own_pages::is_unchanged(&range) {
+        return Err(Why::Changed);
+    }
+    let program = program(range.start).ok_or(Why::OtherFile)?;
+    let part = make::Part {
+        offset: range.start - load.file_start,
+        len: range.len(),
+    };
+    let file = make::get(shelf, &program, &part)?;
+    map(load, &range, shelf.page_size(), &file)?;
+    Ok(range)
+}
+
+/// The file of the program, whose code is at `addr`. None where that is not
+/// what was executed: a loader may have been, with the program as its argument.
+fn program(addr: usize) -> Option<make::Program> {
+    let mut mapped = [0; 4096];
+    let mut executed = [0; 4096];
+    let mapped = look::file_name(addr, &mut mapped)?;
+    let len = sys::read_link(c"/proc/self/exe", &mut executed).ok()?;
+    let executed = executed.get(..len)?;
+    let file = File::open(c"/proc/self/exe", libc::O_RDONLY).ok()?;
+    (mapped == executed).then(|| make::Program::of(file, executed))?
+}
+
+/// Maps the copy in the place of the text, and registers it, so that what then
+/// wants to change a part of it finds it on ordinary pages again.
+fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<(), Why> {
+    let layout = Layout::of_pages(size);
+    let window = register::adopt(range.clone(), layout, Holds::Text, load.prot);
+    let window = window.map_err(|_| Why::NoMemory)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
+    // SAFETY: the file holds what is there, and nobody writes to it.
+    let mapped = unsafe { sys::mmap(range.start, range.len(), load.prot, flags, file.fd(), 0) };
+    if let Err(error) = mapped {
+        register::destroy(window);
+        return Err(match error {
+            Errno(libc::EACCES | libc::EPERM) => Why::Denied,
+            _ => Why::NoMemory,
+        });
+    }
+    window.publish_first(range.len(), State::of_page(&layout));
+    // SAFETY: mapped just now, of a file whose pages are all there.
+    unsafe { populate::for_reading(range.start, range.len(), size) };
+    Ok(())
+}

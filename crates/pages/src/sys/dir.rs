@@ -1,0 +1,213 @@
+//! A directory and the files in it, by names relative to it.
+#![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
+
+use core::ffi::{CStr, c_int};
+use core::mem::offset_of;
+
+use super::call::{Result, call};
+use super::file::{File, status};
+use crate::bits::extended;
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Dir(File);
+
+/// What tells who may put files into a directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// Its owner.
+    pub uid: u32,
+    /// Whether group or others may write to it.
+    pub others_write: bool,
+}
+
+/// What tells one version of a file from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version {
+    /// The device it lies on.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+    /// Its length in bytes.
+    pub size: i64,
+    /// When its contents were last changed, in nanoseconds.
+    pub modified: i128,
+    /// When its inode was last changed, in nanoseconds.
+    pub changed: i128,
+}
+
+/// `mkdir(2)`.
+pub fn make_dir(path: &CStr, mode: usize) -> Result<()> {
+    let at = extended(libc::AT_FDCWD);
+    call(
+        libc::SYS_mkdirat,
+        [at, path.as_ptr() as usize, mode, 0, 0, 0],
+    )
+    .map(drop)
+}
+
+impl Dir {
+    /// Opens a directory, which no symbolic link may be.
+    ///
+    /// # Errors
+    /// `ENOTDIR` for anything else.
+    pub fn open(path: &CStr) -> Result<Dir> {
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
+        File::open(path, flags).map(Dir)
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Option<Owner> {
+        let stat = status(self.0.fd())?;
+        Some(Owner {
+            uid: stat.st_uid,
+            others_write: stat.st_mode & 0o022 != 0,
+        })
+    }
+
+    /// The page size of the hugetlbfs that it lies on; `None` on any other
+    /// file system.
+    pub fn page_size(&self) -> Option<usize> {
+        const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+        let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+        let args = [extended(self.0.fd()), state.as_mut_ptr() as usize];
+        call(libc::SYS_fstatfs, [args[0], args[1], 0, 0, 0, 0]).ok()?;
+        // SAFETY: all bits zero are a valid state, and the kernel has filled it.
+        let state = unsafe { state.assume_init() };
+        let kind = u64::try_from(state.f_type & 0xffff_ffff).ok()?;
+        (kind == HUGETLBFS_MAGIC)
+            .then(|| usize::try_from(state.f_bsize).ok())
+            .flatten()
+    }
+
+    /// Opens a file in it, which no symbolic link may be; with `O_CREAT` its
+    /// owner's alone.
+    pub fn file(&self, name: &CStr, flags: c_int) -> Result<File> {
+        File::open_at(self.0.fd(), name, flags | libc::O_NOFOLLOW, 0o600)
+    }
+
+    /// `rename(2)` within it.
+    pub fn rename(&self, from: &CStr, to: &CStr) -> Result<()> {
+        let fd = extended(self.0.fd());
+        let args = [fd, from.as_ptr() as usize, fd, to.as_ptr() as usize, 0, 0];
+        call(libc::SYS_renameat2, args).map(drop)
+    }
+
+    /// `unlink(2)` in it.
+    pub fn unlink(&self, name: &CStr) -> Result<()> {
+        let args = [extended(self.0.fd()), name.as_ptr() as usize, 0, 0, 0, 0];
+        call(libc::SYS_unlinkat, args).map(drop)
+    }
+
+    /// Calls `visit` with the name of each entry that is there now, as far as
+    /// they can be read. Entries may be removed meanwhile.
+    pub fn each(&self, mut visit: impl FnMut(&CStr)) {
+        let mut buffer = [0_u64; 512];
+        loop {
+            let room = size_of_val(&buffer);
+            let args = [extended(self.0.fd()), buffer.as_mut_ptr() as usize, room];
+            let read = call(libc::SYS_getdents64, [args[0], args[1], args[2], 0, 0, 0]);
+            let Some(filled) = read.ok().filter(|filled| *filled > 0) else {
+                return;
+            };
+            // SAFETY: as plain bytes, of which so many were filled.
+            let bytes =
+                unsafe { core::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), filled) };
+            each_entry(bytes, &mut visit);
+        }
+    }
+}
+
+/// The names in what `getdents64(2)` has filled.
+fn each_entry(mut bytes: &[u8], visit: &mut impl FnMut(&CStr)) {
+    const LEN: usize = offset_of!(libc::dirent64, d_reclen);
+    const NAME: usize = offset_of!(libc::dirent64, d_name);
+    while let Some(len) = bytes.get(LEN..LEN + 2) {
+        let len = usize::from(u16::from_ne_bytes([len[0], len[1]]));
+        let Some((entry, rest)) = bytes.split_at_checked(len).filter(|_| len > NAME) else {
+            return;
+        };
+        if let Ok(name) = CStr::from_bytes_until_nul(&entry[NAME..]) {
+            visit(name);
+        }
+        bytes = rest;
+    }
+}
+
+impl File {
+    /// Which version of which file it is.
+    pub fn version(&self) -> Option<Version> {
+        let stat = status(self.fd())?;
+        let time = |seconds: i64, nanoseconds: i64| {
+            i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
+        };
+        Some(Version {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            size: stat.st_size,
+            modified: time(stat.st_mtime, stat.st_mtime_nsec),
+            changed: time(stat.st_ctime, stat.st_ctime_nsec),
+        })
+    }
+
+    /// Its owner.
+    pub fn owner(&self) -> Option<u32> {
+        status(self.fd()).map(|stat| stat.st_uid)
+    }
+
+    /// Locks it for this open file alone, without waiting; unlocked when it is
+    /// closed, or its process killed.
+    ///
+    /// # Errors
+    /// `EAGAIN` while another one holds it.
+    pub fn try_lock(&self) -> Result<()> {
+        let operation = extended(libc::LOCK_EX | libc::LOCK_NB);
+        call(
+            libc::SYS_flock,
+            [extended(self.fd()), operation, 0, 0, 0, 0],
+        )
+        .map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::Errno;
+    use std::ffi::CString;
+    use std::fs;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn files_come_and_go_in_a_directory() {
+        let scratch = tempfile::tempdir().unwrap();
+        let path = CString::new(scratch.path().as_os_str().as_bytes()).unwrap();
+        let dir = Dir::open(&path).unwrap();
+        assert!(!dir.owner().unwrap().others_write);
+        assert_eq!(dir.page_size(), None);
+        let file = dir.file(c"a", libc::O_CREAT | libc::O_RDWR).unwrap();
+        file.try_lock().unwrap();
+        let again = dir.file(c"a", libc::O_RDWR).unwrap();
+        assert_eq!(again.try_lock(), Err(Errno(libc::EAGAIN)));
+        assert_eq!(file.version(), again.version());
+        drop(file);
+        again.try_lock().unwrap();
+        dir.rename(c"a", c"b").unwrap();
+        let mut names = Vec::new();
+        dir.each(|name| names.push(name.to_owned()));
+        names.sort();
+        assert_eq!(names, [c".".into(), c"..".into(), CString::from(c"b")]);
+        dir.unlink(c"b").unwrap();
+        assert!(dir.file(c"b", libc::O_RDONLY).is_err());
+    }
+
+    #[test]
+    fn a_link_is_no_directory() {
+        let scratch = tempfile::tempdir().unwrap();
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        let link = CString::new(link.as_os_str().as_bytes()).unwrap();
+        assert_eq!(Dir::open(&link).unwrap_err(), Errno(libc::ENOTDIR));
+        fs::remove_file(scratch.path().join("link")).unwrap();
+    }
+}

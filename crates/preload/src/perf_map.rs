@@ -1,0 +1,135 @@
+//! `/tmp/perf-PID.map`: the functions of code that is a copy, for perf(1),
+//! which looks there for the names of what belongs to no file.
+#![expect(unsafe_code, reason = "maps the file that holds the symbols")]
+
+use core::ffi::CStr;
+use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_contract::symbols;
+use hugetools_pages::segment::load::Load;
+use hugetools_pages::sys::{self, File};
+
+/// Whether this process has begun its file.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Adds the functions of a segment of `file`, which was loaded at `base`, where
+/// it holds code. Without symbols, or where the list cannot be written, perf
+/// knows no names; nothing else depends on it.
+pub(crate) fn add(file: &CStr, base: usize, load: &Load) {
+    if load.prot & libc::PROT_EXEC == 0 {
+        return;
+    }
+    if let (Some(symbols), Some(list)) = (Mapped::open(file), open()) {
+        let mut lines = Lines::new(list);
+        let _ = write_functions(&mut lines, symbols.bytes(), base, load);
+        lines.flush();
+    }
+}
+
+fn write_functions(lines: &mut Lines, file: &[u8], base: usize, load: &Load) -> fmt::Result {
+    for function in symbols::functions(file) {
+        let addr = usize::try_from(function.addr).unwrap_or(usize::MAX);
+        let start = base.wrapping_add(addr);
+        if load.range.contains(&start) {
+            let name = core::str::from_utf8(function.name).unwrap_or("?");
+            writeln!(lines, "{start:x} {:x} {name}", function.size)?;
+        }
+    }
+    Ok(())
+}
+
+/// The list of this process. Its directory is everybody's: nothing that is
+/// there already is written to, and what an earlier process of the same number
+/// left is removed.
+fn open() -> Option<File> {
+    let mut name = Name([0; 32], 0);
+    write!(name, "/tmp/perf-{}.map", sys::getpid()).ok()?;
+    let path = CStr::from_bytes_until_nul(&name.0).ok()?;
+    let write = libc::O_WRONLY | libc::O_APPEND | libc::O_NOFOLLOW;
+    if BEGUN.swap(true, Ordering::Relaxed) {
+        return File::open(path, write).ok();
+    }
+    let _ = sys::unlink(path);
+    File::open_mode(path, write | libc::O_CREAT | libc::O_EXCL, 0o644).ok()
+}
+
+/// A short name, ended by a zero.
+struct Name([u8; 32], usize);
+
+impl Write for Name {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.1 + text.len();
+        if end >= self.0.len() {
+            return Err(fmt::Error);
+        }
+        self.0[self.1..end].copy_from_slice(text.as_bytes());
+        self.1 = end;
+        Ok(())
+    }
+}
+
+/// A whole file in memory.
+struct Mapped {
+    addr: usize,
+    len: usize,
+}
+
+impl Mapped {
+    fn open(path: &CStr) -> Option<Mapped> {
+        let file = File::open(path, libc::O_RDONLY).ok()?;
+        let len = file.size().filter(|len| *len > 0)?;
+        let flags = libc::MAP_PRIVATE;
+        // SAFETY: a new mapping.
+        let addr = unsafe { sys::mmap(0, len, libc::PROT_READ, flags, file.fd(), 0) }.ok()?;
+        Some(Mapped { addr, len })
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped so long. A program or library in use is replaced by
+        // another file, not changed or cut.
+        unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: ours, and nothing refers to it any more.
+        let _ = unsafe { sys::munmap(self.addr, self.len) };
+    }
+}
+
+/// Lines on their way to a file, some thousand bytes at a time.
+struct Lines {
+    file: File,
+    buffer: [u8; 4096],
+    len: usize,
+}
+
+impl Lines {
+    fn new(file: File) -> Lines {
+        Lines {
+            file,
+            buffer: [0; 4096],
+            len: 0,
+        }
+    }
+
+    fn flush(&mut self) {
+        let _ = self.file.write(&self.buffer[..self.len]);
+        self.len = 0;
+    }
+}
+
+impl Write for Lines {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        for part in text.as_bytes().chunks(self.buffer.len()) {
+            if self.len + part.len() > self.buffer.len() {
+                self.flush();
+            }
+            self.buffer[self.len..self.len + part.len()].copy_from_slice(part);
+            self.len += part.len();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+/* Three static arrays, copied, scaled, added and combined; besides, some
+   megabytes of code and of initialised data. Prints what came out, to the bit,
+   and what its segments lie on. */
+#include "segments.h"
+
+#ifndef N
+#define N (20 * 1000 * 1000) /* 160 MB each */
+#endif
+static double a[N], b[N], c[N];
+static long table[700 * 1000] = {1, 2, 3};
+
+/* A large program: the code that runs lies behind 6 MiB of code that does not. */
+__asm__(".text\n.globl before\nbefore: .fill 3 << 20, 1, 0\n");
+__attribute__((noinline)) static double triad(double x)
+{
+	int i;
+
+	for (i = 0; i < N; i++)
+		a[i] = b[i] + x * c[i];
+	return a[N / 2];
+}
+__asm__(".text\n.globl after\nafter: .fill 3 << 20, 1, 0\n");
+
+static double sum(const double *v)
+{
+	double s = 0;
+	int i;
+
+	for (i = 0; i < N; i++)
+		s += v[i] * (1 + i % 3);
+	return s;
+}
+
+int main(void)
+{
+	int i, round;
+
+	for (i = 0; i < N; i++)
+		a[i] = 1 + i % 7, b[i] = 2;
+	for (i = 3; i < 700 * 1000; i++)
+		table[i] = table[i - 1] + table[i - 2] - table[i - 3];
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < N; i++)
+			c[i] = a[i];
+		for (i = 0; i < N; i++)
+			b[i] = 0.5 * c[i];
+		for (i = 0; i < N; i++)
+			c[i] = a[i] + b[i];
+		triad(0.25);
+	}
+	printf("result %a %a %a %ld\n", sum(a), sum(b), sum(c), table[699999]);
+	print_segments();
+	return 0;
+}
