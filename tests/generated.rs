@@ -2,6 +2,10 @@
 //! writes them: the options between two marks in the man pages, whose prose
 //! is by hand, and the completions as a whole.
 
+mod library;
+
+use std::ffi::OsString;
+
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
@@ -25,6 +29,21 @@ const TOOLS: &[Tool] = &[
         name: "hugectl",
         section: 8,
         command: hugetools_ctl::args::Args::command,
+    },
+    Tool {
+        name: "hugeedit",
+        section: 8,
+        command: hugetools::hugeedit::args::Args::command,
+    },
+    Tool {
+        name: "ld.hugetlbfs",
+        section: 1,
+        command: hugetools::ld_hugetlbfs::command,
+    },
+    Tool {
+        name: "pagesize",
+        section: 1,
+        command: hugetools::pagesize::args::Args::command,
     },
 ];
 
@@ -82,37 +101,67 @@ fn completions_are_those_of_the_code() {
     }
 }
 
-/// The examples of the help and the man page are run, on a recorded machine.
-/// Those of hugectl, which start programs, are in tests/hugectl.
-#[test]
-fn the_examples_work() {
-    let help = tool::tool("hugeadm").arg("--help").output().unwrap().stdout;
+/// The commands of the help's examples.
+fn examples_of_the_help(tool: &Tool) -> Vec<String> {
+    let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
     let help = String::from_utf8(help).unwrap();
     let (_, examples) = help.split_once("Examples:\n").expect("examples");
     let examples = examples.lines().map_while(|line| line.strip_prefix("  "));
-    let in_help = examples.filter_map(|line| Some(line.split_once("   ")?.0.to_owned()));
-    let page = bless::text("man/hugeadm.8").replace("\\-", "-");
-    let (_, examples) = page.split_once("\n.SH EXAMPLES\n").expect("examples");
-    let commands = examples
+    examples
+        .filter_map(|line| Some(line.split_once("   ")?.0.to_owned()))
+        .collect()
+}
+
+/// The commands of the man page's examples, without the prompt.
+fn examples_of_the_page(tool: &Tool) -> Vec<String> {
+    let page = bless::text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
+    let examples = page
+        .split_once("\n.SH EXAMPLES\n")
+        .map_or("", |parts| parts.1);
+    examples
         .lines()
-        .filter_map(|line| line.strip_prefix("# ").or(line.strip_prefix("$ ")));
-    let commands: Vec<String> = commands.map(str::to_owned).chain(in_help).collect();
-    assert!(commands.len() > 15, "{commands:?}");
-    for command in commands {
-        let words = command.strip_prefix("hugeadm ").expect("the tool's name");
-        // A group that every machine has.
-        let words = words.replace("postgres", "root");
-        let dir = tree::machine("x86_64-8node");
-        let ran = tool::hugeadm(dir.path(), &words.split_whitespace().collect::<Vec<_>>());
-        assert_eq!(ran.status, 0, "{command}\n{ran:?}");
+        .filter_map(|line| line.strip_prefix("# ").or(line.strip_prefix("$ ")))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The examples of help and man page are run, on a recorded machine. Those of
+/// hugectl, which start programs, are in tests/hugectl; those of hugeedit,
+/// which change them, in tests/tools.
+#[test]
+fn the_examples_work() {
+    let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
+    for tool in TOOLS.iter().filter(on_machines) {
+        let (help, page) = (examples_of_the_help(tool), examples_of_the_page(tool));
+        assert!(help.len() >= 3, "{}: {help:?}", tool.name);
+        assert!(page.len() >= 3 || tool.name != "hugeadm", "{page:?}");
+        for command in help.iter().chain(&page) {
+            // A group that every machine has.
+            let command = command.replace("postgres", "root");
+            let words = command.split_whitespace().skip(1).map(OsString::from);
+            let dir = tree::machine("x86_64-8node");
+            let output = tool::tool(tool.name)
+                .arg("--sysroot")
+                .arg(dir.path())
+                .args(words)
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(0), "{command}\n{output:?}");
+        }
     }
 }
 
-/// Every key that hugeadm --json prints in the transcripts is in the man page,
-/// in bold, in the section about it.
 #[test]
-fn the_json_schema_is_documented() {
-    let page = bless::text("man/hugeadm.8");
+fn the_json_schemas_are_documented() {
+    is_documented("hugeadm.8", "hugeadm/x86_64-8node-json.txt", 50);
+    is_documented("hugeedit.8", "hugeedit/json.txt", 20);
+    is_documented("pagesize.1", "pagesize/options.txt", 5);
+}
+
+/// Every key that a transcript prints is in the man page, in bold, in the
+/// section about JSON.
+fn is_documented(page: &str, transcript: &str, least: usize) {
+    let page = bless::text(format!("man/{page}"));
     let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");
     let section = section.split_once("\n.SH ").expect("a next section").0;
     let bold: Vec<&str> = section
@@ -120,7 +169,7 @@ fn the_json_schema_is_documented() {
         .filter(|line| line.starts_with(".B"))
         .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
         .collect();
-    let transcript = bless::text("tests/expected/hugeadm/x86_64-8node-json.txt");
+    let transcript = bless::text(format!("tests/expected/{transcript}"));
     let keys = transcript
         .lines()
         .filter_map(|line| line.trim().strip_prefix('"'));
@@ -131,5 +180,5 @@ fn the_json_schema_is_documented() {
         assert!(bold.contains(&key), "{key} is not in the man page");
         seen += 1;
     }
-    assert!(seen > 50, "only {seen} keys");
+    assert!(seen > least, "only {seen} keys");
 }

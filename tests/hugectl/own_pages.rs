@@ -146,20 +146,14 @@ fn segments(flags: &[&str]) -> PathBuf {
     program::build("segments", Libc::Glibc, flags).unwrap()
 }
 
-/// Changes what a program says of its alignment, and nothing else.
+/// Has hugeedit change what a program says of its alignment.
 fn align(program: &Path) {
-    let mut file = fs::read(program).unwrap();
-    let number = |at: usize, len: usize| {
-        let bytes = file[at..at + len].iter().rev();
-        bytes.fold(0usize, |sum, byte| sum << 8 | usize::from(*byte))
-    };
-    let (table, size, count) = (number(32, 8), number(54, 2), number(56, 2));
-    let headers = (0..count).map(|index| table + index * size);
-    let loads: Vec<usize> = headers.filter(|at| number(*at, 4) == 1).collect();
-    for at in loads {
-        file[at + 48..at + 56].copy_from_slice(&PAGE.to_le_bytes());
-    }
-    fs::write(program, file).unwrap();
+    let done = tool::tool("hugeedit")
+        .arg("--align")
+        .arg(program)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
 }
 
 /// Whether the file system of the shelf can have huge pages.

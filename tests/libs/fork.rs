@@ -100,6 +100,33 @@ fn system_calls_into_the_heap_never_fail() {
     assert_eq!(live.free_pages(), 90);
 }
 
+/// A program with handlers of its own for what we handle, and all ways to start
+/// a child.
+#[test]
+fn the_programs_own_handlers_see_its_own_faults() {
+    let Some(live) = machine("signal handlers") else {
+        return;
+    };
+    live.set_pool(100);
+    for libc in Libc::ALL {
+        let Some(program) = build("signals", libc, &[]) else {
+            return;
+        };
+        for option in ["--heap", "--heap=thp"] {
+            let mut command = tool("hugectl");
+            let ran: Ran = command
+                .args([option, "-q"])
+                .arg(&program)
+                .output()
+                .unwrap()
+                .into();
+            let all = (ran.status, ran.out.as_str(), ran.err.as_str());
+            assert_eq!(all, (0, "right\n", ""), "{libc:?} {option}");
+        }
+    }
+    assert_eq!(live.free_pages(), 100);
+}
+
 /// The same with variables of the program instead of a heap.
 #[test]
 fn data_and_bss_are_never_lost() {

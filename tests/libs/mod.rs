@@ -1,5 +1,6 @@
 //! The two libraries: as files, and at work in programs.
 
+mod api;
 mod apps;
 mod files;
 mod fork;
@@ -8,5 +9,6 @@ mod judge;
 pub(crate) mod parts;
 mod postgres;
 mod segments;
+mod share;
 mod shm;
 mod start;

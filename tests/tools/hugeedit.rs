@@ -1,5 +1,4 @@
 //! hugeedit on real programs: they stay the same files, and run as before.
-#![expect(clippy::disallowed_methods, reason = "tests read their own files")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

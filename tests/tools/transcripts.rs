@@ -93,56 +93,46 @@ fn bad_files(place: &Place, small: &Made) {
     let mut order = bytes;
     order[5] = 7;
     place.file("order", order);
-    let made = |name: &str, made: Made| place.file(name, made.bytes());
-    made(
-        "far",
-        Made {
-            table: u64::MAX - 8,
-            ..small.clone()
-        },
-    );
-    made(
-        "inside",
-        Made {
-            table: 8,
-            ..small.clone()
-        },
-    );
-    made(
-        "size",
-        Made {
-            entry_size: Some(8),
-            ..small.clone()
-        },
-    );
-    made(
-        "many",
-        Made {
-            count: Some(0xffff),
-            ..small.clone()
-        },
-    );
-    made(
-        "more",
-        Made {
-            count: Some(0xfffe),
-            ..small.clone()
-        },
-    );
-    let one = |load| small.clone().with(&[load]);
-    made(
-        "shrinks",
-        one([R | W, 0x1000, 0x1000, 0x200, 0x100, 0x1000]),
-    );
-    made(
-        "wraps",
-        one([R | W, 0x1000, u64::MAX - 8, 0, 0x100, 0x1000]),
-    );
-    made(
-        "offset",
-        one([R | W, u64::MAX - 8, 0x1000, 0x100, 0x100, 0x1000]),
-    );
     fs::create_dir(place.work("dir")).unwrap();
+    odd_numbers(place, small);
+}
+
+/// Files whose headers say what cannot be.
+fn odd_numbers(place: &Place, small: &Made) {
+    let table = |table| Made {
+        table,
+        ..small.clone()
+    };
+    let count = |count| Made {
+        count: Some(count),
+        ..small.clone()
+    };
+    let entry_size = Made {
+        entry_size: Some(8),
+        ..small.clone()
+    };
+    let one = |load| small.clone().with(&[load]);
+    for (name, made) in [
+        ("far", table(u64::MAX - 8)),
+        ("inside", table(8)),
+        ("size", entry_size),
+        ("many", count(0xffff)),
+        ("more", count(0xfffe)),
+        (
+            "shrinks",
+            one([R | W, 0x1000, 0x1000, 0x200, 0x100, 0x1000]),
+        ),
+        (
+            "wraps",
+            one([R | W, 0x1000, u64::MAX - 8, 0, 0x100, 0x1000]),
+        ),
+        (
+            "offset",
+            one([R | W, u64::MAX - 8, 0x1000, 0x100, 0x100, 0x1000]),
+        ),
+    ] {
+        place.file(name, made.bytes());
+    }
 }
 
 fn compare(name: &str) {

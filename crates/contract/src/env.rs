@@ -7,8 +7,8 @@
 //! | `HUGETLB_DEBUG` | any | as verbosity 4 |
 //! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
-//! | `HUGETLB_MORECORE_HEAPBASE` | a hexadecimal address | where the heap begins |
-//! | `HUGETLB_MORECORE_SHRINK` | `yes` | what the heap frees goes back sooner |
+//! | `HUGETLB_MORECORE_HEAPBASE` | a hexadecimal address | where the heap begins, within its area |
+//! | `HUGETLB_MORECORE_SHRINK` | `yes` | what the heap frees goes back at once |
 //! | `HUGETLB_SHM` | `yes`; new: a size, `thp` | shared memory on huge pages |
 //! | `HUGETLB_ELFMAP` | `no`, or `R`, `W`, each with `=SIZE`; new: `=thp` | text, data and bss on huge pages |
 //! | `HUGETLB_FORCE_ELFMAP` | `yes` | was needed for what is done always now |
@@ -20,8 +20,8 @@
 //! | `HUGETLB_DEFAULT_PAGE_SIZE` | a size | the default size of the C interface |
 //! | `HUGETLB_PATH` | `path[:path…]` | mounts for the C interface, instead of all |
 //! | `HUGETLB_FEATURES` | `[no_]name,…` | what the C interface uses of the kernel |
-//! | `HUGETLB_NO_RESERVE` | `yes` | huge pages without a reservation |
-//! | `HUGETLB_NO_PREFAULT` | any | huge pages at their first touch |
+//! | `HUGETLB_NO_RESERVE` | `yes` | is done always now |
+//! | `HUGETLB_NO_PREFAULT` | any | does nothing: a page that is not there may kill |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |

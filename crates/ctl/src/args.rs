@@ -18,8 +18,8 @@ Examples:
   hugectl --heap ./solver input         heap on huge pages, from the pool or transparent
   hugectl --heap=1GB ./solver input     the same, on 1 GB pages first
   hugectl --thp python3 job.py          transparent huge pages only; needs no pool
-  hugectl --text cc1plus big.cc         code on huge pages of its own file
-  hugectl --text --data --heap ./solver all that is the program's own
+  hugectl --text python3 job.py         code on huge pages, those of its file first
+  hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status 4711                 what a running program has on huge pages

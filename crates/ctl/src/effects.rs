@@ -24,15 +24,27 @@ pub trait Effects {
     /// huge pages where the file system has them.
     ///
     /// # Errors
-    /// When the parts cannot be mapped or read.
-    fn look(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached>;
+    /// When the parts cannot be mapped or read; `TimedOut` after `limit`.
+    fn look(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached>;
 
     /// Looks, but has the kernel put huge pages together where it did not read
     /// them so: on a file system in memory, and where others use the file.
     ///
     /// # Errors
     /// As for [`Effects::look`].
-    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached>;
+    fn fill(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached>;
 
     /// Takes parts of a file out of memory, as far as nobody uses them; what
     /// is to be written is written first, unless that takes too long.

@@ -139,15 +139,17 @@ pub fn explore(
     };
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
-    let kernel = Kernel::read(root, served, caller).map_err(own)?;
     let search = segments::Search {
         asked,
         libraries,
-        kernel: &kernel,
         caller,
         may_change: !run.dry_run,
     };
-    let parts = search.parts(root, &look, effects).map_err(own)?;
+    let mut parts = search.measure(root, &look).map_err(own)?;
+    let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
+    search
+        .prepare(root, &look, &kernel, &mut parts, effects)
+        .map_err(own)?;
     Ok(Findings {
         verbosity,
         elfmap,

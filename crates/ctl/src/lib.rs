@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! argv --args--> Args --request--> Request
-//!   Run:    target (look), locate and bundle (library), kernel (preflight's facts)
+//!   Run:    target (look), locate and bundle (library), parts (segments),
+//!           kernel (preflight's facts), prepare (the page cache)
 //!           --plan--> Plan --> print as shell | exec
 //!   Status: status --> Proof --> table | JSON
 //! ```

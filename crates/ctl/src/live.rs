@@ -53,15 +53,27 @@ impl Live<'_> {
 }
 
 impl Effects for Live<'_> {
-    fn look(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
+    fn look(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached> {
         let window = Window::new(file, parts, size.get())?;
-        window.touch()?;
+        window.touch(limit)?;
         self.count(&window)
     }
 
-    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
+    fn fill(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached> {
         let window = Window::new(file, parts, size.get())?;
-        window.touch()?;
+        window.touch(limit)?;
         let cached = self.count(&window)?;
         if cached.huge.get() >= window.len() {
             return Ok(cached);

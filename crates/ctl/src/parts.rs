@@ -24,15 +24,25 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Measures what is asked for. `thp` is the size of a transparent huge
-    /// page.
-    pub(crate) fn measure(target: &Target, wants: Wants, thp: Option<PageSize>) -> Parts {
-        let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, thp));
+    /// Measures what is asked for, in pages of the default `size` or of the one
+    /// that is asked for, if that is smaller.
+    pub(crate) fn measure(target: &Target, wants: Wants, size: Option<PageSize>) -> Parts {
+        let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, size));
         let layout = &target.layout;
         Parts {
             text: size(wants.text).map(|size| layout.text(size)),
             data: size(wants.data).map(|size| layout.data(size)),
             ..Parts::default()
+        }
+    }
+
+    /// What is wanted, without what cannot be had.
+    pub(crate) fn possible(&self, wants: Wants) -> Wants {
+        let has_page = |part: Option<Part>| part.is_some_and(|part| part.inner > Bytes::default());
+        Wants {
+            text: wants.text.filter(|_| has_page(self.text)),
+            data: wants.data.filter(|_| has_page(self.data)),
+            ..wants
         }
     }
 
@@ -68,12 +78,12 @@ pub(crate) fn is_reachable(target: &Target) -> bool {
 }
 
 /// The smallest huge pages that a request may come to.
-fn smallest(pages: Pages, thp: Option<PageSize>) -> Option<PageSize> {
+fn smallest(pages: Pages, size: Option<PageSize>) -> Option<PageSize> {
     match pages {
-        Pages::Default | Pages::Thp => thp,
+        Pages::Default | Pages::Thp => size,
         Pages::Size(bytes) => {
             let asked = PageSize::new(bytes);
-            asked.map(|asked| thp.map_or(asked, |thp| thp.min(asked)))
+            asked.map(|asked| size.map_or(asked, |size| size.min(asked)))
         }
     }
 }

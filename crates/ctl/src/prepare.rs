@@ -5,8 +5,8 @@
 //! A look tells whether it is so already; every start pays for that alone. Else
 //! what is cached is let go and read anew, into huge pages. Where that did not
 //! help it is not tried again for the same file, for a while. All of it is for
-//! the best: whatever fails is said and delays the start by a second at most,
-//! beside the reading.
+//! the best: whatever fails is said. Waiting for others, writing what is not on
+//! disk yet, and reading each delay the start by a second at most.
 
 mod memory;
 
@@ -23,7 +23,7 @@ use crate::effects::{Cached, Effects};
 use crate::files;
 use memory::{Identity, Memory};
 
-/// For so long others are waited for, and writing.
+/// For so long others are waited for, and writing, and each reading.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Between two attempts while others look, too.
@@ -181,6 +181,7 @@ fn failed(error: &io::Error) -> State {
 fn describe(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(errno) => hugetools_model::error::describe_errno(errno),
+        None if error.kind() == io::ErrorKind::TimedOut => "it takes too long".to_owned(),
         None => error.to_string(),
     }
 }
@@ -222,7 +223,10 @@ impl Attempt<'_> {
         let (file, parts) = (&self.opened.file, &self.opened.parts);
         self.effects.let_go(file, parts, PATIENCE).map_err(failed)?;
         let (file, parts) = (&self.opened.file, &self.opened.parts);
-        let after = self.effects.fill(file, parts, self.size).map_err(failed)?;
+        let after = self
+            .effects
+            .fill(file, parts, self.size, PATIENCE)
+            .map_err(failed)?;
         if self.is_whole(after) {
             return Ok(None);
         }
@@ -250,7 +254,7 @@ impl Attempt<'_> {
 
     fn look(&mut self) -> io::Result<Cached> {
         self.effects
-            .look(&self.opened.file, &self.opened.parts, self.size)
+            .look(&self.opened.file, &self.opened.parts, self.size, PATIENCE)
     }
 
     fn is_whole(&self, cached: Cached) -> bool {

@@ -9,7 +9,7 @@ use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register, sys};
+use hugetools_pages::{config, register, space, sys};
 
 use crate::mimalloc;
 
@@ -69,6 +69,13 @@ fn start() {
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
+    let config = config::get();
+    if config.heap_shrink {
+        mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
+    }
+    if let Some(base) = config.heap_base {
+        space::begin_at(base);
+    }
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.
         let plain = Layout { big: 0, ..layout() };

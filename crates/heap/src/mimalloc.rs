@@ -11,6 +11,9 @@ use libmimalloc_sys as _;
 pub(crate) type CommitFun =
     unsafe extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool;
 
+/// `mi_option_purge_delay`: milliseconds before what was freed is given back.
+pub(crate) const PURGE_DELAY: c_int = 15;
+
 /// `mi_option_destroy_on_exit`: above 1, nothing happens at the exit.
 pub(crate) const DESTROY_ON_EXIT: c_int = 22;
 

@@ -48,6 +48,10 @@ pub struct Config {
     pub api: Api<'static>,
     /// The segments of the program.
     pub elfmap: Elfmap,
+    /// Whether all processes use one copy of the text.
+    pub share_text: bool,
+    /// Where that copy lies.
+    pub share_path: Option<&'static [u8]>,
     /// Whether shared libraries' text counts as text, too.
     pub text_libs: bool,
     /// Whether perf is told the symbols of text that is a copy.
@@ -79,6 +83,8 @@ impl Config {
             // Before the environment was read, and in set-user-id programs.
             off: true,
         },
+        share_text: false,
+        share_path: None,
         text_libs: false,
         perf_map: false,
         fallback: Fallback::Thp,
@@ -112,12 +118,17 @@ impl Config {
         self.heap_shrink = settings.heap_shrink;
         self.shm = settings.shm;
         self.elfmap = settings.elfmap;
+        self.share_text = settings.share_text;
         self.text_libs = settings.text_libs;
         self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
         self.speaker = settings.speaker;
         self.odd = settings.odd;
-        self.api = self.keep_api(settings.api);
+        self.share_path = self.keep(env::SHARE_PATH, settings.share_path);
+        self.api = Api {
+            path: self.keep(env::PATH, settings.api.path),
+            ..settings.api
+        };
         self.report = match settings.report {
             None => Target::None,
             Some(Report::Terminal { pid, json }) => Target::Terminal { pid, json },
@@ -134,15 +145,13 @@ impl Config {
 }
 
 impl Config {
-    fn keep_api(&mut self, api: Api<'_>) -> Api<'static> {
-        let path = api.path.and_then(|path| {
-            let kept = keep(path);
-            if kept.is_none() {
-                self.odd.add(env::PATH);
-            }
-            kept
-        });
-        Api { path, ..api }
+    /// Keeps a value for which there is memory.
+    fn keep(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<&'static [u8]> {
+        let kept = keep(value?);
+        if kept.is_none() {
+            self.odd.add(name);
+        }
+        kept
     }
 }
 

@@ -7,7 +7,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::{
-    behind, cgroup, facts, for_child, freeze, grant, luck, move_down, register, runs, weak,
+    behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, register, runs, segv,
+    weak,
 };
 
 /// After so many forks that had to move or copy something, a process gets no
@@ -103,6 +104,8 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
+    segv::HANDLER.inherit();
+    fault::HANDLER.inherit();
     if for_child::in_child() {
         luck::LUCK.note(Shortfall::Fork);
     }

@@ -8,12 +8,11 @@
 //!   an error to the caller. A reservation would be worse than none: when the
 //!   pool is exhausted and a forked process writes first, the kernel takes the
 //!   page away from its child, which nothing can mend.
-//! * Before a fork it moves down to ordinary memory ([`crate::move_down`]), or
-//!   is copied for the child where other threads or devices are at work
-//!   ([`crate::for_child`]); then parent and child may both write all of it.
-//!   Left alone is what needs no page for a copy: memory that the program has
-//!   closed to writing (it moves when it is opened again), and memory that it
-//!   keeps from children by `MADV_DONTFORK`, as drivers for RDMA do with what
+//! * Before a fork it moves down to ordinary memory, or its pages are copied for
+//!   the child ([`crate::fork`]); then parent and child may both write all of
+//!   it. Left alone is what needs no page for a copy: memory that the program
+//!   has closed to writing (it moves when it is opened again), and memory that
+//!   it keeps from children by `MADV_DONTFORK`, as drivers for RDMA do with what
 //!   devices write to.
 //! * Below that is the net of [`crate::fault`], as for a raw `clone`: the page
 //!   that the kernel cannot copy is replaced when `SIGBUS` is raised. A system

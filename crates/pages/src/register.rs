@@ -15,9 +15,9 @@ pub static GATE: Gate = Gate::new();
 /// The windows of the heap and of the program's segments.
 static WINDOWS: Places<512> = Places::none();
 
-/// Those of the regions that the program asked for by name, which may be many:
-/// the heap must find a place all the same.
-static REGIONS: Places<8192> = Places::none();
+/// Those of the regions that the program asked for by name, which may be as many
+/// as a process may have mappings: the heap must find a place all the same.
+static REGIONS: Places<65536> = Places::none();
 
 /// Who looks at windows just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
@@ -27,6 +27,8 @@ struct Places<const N: usize> {
     slots: [AtomicPtr<Window>; N],
     /// No window stands at or behind this place.
     end: AtomicUsize,
+    /// Below this place there is hardly a free one.
+    full: AtomicUsize,
 }
 
 impl<const N: usize> Places<N> {
@@ -34,28 +36,39 @@ impl<const N: usize> Places<N> {
         Places {
             slots: [const { AtomicPtr::new(core::ptr::null_mut()) }; N],
             end: AtomicUsize::new(0),
+            full: AtomicUsize::new(0),
         }
     }
 
     /// Enters a window; whether there was a place for it.
     fn enter(&self, window: &'static Window) -> bool {
         let new = core::ptr::from_ref(window).cast_mut();
-        for (place, slot) in self.slots.iter().enumerate() {
-            let null = core::ptr::null_mut();
-            let taken = slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed);
-            if taken.is_ok() {
-                self.end.fetch_max(place + 1, Ordering::AcqRel);
-                return true;
-            }
-        }
-        false
+        let null = core::ptr::null_mut();
+        let take = |place: &usize| {
+            let slot = &self.slots[*place];
+            slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+        };
+        let full = self.full.load(Ordering::Relaxed);
+        let Some(place) = (full..N).chain(0..full).find(take) else {
+            return false;
+        };
+        self.full.store(place + 1, Ordering::Relaxed);
+        self.end.fetch_max(place + 1, Ordering::AcqRel);
+        true
     }
 
     fn leave(&self, window: &'static Window) {
         let old = core::ptr::from_ref(window).cast_mut();
-        for slot in self.used() {
-            let null = core::ptr::null_mut();
-            let _ = slot.compare_exchange(old, null, Ordering::AcqRel, Ordering::Relaxed);
+        let is_old = |slot: &&AtomicPtr<Window>| slot.load(Ordering::Relaxed) == old;
+        for (place, slot) in self
+            .used()
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| is_old(slot))
+        {
+            slot.store(core::ptr::null_mut(), Ordering::Release);
+            self.full.fetch_min(place, Ordering::Relaxed);
         }
     }
 

@@ -13,6 +13,16 @@ const GIB: usize = 1 << 30;
 /// Where the next window is asked for.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
+/// Has the first reservation begin at an address, where that lies in the area;
+/// elsewhere a heap would not be known for one, so that the address is passed
+/// over.
+pub fn begin_at(base: u64) {
+    let inside = HEAP_AREA.contains(&base);
+    if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
+        let _ = NEXT.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
 /// Reserves `len` bytes at a multiple of `align`, without access and without
 /// memory behind them. `align` is a power of two.
 pub fn reserve(len: usize, align: usize) -> Result<usize> {

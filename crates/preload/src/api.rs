@@ -46,9 +46,9 @@ pub(crate) fn prepare() {
     });
     if linked {
         let errno = sys::errno();
+        sizes::default_size();
         // The first look for a mount finds all of them.
         mounts::find(0);
-        sizes::default_size();
         sys::set_errno(errno);
     }
 }

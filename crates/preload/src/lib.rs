@@ -33,4 +33,5 @@ mod region;
 mod scratch;
 mod segment;
 mod segments;
+mod signals;
 mod start;

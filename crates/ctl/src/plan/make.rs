@@ -316,7 +316,7 @@ impl Maker<'_> {
         let checked = preflight::check(*served, needs, kernel);
         self.notes.extend(checked.notes);
         let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
-        let has_segments = needs != Needs::default();
+        let has_segments = served.text.is_some() || served.data.is_some();
         let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
         match has_heap || has_segments {
             true if is_told => self.set(env::PID, "0"),

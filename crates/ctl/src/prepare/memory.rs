@@ -23,25 +23,50 @@ const NAME: &str = "page-cache";
 const LOCK: &str = "lock";
 
 /// What is remembered, and for how long: another kernel may have what this one
-/// lacks, and who uses a file ends some day.
-const REASONS: [(&str, Why, Duration); 2] = [
+/// lacks, who uses a file ends some day, and what was written just now is on
+/// disk in a minute; some file systems (overlay) do not write it when told.
+const REASONS: [(&str, Why, Duration); 3] = [
     (
         "file system",
         Why::FileSystem,
         Duration::from_secs(24 * 60 * 60),
     ),
     ("in use", Why::InUse, Duration::from_secs(10 * 60)),
+    (YOUNG, Why::FileSystem, MINUTE),
 ];
+
+/// The word for a file that was written just now.
+const YOUNG: &str = "young";
+
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// What tells a file, and its contents, from all others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Identity(String);
+pub(super) struct Identity {
+    name: String,
+    pub(super) is_young: bool,
+}
 
 impl Identity {
     pub(super) fn of(file: &Metadata) -> Identity {
         let (device, inode, len) = (file.dev(), file.ino(), file.len());
         let (seconds, nanos) = (file.mtime(), file.mtime_nsec());
-        Identity(format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}"))
+        let changed = u64::try_from(file.ctime()).unwrap_or(0);
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_secs(changed);
+        let age = SystemTime::now().duration_since(changed);
+        Identity {
+            name: format!("{device:x}-{inode}-{len}-{seconds}.{nanos:09}"),
+            is_young: age.is_ok_and(|age| age < MINUTE),
+        }
+    }
+
+    /// The word that says why, if that is worth to be remembered.
+    pub(super) fn word(&self, why: &Why) -> Option<&'static str> {
+        let (word, _, _) = REASONS.iter().find(|(_, known, _)| known == why)?;
+        match self.is_young && *why == Why::FileSystem {
+            true => Some(YOUNG),
+            false => Some(word),
+        }
     }
 }
 
@@ -65,7 +90,7 @@ impl Memory {
         let mut paths = self
             .places
             .iter()
-            .map(|place| place.dir().join(NAME).join(&file.0));
+            .map(|place| place.dir().join(NAME).join(&file.name));
         paths.find_map(|path| self.read(&path).ok().flatten())
     }
 
@@ -105,9 +130,9 @@ impl Memory {
     /// Remembers why preparing the file was of no use, and forgets what is too
     /// old. What cannot be remembered is tried again.
     pub(super) fn remember(&self, dir: &Path, file: &Identity, why: &Why) {
-        if let Some((word, _, _)) = REASONS.iter().find(|(_, known, _)| known == why) {
+        if let Some(word) = file.word(why) {
             forget_old(dir);
-            let path = dir.join(&file.0);
+            let path = dir.join(&file.name);
             // One that is too old is in the way of the new one.
             let _ = fs::remove_file(&path);
             let _ = OpenOptions::new()

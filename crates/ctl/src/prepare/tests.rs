@@ -2,6 +2,7 @@ use super::*;
 use crate::private::Place;
 use std::collections::VecDeque;
 use std::fs::{FileTimes, OpenOptions, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::SystemTime;
@@ -31,7 +32,7 @@ impl Simulated {
 }
 
 impl Effects for Simulated {
-    fn look(&mut self, _: &File, _: &[Range<u64>], _: PageSize) -> io::Result<Cached> {
+    fn look(&mut self, _: &File, _: &[Range<u64>], _: PageSize, _: Duration) -> io::Result<Cached> {
         self.looked += 1;
         let answer = match self.answers.len() {
             0 => return Err(io::Error::from_raw_os_error(libc::ENOMEM)),
@@ -44,8 +45,14 @@ impl Effects for Simulated {
         })
     }
 
-    fn fill(&mut self, file: &File, parts: &[Range<u64>], size: PageSize) -> io::Result<Cached> {
-        self.look(file, parts, size)
+    fn fill(
+        &mut self,
+        file: &File,
+        parts: &[Range<u64>],
+        size: PageSize,
+        limit: Duration,
+    ) -> io::Result<Cached> {
+        self.look(file, parts, size, limit)
     }
 
     fn let_go(&mut self, _: &File, _: &[Range<u64>], _: Duration) -> io::Result<()> {
@@ -174,7 +181,8 @@ fn another_file_of_the_name_is_another_matter() {
 fn what_is_remembered_grows_old() {
     let hour = Duration::from_secs(3600);
     for (answer, short, long) in [
-        ((0, 0), hour, 25 * hour),
+        // Just now it may not be on disk yet.
+        ((0, 0), hour / 100, hour / 50),
         ((2 * MB, 4096), Duration::ZERO, hour),
     ] {
         let place = Place4::new();
@@ -189,6 +197,27 @@ fn what_is_remembered_grows_old() {
         assert_eq!(again.let_go, 1, "{answer:?}");
         assert_eq!(place.remembered().len(), 1);
     }
+}
+
+#[test]
+fn a_file_system_that_cannot_is_remembered_for_a_day() {
+    let place = Place4::new();
+    place.run(&mut Simulated::new(&[(0, 0)]));
+    let path = place.remembered().pop().unwrap();
+    let mut file = File::create(&path).unwrap();
+    file.write_all(b"file system").unwrap();
+    let mut again = Simulated::new(&[(0, 0)]);
+    for (hours, tries) in [(1, 0), (23, 0), (25, 1)] {
+        set_age(&path, Duration::from_secs(hours * 3600));
+        place.run(&mut again);
+        assert_eq!(again.let_go, tries, "{hours}");
+    }
+    let mut old = Identity::of(&std::fs::metadata(&place.job.path).unwrap());
+    assert_eq!(old.word(&Why::FileSystem), Some("young"));
+    old.is_young = false;
+    assert_eq!(old.word(&Why::FileSystem), Some("file system"));
+    assert_eq!(old.word(&Why::InUse), Some("in use"));
+    assert_eq!(old.word(&Why::Waited), None);
 }
 
 #[test]
@@ -268,7 +297,7 @@ fn what_fails_is_said_and_not_remembered() {
     slow.refuses_to_let_go = true;
     assert!(is_short(
         &place.run(&mut slow),
-        &Why::Failed("timed out".to_owned())
+        &Why::Failed("it takes too long".to_owned())
     ));
     assert!(place.remembered().is_empty());
     let mut place = Place4::new();

@@ -11,8 +11,12 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
+use std::time::{Duration, Instant};
 
 use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+
+/// So much is read before the clock is looked at.
+const STEP: usize = 8 << 20;
 
 /// Address space of our own with the parts in it, one behind the other. It is
 /// never read, so that a file that gets shorter kills nobody.
@@ -74,14 +78,25 @@ impl Window {
     ///
     /// Nothing is read ahead: behind a part that would be small pages, also
     /// where the next part begins.
-    pub(crate) fn touch(&self) -> io::Result<()> {
-        for (start, len) in &self.parts {
+    ///
+    /// # Errors
+    /// `TimedOut` where reading takes longer than `limit`.
+    pub(crate) fn touch(&self, limit: Duration) -> io::Result<()> {
+        let start = Instant::now();
+        for (address, len) in &self.parts {
             // SAFETY: the advice changes no contents of a mapping of our own.
-            unsafe { madvise(*start, *len, MmapAdvise::MADV_RANDOM) }?;
-            // SAFETY: the advice changes no contents of a mapping of our own.
-            unsafe { madvise(*start, *len, MmapAdvise::MADV_HUGEPAGE) }?;
-            // SAFETY: as above; it fails where a touch would end in a signal.
-            unsafe { madvise(*start, *len, MmapAdvise::MADV_POPULATE_READ) }?;
+            unsafe { madvise(*address, *len, MmapAdvise::MADV_RANDOM) }?;
+            // SAFETY: as above.
+            unsafe { madvise(*address, *len, MmapAdvise::MADV_HUGEPAGE) }?;
+            for at in (0..*len).step_by(STEP) {
+                if start.elapsed() > limit {
+                    return Err(io::ErrorKind::TimedOut.into());
+                }
+                // SAFETY: a place within the part, and the step ends within it.
+                let (at, step) = (unsafe { address.byte_add(at) }, STEP.min(*len - at));
+                // SAFETY: as above; it fails where a touch would end in a signal.
+                unsafe { madvise(at, step, MmapAdvise::MADV_POPULATE_READ) }?;
+            }
         }
         Ok(())
     }
@@ -139,6 +154,7 @@ mod tests {
     use std::io::Write;
 
     const PAGE: u64 = 2 << 20;
+    const LONG: Duration = Duration::from_secs(60);
 
     fn file(pages: u64) -> File {
         let mut file = tempfile::tempfile().unwrap();
@@ -159,8 +175,15 @@ mod tests {
         assert_eq!(starts.len(), 2);
         assert!(starts.iter().all(|start| start % PAGE == 0));
         assert_eq!(starts[1] - starts[0], PAGE);
-        window.touch().unwrap();
+        window.touch(LONG).unwrap();
         write_back(&file, 0..PAGE).unwrap();
+    }
+
+    #[test]
+    fn reading_ends_when_it_takes_too_long() {
+        let file = file(1);
+        let late = one(&file, 0..PAGE).unwrap().touch(Duration::ZERO);
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 
     #[test]
@@ -168,9 +191,9 @@ mod tests {
         let file = file(1);
         let window = one(&file, 0..PAGE).unwrap();
         file.set_len(0).unwrap();
-        assert!(window.touch().is_err());
+        assert!(window.touch(LONG).is_err());
         assert!(one(&file, 0..u64::MAX - PAGE).is_err());
         let huge = (1 << 62)..(1 << 62) + PAGE;
-        assert!(one(&file, huge).is_ok_and(|window| window.touch().is_err()));
+        assert!(one(&file, huge).is_ok_and(|window| window.touch(LONG).is_err()));
     }
 }

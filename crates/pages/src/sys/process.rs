@@ -17,6 +17,20 @@ pub fn gettid() -> u32 {
     call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
 }
 
+/// The name of the machine, as `uname(2)` gives it.
+pub fn host(buffer: &mut [u8; 65]) -> &str {
+    let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
+    let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
+    let _ = call(libc::SYS_uname, args);
+    // SAFETY: all bits zero are names, and the kernel has filled them in.
+    let names = unsafe { names.assume_init() };
+    for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
+        *byte = letter.to_ne_bytes()[0];
+    }
+    let text = buffer.split(|byte| *byte == 0).next().unwrap_or(&[]);
+    core::str::from_utf8(text).unwrap_or("?")
+}
+
 /// `getuid(2)`.
 pub fn getuid() -> u32 {
     call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))

@@ -6,7 +6,7 @@ use core::ffi::{CStr, c_int, c_long};
 
 use hugetools_pages::file::Path;
 use hugetools_pages::hugetlb;
-use hugetools_pages::say::{Level, say};
+use hugetools_pages::say::{Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
@@ -14,9 +14,12 @@ use super::calls;
 /// `hugetlbfs_unlinked_fd`
 pub(crate) fn unlinked() -> c_int {
     // SAFETY: takes nothing.
-    let size = unsafe { calls::gethugepagesize() };
-    // SAFETY: takes a number.
-    unsafe { calls::unlinked_fd_for_size(size) }
+    match unsafe { calls::gethugepagesize() } {
+        // With the errno of that.
+        -1 => -1,
+        // SAFETY: takes a number.
+        size => unsafe { calls::unlinked_fd_for_size(size) },
+    }
 }
 
 /// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
@@ -37,10 +40,23 @@ pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
 
 fn without_mount(size: c_long) -> Result<c_int> {
     let size = usize::try_from(size).unwrap_or(0);
-    match size.is_power_of_two() {
-        true => hugetlb::inherited_file(c"libhugetlbfs", size),
-        false => Err(Errno(libc::ENOENT)),
+    if !size.is_power_of_two() {
+        say(
+            Level::Warning,
+            format_args!("there are no pages of {size} bytes"),
+        );
+        return Err(Errno(libc::ENOENT));
     }
+    hugetlb::inherited_file(c"libhugetlbfs", size).inspect_err(|error| {
+        let (name, number) = (SizeName(size), error.0);
+        say(
+            Level::Warning,
+            format_args!(
+                "no hugetlbfs of {name} pages is mounted for this user, and the kernel makes no \
+                 file of such pages without one: errno {number}"
+            ),
+        );
+    })
 }
 
 fn on_mount(dir: &CStr) -> Result<c_int> {

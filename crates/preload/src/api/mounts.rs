@@ -57,9 +57,11 @@ pub(crate) unsafe fn test_path(path: *const c_char) -> c_int {
 /// `hugetlbfs_find_path`
 pub(crate) fn find_path() -> *const c_char {
     // SAFETY: takes nothing.
-    let size = unsafe { calls::gethugepagesize() };
-    // SAFETY: takes a number.
-    unsafe { calls::find_path_for_size(size) }
+    match unsafe { calls::gethugepagesize() } {
+        -1 => core::ptr::null(),
+        // SAFETY: takes a number.
+        size => unsafe { calls::find_path_for_size(size) },
+    }
 }
 
 /// `hugetlbfs_find_path_for_size`

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "fills the program's array")]
 
 use core::ffi::{c_int, c_long};
+use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::DefaultSize;
@@ -58,8 +59,8 @@ pub(crate) fn default_size() -> c_long {
     }
 }
 
-/// `HUGETLB_DEFAULT_PAGE_SIZE` where this machine has such pages, else the
-/// kernel's default.
+/// `HUGETLB_DEFAULT_PAGE_SIZE` where it is the kernel's default or there is a
+/// mount for it, else the kernel's default.
 fn choose_default() -> Option<usize> {
     let kernel = kernel_default();
     let asked = match config::get().api.default_size {
@@ -73,18 +74,31 @@ fn choose_default() -> Option<usize> {
             return None;
         }
     };
-    if Some(asked) == kernel || hugetlb::is_offered(asked) || mounts::has(asked) {
+    if Some(asked) == kernel || mounts::has(asked) {
         return Some(asked);
     }
-    say(
-        Level::Warning,
-        format_args!(
-            "HUGETLB_DEFAULT_PAGE_SIZE: this machine has no huge pages of {}; the kernel's default \
-             size is used",
-            SizeName(asked)
-        ),
-    );
+    say(Level::Warning, format_args!("{}", NoSuchSize(asked)));
     kernel
+}
+
+/// Why the size that was asked for is not the default.
+struct NoSuchSize(usize);
+
+impl fmt::Display for NoSuchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = SizeName(self.0);
+        write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
+        match (hugetlb::is_offered(self.0), config::get().api.path) {
+            (false, _) => write!(f, "this machine has no pages of {size}")?,
+            (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
+            (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
+        }
+        f.write_str("; the kernel's default size is used")?;
+        match (hugetlb::is_offered(self.0), config::get().api.path) {
+            (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The program's array, filled from the front.
@@ -163,6 +177,9 @@ pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
     let Some(mut all) = Sizes::new(sizes, room) else {
         return failed(Errno(libc::EINVAL));
     };
+    if !sizes.is_null() && room == 0 {
+        return 0;
+    }
     // SAFETY: as the caller says.
     unsafe { all.put(facts::page_size()) };
     let rest = match sizes.is_null() {

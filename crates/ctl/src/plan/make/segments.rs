@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use hugetools_model::Bytes;
+use hugetools_contract::env::Pages;
+use hugetools_model::{Bytes, PageSize};
 
 use crate::explore::Findings;
 use crate::layout::{Obstacle, Part};
@@ -20,6 +21,7 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     if let Some(target) = target.filter(|target| is_reachable(target)) {
         let classes = classes(findings);
         notes.extend(nothing_whole(run, &classes, target));
+        notes.extend(classes.iter().filter_map(|class| too_large(class, target)));
         notes.extend(classes.iter().filter_map(measure));
         notes.extend(static_text(findings, target));
         notes.extend(
@@ -51,6 +53,8 @@ fn options(run: &Run) -> Vec<Note> {
 /// A class of segments that is asked for, and its measure.
 struct Class {
     subject: Subject,
+    /// The page size that is asked for.
+    size: Option<PageSize>,
     part: Option<Part>,
 }
 
@@ -68,9 +72,31 @@ fn classes(findings: &Findings) -> Vec<Class> {
         (served.data, Subject::DATA, parts.data),
     ];
     let asked = all.into_iter().filter(|(pages, _, _)| pages.is_some());
-    asked
-        .map(|(_, subject, part)| Class { subject, part })
-        .collect()
+    let class = |(pages, subject, part): (Option<Pages>, _, _)| Class {
+        subject,
+        size: match pages {
+            Some(Pages::Size(bytes)) => PageSize::new(bytes),
+            _ => None,
+        },
+        part,
+    };
+    asked.map(class).collect()
+}
+
+/// No page of the size that was asked for fits, but smaller ones do.
+fn too_large(class: &Class, target: &Target) -> Option<Note> {
+    let part = class.part.filter(|_| class.is_whole_somewhere())?;
+    let size = class.size.filter(|size| *size > part.size)?;
+    let measured = match class.subject {
+        Subject::TEXT => target.layout.text(size),
+        _ => target.layout.data(size),
+    };
+    (measured.inner == Bytes::default()).then(|| {
+        let (names, program) = (class.subject.names(), target.program.display());
+        Note::warning(format!(
+            "no whole {size} page lies in {names} of {program}: smaller pages are taken"
+        ))
+    })
 }
 
 /// One line for all that cannot be on huge pages, and how to change that.
@@ -132,8 +158,8 @@ fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
     let text = match why {
         Obstacle::Small => return None,
         Obstacle::Alignment(align) => format!(
-            "text cannot be on huge pages of its file: {program} may be loaded at any {}; to align \
-             it: hugeedit --align {program}",
+            "text cannot be on huge pages of its file: {program} is aligned to {} only; to change \
+             that: hugeedit --align {program}",
             Bytes::new(align)
         ),
         Obstacle::Offsets => format!(
@@ -182,7 +208,7 @@ impl std::fmt::Display for Amount {
         match self.0.get() {
             0 => f.write_str("nothing"),
             bytes if bytes < MIB => write!(f, "{} KB", bytes.div_ceil(1024)),
-            bytes => write!(f, "{} MB", (bytes + MIB / 2) / MIB),
+            bytes => write!(f, "{} MB", bytes.saturating_add(MIB / 2) / MIB),
         }
     }
 }

@@ -413,7 +413,10 @@ fn where_nothing_can_be_huge_one_line_says_so() {
     let said = ["text, data and bss of /bin/x stay on base pages: no whole 2MB page lies there"];
     assert_eq!(warnings(&plan), said);
     assert!(infos(&plan).contains("-Wl,--hugetlbfs-align"));
-    assert!(!plan.to_string().contains("HUGETLB_PID"), "{plan}");
+    let large = large(Image::Dynamic(Libc::Glibc));
+    let plan = planned("--data=1GB --text=2MB x", large, &[]);
+    let said = ["no whole 1GB page lies in data and bss of /bin/x: smaller pages are taken"];
+    assert_eq!(warnings(&plan), said);
 }
 
 fn prepared(state: State) -> Prepared {
