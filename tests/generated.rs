@@ -101,19 +101,41 @@ fn completions_are_those_of_the_code() {
     }
 }
 
-/// The examples of the help are run, on a recorded machine. Those of hugectl,
-/// which start programs, are in tests/hugectl; those of hugeedit, which change
-/// them, in tests/tools.
+/// The commands of the help's examples.
+fn examples_of_the_help(tool: &Tool) -> Vec<String> {
+    let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
+    let help = String::from_utf8(help).unwrap();
+    let (_, examples) = help.split_once("Examples:\n").expect("examples");
+    let examples = examples.lines().map_while(|line| line.strip_prefix("  "));
+    examples
+        .filter_map(|line| Some(line.split_once("   ")?.0.to_owned()))
+        .collect()
+}
+
+/// The commands of the man page's examples, without the prompt.
+fn examples_of_the_page(tool: &Tool) -> Vec<String> {
+    let page = bless::text(format!("man/{}.{}", tool.name, tool.section)).replace("\\-", "-");
+    let examples = page
+        .split_once("\n.SH EXAMPLES\n")
+        .map_or("", |parts| parts.1);
+    examples
+        .lines()
+        .filter_map(|line| line.strip_prefix("# ").or(line.strip_prefix("$ ")))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The examples of help and man page are run, on a recorded machine. Those of
+/// hugectl, which start programs, are in tests/hugectl; those of hugeedit,
+/// which change them, in tests/tools.
 #[test]
-fn the_examples_of_the_help_work() {
+fn the_examples_work() {
     let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
     for tool in TOOLS.iter().filter(on_machines) {
-        let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
-        let help = String::from_utf8(help).unwrap();
-        let (_, examples) = help.split_once("Examples:\n").expect("examples");
-        let mut examples = examples.lines().map_while(|line| line.strip_prefix("  "));
-        let mut ran = 0;
-        while let Some((command, _)) = examples.next().and_then(|line| line.split_once("   ")) {
+        let (help, page) = (examples_of_the_help(tool), examples_of_the_page(tool));
+        assert!(help.len() >= 3, "{}: {help:?}", tool.name);
+        assert!(page.len() >= 3 || tool.name != "hugeadm", "{page:?}");
+        for command in help.iter().chain(&page) {
             // A group that every machine has.
             let command = command.replace("postgres", "root");
             let words = command.split_whitespace().skip(1).map(OsString::from);
@@ -125,9 +147,7 @@ fn the_examples_of_the_help_work() {
                 .output()
                 .unwrap();
             assert_eq!(output.status.code(), Some(0), "{command}\n{output:?}");
-            ran += 1;
         }
-        assert!(ran >= 3, "{}: {ran} examples", tool.name);
     }
 }
 

@@ -6,9 +6,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use hugetools_model::fixture;
+
+use crate::long;
 
 /// Numbers at which something may turn over.
 const NUMBERS: &[&str] = &[
@@ -70,7 +72,7 @@ pub(crate) fn fuzz<T: Hash>(
     }
     let recorded = corpus.len();
     let mut random = Random::new();
-    let end = Instant::now() + length();
+    let end = Instant::now() + long::length();
     let mut tried = 0u64;
     while Instant::now() < end {
         for _ in 0..64 {
@@ -95,12 +97,6 @@ impl std::fmt::Debug for Shown<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "b\"{}\"", self.0.escape_ascii())
     }
-}
-
-fn length() -> Duration {
-    let seconds = std::env::vars_os().find(|(name, _)| name == "HUGETOOLS_FUZZ_SECONDS");
-    let seconds = seconds.and_then(|(_, value)| value.to_str()?.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(3))
 }
 
 /// One or more changes to one of the inputs.

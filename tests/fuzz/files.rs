@@ -70,10 +70,10 @@ fn meminfo() {
             assert_eq!(field.map(|count| u128::from(count.get())), pages(name));
         }
         Some((
-            size,
-            found.huge_total.is_some(),
+            size.map(u128::ilog2),
+            found.huge_total.map(|count| count.get() > 0),
             found.available.is_some(),
-            found.total,
+            found.total.get().checked_ilog2(),
         ))
     });
 }

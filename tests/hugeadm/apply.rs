@@ -40,6 +40,7 @@ fn a_pool_that_cannot_be_filled_ends_short_with_the_figure() {
             asked: 1024,
             got: 900,
             tried: vec!["/proc/sys/vm/compact_memory".to_owned()],
+            interrupted: false,
         }
     );
     let told = lines(&tasks);

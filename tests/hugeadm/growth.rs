@@ -25,6 +25,7 @@ fn short(got: u64, tried: &[&str]) -> Outcome {
         asked: 900,
         got,
         tried: tried.iter().map(|&what| what.to_owned()).collect(),
+        interrupted: false,
     }
 }
 
@@ -245,7 +246,7 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         "--pool-pages-max=2MB:1000",
         "--create-mounts",
     ];
-    let mut seen = 0;
+    let (mut seen, mut cut) = (0, 0);
     for at in 0..60 {
         let mut world = scarce(|sim| sim.trickle(size("2M"), 20));
         world.signal_at = Some(at);
@@ -269,7 +270,12 @@ fn a_signal_leaves_a_consistent_pool_and_no_swap() {
         let all = world.now().mounts.len() == 5;
         assert_eq!(interrupted, !all, "{at}");
         seen += usize::from(interrupted);
+        let told = lines(&tasks).join("\n");
+        if minimum < 900 && interrupted && told.contains("asked 900, got") {
+            assert!(told.contains("a signal ended the search"), "{at}: {told}");
+            cut += 1;
+        }
         assert!(world.interrupted() || all);
     }
-    assert!(seen > 20, "{seen}");
+    assert!(seen > 20 && cut > 5, "{seen} {cut}");
 }

@@ -2,6 +2,7 @@
 
 mod apply;
 mod dry_run;
+mod explain;
 mod growth;
 mod killed;
 mod live;

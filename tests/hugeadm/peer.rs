@@ -90,6 +90,13 @@ fn the_four_prefixes_are_those_of_the_peer() {
     let path = dir.path().join("proc/sys/kernel/shmmax");
     tree::write(&path, "33554432\n");
     let (peer, ours) = both(dir.path(), &["--explain"]);
+    meant("--explain advises in prose, and warns on standard error");
+    assert!(
+        peer.err.contains("WARNING") && !peer.out.contains("-> "),
+        "{peer:?}"
+    );
+    assert!(ours.err.is_empty(), "{ours:?}");
+    assert!(ours.out.contains("there is no swap\n"), "{ours:?}");
     for prefix in [
         "Total System Memory:",
         "A /proc/sys/kernel/shmmax value of",

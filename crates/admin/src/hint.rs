@@ -10,6 +10,9 @@ use crate::report::Outcome;
 pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),
+        (_, Outcome::Short { interrupted: true, .. }) => {
+            Some("a signal ended the search for more".to_owned())
+        }
         (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
             What::Pages(pages) => Some(short(pages, *asked)),
             What::Overcommit { .. } | What::Setting => None,

@@ -98,6 +98,9 @@ pub enum Outcome {
         /// What was tried to get the rest, or why it could not be tried.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tried: Vec<String>,
+        /// Whether a signal ended the attempt.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        interrupted: bool,
     },
     /// It could not be done.
     Failed(Failure),
@@ -264,6 +267,7 @@ mod tests {
             asked: 2,
             got: 1,
             tried: Vec::new(),
+            interrupted: false,
         };
         let failed = || {
             let error = io::Error::from_raw_os_error(libc::EIO);

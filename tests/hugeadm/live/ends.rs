@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -30,19 +30,24 @@ fn send(child: &Child, signal: Signal) {
     let _ = kill(pid, signal);
 }
 
-/// Waits until something is so, but not for ever.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < end, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// No swap, no note, and pools whose maximum is what it was or was asked for.
 fn is_clean(live: &Live) -> bool {
     let note = Path::new("/run/hugetools/hugeadm.unfinished").exists();
     live.now().swaps.is_empty() && !Path::new(SWAP).exists() && !note
+}
+
+/// Starts a run, and sends it a signal once it uses swap.
+fn ended_by(live: &Live, args: &[&str], signal: Signal) -> Output {
+    let mut child = start(args);
+    let ended = |child: &mut Child| child.try_wait().unwrap().is_some();
+    while live.now().swaps.is_empty() && !ended(&mut child) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    if !ended(&mut child) {
+        send(&child, signal);
+    }
+    child.wait_with_output().unwrap()
 }
 
 #[test]
@@ -65,11 +70,11 @@ fn a_signal_ends_a_run_in_good_order() {
             &spec,
             "--create-mounts",
         ];
-        let child = start(&args);
-        until("it uses swap", || !live.now().swaps.is_empty());
-        std::thread::sleep(Duration::from_millis(300));
-        send(&child, signal);
-        let output = child.wait_with_output().unwrap();
+        // On a busy machine it may have ended before the signal comes.
+        let output = (0..5)
+            .map(|_| ended_by(&live, &args, signal))
+            .find(|output| output.status.signal().is_some())
+            .expect("a run that the signal meets");
         assert_eq!(output.status.signal(), Some(signal as i32), "{output:?}");
         assert!(is_clean(&live), "{signal}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -92,16 +97,22 @@ fn a_signal_cuts_the_search_short() {
         return;
     };
     let size = live.default_size();
-    let pages = live.now().meminfo.available.unwrap().get() * 3 / 4 / size.get();
-    let spec = format!("DEFAULT:{pages}");
+    let half = live.now().meminfo.available.unwrap().get() / 2 / size.get();
     let begin = Instant::now();
-    assert_eq!(live.hugeadm(&["--pool-pages-min", &spec]).status, 0);
+    live.hugeadm(&["--pool-pages-min", &format!("DEFAULT:{half}")]);
     let whole = begin.elapsed();
+    // What others do meanwhile may take memory, or may have had it in pieces.
+    let pages = live.pool(size).0 * 9 / 10;
+    let spec = format!("DEFAULT:{pages}");
     let mut cut = 0;
-    for tenths in [3, 4, 5, 6, 7] {
+    // How long it takes depends on what else the machine does.
+    for attempt in 0..60 {
+        if cut == 3 {
+            break;
+        }
         live.hugeadm(&["--pool-pages-max", "DEFAULT:0"]);
         let child = start(&["--pool-pages-min", &spec]);
-        std::thread::sleep(whole * tenths / 10);
+        std::thread::sleep(whole * (attempt % 15 + 3) / 15);
         send(&child, Signal::SIGINT);
         let output = child.wait_with_output().unwrap();
         let (minimum, overcommit) = live.pool(size);

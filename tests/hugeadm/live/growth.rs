@@ -131,7 +131,12 @@ fn a_bar_on_a_terminal() {
         .output()
         .unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
-    for part in ["1GB [", &format!(" of {asked} pages, "), "/s, ", " left"] {
+    for part in [
+        "1GB [",
+        &format!(" of {asked} pages, "),
+        " a second, ",
+        " left",
+    ] {
         assert!(shown.contains(part), "{part:?} in {shown:?}");
     }
     let told = format!("asked {asked}, got {}\r\n", live.pool(gigantic()).0);

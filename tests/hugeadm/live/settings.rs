@@ -75,6 +75,7 @@ fn recommendations_never_lower_a_limit() {
     // What the kernel set at its start, where transparent huge pages are on.
     let recommended = limits(&live).0;
     live.set_pool(8);
+    succeeds(&live, &["--pool-pages-max", "DEFAULT:8"]);
     set("vm/min_free_kbytes", recommended / 2);
     set("kernel/shmmax", 4096);
     succeeds(&live, &args);

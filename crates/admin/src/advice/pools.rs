@@ -48,6 +48,7 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
     found.extend(default_size(machine));
     for pool in &machine.pools {
         found.extend(use_of(pool));
+        found.extend(surplus(pool));
         found.extend(gigantic(pool));
         found.extend(balance(pool, machine));
     }
@@ -86,54 +87,70 @@ fn default_size(machine: &Machine) -> Option<Finding> {
     }
 }
 
-fn use_of(pool: &Pool) -> Vec<Finding> {
+fn pages(number: u64, pool: &Pool) -> String {
+    format!("{} of {}", counted(number, "page"), pool.size)
+}
+
+/// What becomes of a pool's pages: nobody uses them, all are taken, or some
+/// are promised.
+fn use_of(pool: &Pool) -> Option<Finding> {
     let (size, total) = (pool.size, pool.total.get());
-    let pages = |number: u64| format!("{} of {size}", counted(number, "page"));
-    let mut found = Vec::new();
     if total > 0 && pool.free == pool.total && pool.reserved.get() == 0 {
         let bytes = size.of(pool.total).unwrap_or_default();
-        found.push(Finding::new(
+        let pages = pages(total, pool);
+        Some(Finding::new(
             "pool",
-            format!(
-                "{} ({bytes}) are in the pool and nobody uses them",
-                pages(total)
-            ),
+            format!("{pages} ({bytes}) are in the pool and nobody uses them"),
             "no other program can have this memory",
             format!("hugeadm --pool-pages-min {size}:0"),
-        ));
+        ))
     } else if total > 0 && pool.available().get() == 0 {
-        found.push(Finding::new(
+        let pages = pages(total, pool);
+        Some(Finding::new(
             "pool",
-            format!("all {} of the pool are used or promised", pages(total)),
+            format!("all {pages} of the pool are used or promised"),
             match pool.maximum() > pool.total {
                 true => "the next program depends on pages that the kernel makes on demand",
                 false => "the next program that asks for one gets none",
             },
             format!("hugeadm --pool-pages-min {size}:+{}", total.div_ceil(4)),
-        ));
-    } else if pool.reserved.get() > 0 {
-        found.push(Finding::new(
-            "pool",
-            format!(
-                "{} of the {} free pages of {size} are promised to programs that have not touched them yet",
-                pool.reserved, pool.free
-            ),
-            format!("only {} can be had", pages(pool.available().get())),
-            format!("hugeadm --pool-pages-min {size}:+{}", pool.reserved),
-        ));
+        ))
+    } else {
+        promised(pool)
     }
-    if pool.surplus.get() > 0 {
-        found.push(Finding::new(
+}
+
+fn promised(pool: &Pool) -> Option<Finding> {
+    let Pool {
+        size,
+        free,
+        reserved,
+        ..
+    } = pool;
+    (reserved.get() > 0).then(|| {
+        Finding::new(
             "pool",
             format!(
-                "{} above the minimum were made on demand",
-                pages(pool.surplus.get())
+                "{reserved} of the {free} free pages of {size} are promised to programs that have \
+                 not touched them yet"
             ),
+            format!("only {} can be had", pages(pool.available().get(), pool)),
+            format!("hugeadm --pool-pages-min {size}:+{reserved}"),
+        )
+    })
+}
+
+fn surplus(pool: &Pool) -> Option<Finding> {
+    let Pool { size, surplus, .. } = pool;
+    (surplus.get() > 0).then(|| {
+        let pages = pages(surplus.get(), pool);
+        Finding::new(
+            "pool",
+            format!("{pages} above the minimum were made on demand"),
             "they go when they are free again, and may then not come back",
-            format!("hugeadm --pool-pages-min {size}:+{}", pool.surplus),
-        ));
-    }
-    found
+            format!("hugeadm --pool-pages-min {size}:+{surplus}"),
+        )
+    })
 }
 
 fn gigantic(pool: &Pool) -> Option<Finding> {
@@ -180,25 +197,24 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     ))
 }
 
+/// The pool that holds most is to give back what is too much.
 fn too_much(machine: &Machine) -> Option<Finding> {
-    let bytes = machine
-        .pools
-        .iter()
-        .filter_map(|pool| pool.size.of(pool.total));
-    let bytes = bytes.fold(0u64, |sum, bytes| sum.saturating_add(bytes.get()));
+    let held = |pool: &Pool| pool.size.of(pool.total).map_or(u64::MAX, Bytes::get);
+    let all = machine.pools.iter().map(held).fold(0, u64::saturating_add);
     let total = machine.meminfo.total;
-    let limit = total.percent(MOST)?;
-    (total.get() > 0 && bytes > limit.get()).then(|| {
-        let megabytes = |bytes: u64| bytes >> 20;
+    let over = all.checked_sub(total.percent(MOST)?.get() + 1)?;
+    let largest = machine.pools.iter().max_by_key(|pool| held(pool))?;
+    let pages = over / largest.size.get() + 1;
+    (total.get() > 0).then(|| {
         Finding::new(
             "memory",
             format!(
                 "the pools hold {} of {} MB of memory",
-                megabytes(bytes),
-                megabytes(total.get())
+                all >> 20,
+                total.get() >> 20
             ),
             "everything else shares the rest, and is killed where that does not do",
-            format!("hugeadm --pool-pages-min DEFAULT:{MOST}%"),
+            format!("hugeadm --pool-pages-min {}:-{pages}", largest.size),
         )
     })
 }

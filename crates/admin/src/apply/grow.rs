@@ -48,6 +48,7 @@ impl Run<'_> {
                 asked,
                 got,
                 tried: resize.tried,
+                interrupted: self.effects.interrupted(),
             }),
         }
     }

@@ -87,6 +87,7 @@ pub(super) fn demote(demote: &Demote, root: &Root) -> Result<Outcome, Failure> {
             asked,
             got: split,
             tried: Vec::new(),
+            interrupted: false,
         }),
         _ => Ok(Outcome::changed(before, after)),
     }

@@ -1,4 +1,8 @@
 //! Options that change pools.
+#![expect(
+    rustdoc::broken_intra_doc_links,
+    reason = "these comments are the help, where brackets mean what may be left out"
+)]
 
 use clap::Args;
 

@@ -1,10 +1,11 @@
 //! How far a pool has come, on a terminal: pages, pages in a second, time
 //! left.
 
+use std::fmt;
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::effects::Growth;
 
@@ -27,8 +28,12 @@ impl Progress {
         }
         let pages = growth.to.saturating_sub(growth.from);
         let bar = ProgressBar::with_draw_target(Some(pages), ProgressDrawTarget::hidden());
-        let template = "{prefix} [{bar:30}] {pos} of {len} pages, {per_sec}, {eta} left";
+        let template = "{prefix} [{bar:30}] {pos} of {len} pages, {rate}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(template) {
+            let style =
+                style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+                    let _ = write!(out, "{:.0} a second", state.per_sec());
+                });
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_prefix(growth.size.to_string());

@@ -26,49 +26,22 @@ const SWAP_OWNER: Owner = Owner {
     mode: 0o750,
 };
 
+/// Tasks before a pool grows, and tasks after it.
+type Around = (Vec<Task>, Vec<Task>);
+
 /// The tasks before a pool grows and those after it.
 pub(super) fn around(
     machine: &Machine,
     growth: &Growth,
     pool: &Pool,
     taken: &mut Vec<OsString>,
-) -> (Vec<Task>, Vec<Task>) {
+) -> Around {
     let mut around = (Vec::new(), Vec::new());
     if let Some(pages @ 1..) = growth.temp_swap {
-        let option = format!("--add-temp-swap={pages}");
-        match pool.size.get().checked_mul(pages) {
-            None => around
-                .0
-                .push(Task::new(&option, vec![too_large(&option, pool.size)])),
-            Some(bytes) => {
-                let path = match growth.persist {
-                    false => PathBuf::from(TEMP_SWAP),
-                    true => unused(growth, taken),
-                };
-                let steps = directories(&path);
-                add(
-                    &mut around,
-                    &option,
-                    steps,
-                    file(path, bytes, growth.persist),
-                );
-            }
-        }
+        temporary(&mut around, pages, growth, pool.size, taken);
     }
     if growth.ramdisk_swap {
-        let option = "--add-ramdisk-swap";
-        let disks = ram_disks(&machine.ram_disks, pool.size);
-        if disks.is_empty() {
-            around.0.push(Task::new(option, vec![no_ram_disk(option)]));
-        }
-        for disk in disks {
-            let swap = Swap {
-                path: disk.path.clone(),
-                size: None,
-                stays: growth.persist,
-            };
-            add(&mut around, option, Vec::new(), swap);
-        }
+        disks(&mut around, &machine.ram_disks, growth, pool.size);
     }
     if let Some(swap) = last_resort(growth, pool.size) {
         around.1.push(remove("--hard", swap));
@@ -76,8 +49,44 @@ pub(super) fn around(
     around
 }
 
+fn temporary(
+    around: &mut Around,
+    pages: u64,
+    growth: &Growth,
+    size: PageSize,
+    taken: &mut Vec<OsString>,
+) {
+    let option = format!("--add-temp-swap={pages}");
+    let Some(bytes) = size.get().checked_mul(pages) else {
+        let steps = vec![too_large(&option, size)];
+        return around.0.push(Task::new(option, steps));
+    };
+    let path = match growth.persist {
+        false => PathBuf::from(TEMP_SWAP),
+        true => unused(growth, taken),
+    };
+    let steps = directories(&path);
+    add(around, &option, steps, file(path, bytes, growth.persist));
+}
+
+fn disks(around: &mut Around, all: &[RamDisk], growth: &Growth, size: PageSize) {
+    let option = "--add-ramdisk-swap";
+    let disks = ram_disks(all, size);
+    if disks.is_empty() {
+        around.0.push(Task::new(option, vec![no_ram_disk(option)]));
+    }
+    for disk in disks {
+        let swap = Swap {
+            path: disk.path.clone(),
+            size: None,
+            stays: growth.persist,
+        };
+        add(around, option, Vec::new(), swap);
+    }
+}
+
 /// A task that makes swap, and one that takes it back.
-fn add(around: &mut (Vec<Task>, Vec<Task>), option: &str, mut steps: Vec<Step>, swap: Swap) {
+fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap) {
     steps.push(Step::SwapOn(swap.clone()));
     around.0.push(Task::new(option, steps));
     if !swap.stays {

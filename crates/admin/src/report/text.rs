@@ -107,6 +107,7 @@ pub(super) mod tests {
                 asked: 2,
                 got: 1,
                 tried: Vec::new(),
+                interrupted: false,
             },
             not_run(NotRun::EarlierFailed),
             not_run(NotRun::Interrupted),

@@ -30,48 +30,50 @@ pub(super) fn check(
         persist: args.persist,
         swap_files: BTreeSet::new(),
     };
-    let Request {
-        pool_min,
-        pool_max,
-        demotions,
-        notes,
-        ..
-    } = request;
-    let mut each =
-        |name: &str, specs: &[String], one: &mut dyn FnMut(&str, &str) -> Result<(), String>| {
-            for text in specs {
-                let option = format!("{name} {text}");
-                if let Err(error) = one(&option, text) {
-                    errors.push(format!("{option}: {error}"));
-                }
-            }
-        };
-    each(
-        "--pool-pages-min",
-        &args.pool_pages_min,
-        &mut |option, text| {
-            change(option, text, true, machine, notes).map(|change| pool_min.push(change))
-        },
-    );
-    each("--pool-spread", &args.pool_spread, &mut |option, text| {
-        spread(option, text, machine, notes).map(|change| pool_min.push(change))
+    let notes = &mut request.notes;
+    request.pool_min = each("--pool-pages-min", &args.pool_pages_min, errors, |one| {
+        change(one, true, machine, notes)
     });
-    each("--demote", &args.demote, &mut |option, text| {
-        demotion(option, text, machine, notes).map(|change| demotions.push(change))
+    request
+        .pool_min
+        .extend(each("--pool-spread", &args.pool_spread, errors, |one| {
+            spread(one, machine, notes)
+        }));
+    request.demotions = each("--demote", &args.demote, errors, |one| {
+        demotion(one, machine, notes)
     });
-    each(
-        "--pool-pages-max",
-        &args.pool_pages_max,
-        &mut |option, text| {
-            change(option, text, false, machine, notes).map(|change| pool_max.push(change))
-        },
-    );
+    request.pool_max = each("--pool-pages-max", &args.pool_pages_max, errors, |one| {
+        change(one, false, machine, notes)
+    });
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
+/// An option as written, and its specification.
+struct Written<'a> {
+    option: &'a str,
+    text: &'a str,
+}
+
+/// Checks each specification of an option.
+fn each<T>(
+    name: &str,
+    specs: &[String],
+    errors: &mut Vec<String>,
+    mut check: impl FnMut(&Written) -> Result<T, String>,
+) -> Vec<T> {
+    let mut found = Vec::new();
+    for text in specs {
+        let option = &format!("{name} {text}");
+        match check(&Written { option, text }) {
+            Ok(one) => found.push(one),
+            Err(error) => errors.push(format!("{option}: {error}")),
+        }
+    }
+    found
+}
+
 fn change(
-    option: &str,
-    text: &str,
+    &Written { option, text }: &Written,
     minimum: bool,
     machine: &Machine,
     notes: &mut Vec<String>,
@@ -123,8 +125,7 @@ fn shares(
 }
 
 fn spread(
-    option: &str,
-    text: &str,
+    &Written { option, text }: &Written,
     machine: &Machine,
     notes: &mut Vec<String>,
 ) -> Result<PoolChange, String> {
@@ -154,8 +155,7 @@ fn spread(
 }
 
 fn demotion(
-    option: &str,
-    text: &str,
+    &Written { option, text }: &Written,
     machine: &Machine,
     notes: &mut Vec<String>,
 ) -> Result<Demotion, String> {

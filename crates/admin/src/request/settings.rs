@@ -91,50 +91,48 @@ fn modes(args: &Thp, machine: &Machine, request: &mut Request) {
 }
 
 fn khugepaged(args: &Thp, machine: &Machine, request: &mut Request) {
-    let mut set = |option: String, file: &str, value: SettingValue| {
-        let path = thp::dir().join(file);
-        let found = match file {
-            "khugepaged/pages_to_scan" => machine.thp_settings.pages_to_scan,
-            "khugepaged/alloc_sleep_millisecs" => machine.thp_settings.alloc_sleep_millisecs,
-            "khugepaged/scan_sleep_millisecs" => machine.thp_settings.scan_sleep_millisecs,
-            "khugepaged/max_ptes_none" => machine.thp_settings.max_ptes_none,
-            _ => machine.thp_settings.use_zero_page,
-        };
-        request.settings.push(Setting {
-            impossible: found.is_none().then(|| absent(machine)),
-            option,
-            path,
-            value,
-        });
-    };
-    for (name, value, file) in [
+    let now = &machine.thp_settings;
+    let switch = args.thp_use_zero_page.as_deref();
+    for (name, given, now, file) in [
         (
             "khugepaged-pages",
             args.thp_khugepaged_pages,
-            "pages_to_scan",
+            now.pages_to_scan,
+            "khugepaged/pages_to_scan",
         ),
         (
             "khugepaged-alloc-sleep",
             args.thp_khugepaged_alloc_sleep,
-            "alloc_sleep_millisecs",
+            now.alloc_sleep_millisecs,
+            "khugepaged/alloc_sleep_millisecs",
         ),
         (
             "khugepaged-scan-sleep",
             args.thp_khugepaged_scan_sleep,
-            "scan_sleep_millisecs",
+            now.scan_sleep_millisecs,
+            "khugepaged/scan_sleep_millisecs",
         ),
-        ("max-ptes-none", args.thp_max_ptes_none, "max_ptes_none"),
+        (
+            "max-ptes-none",
+            args.thp_max_ptes_none,
+            now.max_ptes_none,
+            "khugepaged/max_ptes_none",
+        ),
     ] {
-        if let Some(value) = value {
-            let option = format!("--thp-{name} {value}");
-            let value = SettingValue::Number(u64::from(value));
-            set(option, &format!("khugepaged/{file}"), value);
-        }
+        let Some(number) = given else { continue };
+        request.settings.push(Setting {
+            option: format!("--thp-{name} {number}"),
+            path: thp::dir().join(file),
+            value: SettingValue::Number(u64::from(number)),
+            impossible: now.is_none().then(|| absent(machine)),
+        });
     }
-    if let Some(switch) = &args.thp_use_zero_page {
-        let option = format!("--thp-use-zero-page {switch}");
-        set(option, "use_zero_page", number_of(switch));
-    }
+    request.settings.extend(switch.map(|switch| Setting {
+        option: format!("--thp-use-zero-page {switch}"),
+        path: thp::dir().join("use_zero_page"),
+        value: number_of(switch),
+        impossible: now.use_zero_page.is_none().then(|| absent(machine)),
+    }));
 }
 
 fn number_of(switch: &str) -> SettingValue {

@@ -24,6 +24,9 @@ impl Sim {
         let small = small.ok_or_else(invalid)?;
         let each = pool.size.get() / small.size.get();
         let mut left = asked.min(pool.available().get());
+        if left == 0 {
+            return Ok(());
+        }
         let mut split = 0;
         for found in &machine.nodes {
             let share = |size| found.pool(size).map_or(0, |pool| pool.total.get());

@@ -1,0 +1,432 @@
+//! Everything that `--explain` can find, on machines that are made to have it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::tool::hugeadm;
+use crate::support::tree;
+
+const NODES: &str = "x86_64-8node";
+const ARM: &str = "aarch64-4k";
+const SMALL: &str = "x86_64-no-1g";
+const MTHP: &str = "x86_64-6.18-mthp";
+
+const MEMINFO: &str = "proc/meminfo";
+const MOUNTS: &str = "proc/self/mountinfo";
+const SHM_GROUP: &str = "proc/sys/vm/hugetlb_shm_group";
+const DEFAULT: &str = "proc/sys/vm/nr_hugepages";
+const NODE: &str = "sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages";
+const GIGANTIC: &str = "sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
+
+const THP: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+const DEFRAG: &str = "sys/kernel/mm/transparent_hugepage/defrag";
+const SHMEM: &str = "sys/kernel/mm/transparent_hugepage/shmem_enabled";
+const THP_2MB: &str = "sys/kernel/mm/transparent_hugepage/hugepages-2048kB/enabled";
+const ZERO_PAGE: &str = "sys/kernel/mm/transparent_hugepage/use_zero_page";
+const SCAN_SLEEP: &str = "sys/kernel/mm/transparent_hugepage/khugepaged/scan_sleep_millisecs";
+
+/// A pool that is not of the default size: all about it is in its files.
+const POOL: &str = "sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages";
+const FREE: &str = "sys/kernel/mm/hugepages/hugepages-64kB/free_hugepages";
+const RESERVED: &str = "sys/kernel/mm/hugepages/hugepages-64kB/resv_hugepages";
+const SURPLUS: &str = "sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages";
+const OVERCOMMIT: &str = "sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages";
+
+/// A file, a text in it (an empty one is all of it), and the text instead.
+type Change = (&'static str, &'static str, &'static str);
+
+/// Findings as their subject, the begin of the fact, and the command.
+type Found = (&'static str, &'static str, &'static str);
+
+fn change(dir: &Path, (file, from, to): &Change) {
+    let path = dir.join(file);
+    let text = tree::text(&path);
+    assert!(text.contains(from), "{file} has no {from:?}");
+    let text = match from.is_empty() {
+        true => format!("{to}\n"),
+        false => text.replacen(from, to, 1),
+    };
+    tree::write(&path, &text);
+}
+
+fn findings(dir: &Path) -> Vec<Value> {
+    let ran = hugeadm(dir, &["--json", "--explain"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let document: Value = serde_json::from_str(&ran.out).unwrap();
+    document["findings"].as_array().unwrap().clone()
+}
+
+/// A change makes something amiss; it is found then, and was not before.
+fn found_after(machine: &str, changes: &[Change], (about, fact, command): Found) {
+    let dir = tree::machine(machine);
+    let it = |finding: &Value| {
+        let begins = finding["fact"].as_str().unwrap().starts_with(fact);
+        begins && finding["about"] == about && finding["command"] == command
+    };
+    assert!(!findings(dir.path()).iter().any(it), "{fact}: before");
+    for step in changes {
+        change(dir.path(), step);
+    }
+    let found = findings(dir.path());
+    assert!(found.iter().any(it), "{fact}: {found:#?}");
+    if let Some(words) = command.strip_prefix("hugeadm ") {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ran = hugeadm(dir.path(), &words);
+        assert_eq!(ran.status, 0, "{command}: {ran:?}");
+        // Pages come and go with programs, which a tree has none of.
+        let settings = ["thp", "shared_memory"].contains(&about);
+        assert!(!settings || !findings(dir.path()).iter().any(it), "{fact}");
+    }
+}
+
+fn all_found(cases: &[Case]) {
+    for (machine, changes, found) in cases {
+        found_after(machine, changes, *found);
+    }
+}
+
+type Case = (&'static str, &'static [Change], Found);
+
+const POOLS: &[Case] = &[
+    (
+        ARM,
+        &[(POOL, "", "8"), (FREE, "", "8")],
+        (
+            "pool",
+            "8 pages of 64KB (512KB) are in the pool and nobody uses them",
+            "hugeadm --pool-pages-min 64KB:0",
+        ),
+    ),
+    (
+        ARM,
+        &[(POOL, "", "8"), (FREE, "", "3"), (RESERVED, "", "3")],
+        (
+            "pool",
+            "all 8 pages of 64KB of the pool are used or promised",
+            "hugeadm --pool-pages-min 64KB:+2",
+        ),
+    ),
+    (
+        ARM,
+        &[(POOL, "", "8"), (FREE, "", "5"), (RESERVED, "", "3")],
+        (
+            "pool",
+            "3 of the 5 free pages of 64KB are promised",
+            "hugeadm --pool-pages-min 64KB:+3",
+        ),
+    ),
+    (
+        ARM,
+        &[(POOL, "", "8"), (SURPLUS, "", "2"), (OVERCOMMIT, "", "4")],
+        (
+            "pool",
+            "2 pages of 64KB above the minimum were made on demand",
+            "hugeadm --pool-pages-min 64KB:+2",
+        ),
+    ),
+    (
+        ARM,
+        &[(
+            MEMINFO,
+            "Hugepagesize:       2048",
+            "Hugepagesize:    1048576",
+        )],
+        (
+            "pool",
+            "the default huge page size is 1GB",
+            "kernel parameter: default_hugepagesz=2M",
+        ),
+    ),
+    (
+        ARM,
+        &[(DEFAULT, "", "0"), (POOL, "", "8")],
+        (
+            "pool",
+            "the pool of 64KB has pages, that of the default size 2MB none",
+            "kernel parameter: default_hugepagesz=64K",
+        ),
+    ),
+    (
+        SMALL,
+        &[(DEFAULT, "", "400")],
+        (
+            "memory",
+            "the pools hold 800 of 973 MB of memory",
+            "hugeadm --pool-pages-min 2MB:-11",
+        ),
+    ),
+    // What the pool of the default size holds is not what is too much.
+    (
+        ARM,
+        &[(POOL, "", "31000")],
+        (
+            "memory",
+            "the pools hold 1969 of 1981 MB of memory",
+            "hugeadm --pool-pages-min 64KB:-6144",
+        ),
+    ),
+    (
+        MTHP,
+        &[(DEFAULT, "", "4096")],
+        (
+            "memory",
+            "the kernel keeps 112 MB of descriptors",
+            "hugeadm --hvo on",
+        ),
+    ),
+    (
+        ARM,
+        &[(DEFAULT, "", "0")],
+        (
+            "pool",
+            "no pool has pages or may make any",
+            "hugeadm --pool-pages-max DEFAULT:10%",
+        ),
+    ),
+    (
+        NODES,
+        &[(NODE, "", "70")],
+        (
+            "node",
+            "the pages of 2MB lie unevenly: 64 on node 0, 70 on node 1, 0 on node 2",
+            "hugeadm --pool-spread 2MB:144",
+        ),
+    ),
+];
+
+#[test]
+fn pools() {
+    all_found(POOLS);
+}
+
+const MOUNTED: &[Case] = &[
+    (
+        ARM,
+        &[(POOL, "", "8")],
+        (
+            "mount",
+            "no hugetlbfs with pages of 64KB is mounted",
+            "hugeadm --create-global-mounts",
+        ),
+    ),
+    (
+        NODES,
+        &[(MOUNTS, "none rw,mode=1777", "none ro,mode=1777")],
+        (
+            "mount",
+            "/var/lib/hugetlbfs/global/pagesize-2MB is mounted read-only",
+            "mount -o remount,rw /var/lib/hugetlbfs/global/pagesize-2MB",
+        ),
+    ),
+    (
+        NODES,
+        &[(MOUNTS, ",size=67108864", ",size=0")],
+        (
+            "mount",
+            "/var/lib/hugetlbfs/global/pagesize-2MB was mounted with a limit of less than one",
+            "umount /var/lib/hugetlbfs/global/pagesize-2MB",
+        ),
+    ),
+    (
+        ARM,
+        &[(DEFAULT, "", "0")],
+        (
+            "mount",
+            "/dev/hugepages is a hugetlbfs of pages of 2MB, whose pool is empty",
+            "hugeadm --pool-pages-min 2MB:+1",
+        ),
+    ),
+];
+
+#[test]
+fn mounts() {
+    all_found(MOUNTED);
+}
+
+const LIMITS: &[Case] = &[
+    (
+        NODES,
+        &[(SHM_GROUP, "", "3999999")],
+        (
+            "shared_memory",
+            "vm.hugetlb_shm_group is 3999999, and there is no such group",
+            "hugeadm --set-shm-group root",
+        ),
+    ),
+    (
+        NODES,
+        &[("proc/sys/kernel/shmmax", "", "33554432")],
+        (
+            "shared_memory",
+            "kernel.shmmax is 33554432, and all pools together hold 169869312 bytes",
+            "hugeadm --set-recommended-shmmax",
+        ),
+    ),
+    (
+        SMALL,
+        &[("proc/sys/vm/min_free_kbytes", "", "1000")],
+        (
+            "memory",
+            "vm.min_free_kbytes is 1000, less than the ",
+            "hugeadm --set-recommended-min_free_kbytes",
+        ),
+    ),
+];
+
+#[test]
+fn shared_memory_and_limits() {
+    all_found(LIMITS);
+}
+
+/// A group counts its members and the users whose own group it is.
+#[test]
+fn a_group_that_nobody_is_in() {
+    let groups = tree::text(Path::new("/etc/group"));
+    let users = tree::text(Path::new("/etc/passwd"));
+    let own: Vec<&str> = users
+        .lines()
+        .filter_map(|line| line.split(':').nth(3))
+        .collect();
+    let mut seen = [0, 0];
+    for line in groups.lines() {
+        let words: Vec<&str> = line.split(':').collect();
+        let &[name, _, id, members] = &words[..] else {
+            continue;
+        };
+        let dir = tree::machine(NODES);
+        tree::write(&dir.path().join(SHM_GROUP), &format!("{id}\n"));
+        let found = findings(dir.path());
+        let told = found
+            .iter()
+            .find(|finding| finding["about"] == "shared_memory");
+        let empty = id != "0" && members.is_empty() && !own.contains(&id);
+        assert_eq!(told.is_some(), empty, "{line}");
+        if let Some(told) = told {
+            assert_eq!(told["command"], format!("usermod -a -G {name} USER"));
+        }
+        seen[usize::from(empty)] += 1;
+    }
+    assert!(seen.iter().all(|seen| *seen > 0), "{seen:?}");
+}
+
+const TRANSPARENT: &[Case] = &[
+    (
+        MTHP,
+        &[(THP, "", "[always] madvise never")],
+        (
+            "thp",
+            "all memory gets transparent huge pages, and khugepaged makes one of a single",
+            "hugeadm --thp-max-ptes-none 64",
+        ),
+    ),
+    (
+        MTHP,
+        &[
+            (THP, "", "[always] madvise never"),
+            (DEFRAG, "", "[always] defer defer+madvise madvise never"),
+        ],
+        (
+            "thp",
+            "every page fault that finds no huge page frees and joins memory first",
+            "hugeadm --thp-defrag defer+madvise",
+        ),
+    ),
+    (
+        MTHP,
+        &[(THP, "", "always madvise [never]")],
+        (
+            "thp",
+            "transparent huge pages are set to never",
+            "hugeadm --thp-madvise",
+        ),
+    ),
+    (
+        MTHP,
+        &[(THP_2MB, "", "always inherit madvise [never]")],
+        (
+            "thp",
+            "transparent huge pages are set to madvise, but every size of them to never",
+            "hugeadm --thp-size 2MB:inherit",
+        ),
+    ),
+    (
+        MTHP,
+        &[(ZERO_PAGE, "", "0")],
+        (
+            "thp",
+            "memory that is only read gets huge pages of its own",
+            "hugeadm --thp-use-zero-page on",
+        ),
+    ),
+    (
+        MTHP,
+        &[(SCAN_SLEEP, "", "0")],
+        (
+            "thp",
+            "khugepaged does not sleep between scans",
+            "hugeadm --thp-khugepaged-scan-sleep 10000",
+        ),
+    ),
+    (
+        MTHP,
+        &[(SHMEM, "[never] deny", "never [deny]")],
+        (
+            "thp",
+            "shmem_enabled is deny, which is meant for tests",
+            "hugeadm --thp-shmem advise",
+        ),
+    ),
+];
+
+#[test]
+fn transparent_huge_pages() {
+    all_found(TRANSPARENT);
+}
+
+/// What was found as recorded is not found any more.
+#[test]
+fn what_was_mended_is_not_found() {
+    for (machine, fact, step) in [
+        (ARM, "pages of 1GB are gigantic", (GIGANTIC, "", "1")),
+        (
+            ARM,
+            "there is no swap",
+            (
+                MEMINFO,
+                "SwapTotal:             0",
+                "SwapTotal:       1000000",
+            ),
+        ),
+        (
+            MTHP,
+            "shared memory gets no transparent huge pages",
+            (SHMEM, "advise [never]", "[advise] never"),
+        ),
+    ] {
+        let dir = tree::machine(machine);
+        let is_found = || {
+            findings(dir.path())
+                .iter()
+                .any(|finding| finding["fact"].as_str().unwrap().starts_with(fact))
+        };
+        assert!(is_found(), "{fact}");
+        change(dir.path(), &step);
+        assert!(!is_found(), "{fact}");
+    }
+}
+
+#[test]
+fn a_kernel_without_huge_pages() {
+    let dir = tree::machine("s390x");
+    let offered = &findings(dir.path())[0];
+    assert!(
+        offered["command"].as_str().unwrap().contains("kvm.hpage=1"),
+        "{offered}"
+    );
+    std::fs::remove_file(dir.path().join(SHM_GROUP)).unwrap();
+    let found = findings(dir.path());
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0]["about"], "kernel");
+    assert_eq!(found[0]["command"], "boot a kernel with CONFIG_HUGETLBFS");
+}
