@@ -3,8 +3,9 @@
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -230,6 +231,52 @@ fn exceptions_backtraces_and_libraries() {
         let found = frames.map(|frame| out.find(&format!(" in {frame}")));
         assert!(found.iter().all(Option::is_some), "{option}: {out}");
         assert!(found.is_sorted(), "{option}: {out}");
+    }
+}
+
+/// perf finds the names of code that belongs to no file any more.
+#[test]
+fn a_list_of_functions_for_perf() {
+    let Some(live) = machine("the list for perf") else {
+        return;
+    };
+    live.set_pool(20);
+    let flags = ["-DN=100000", "-fPIE", "-pie"];
+    let Some(program) = build("stream", Libc::Glibc, &flags) else {
+        return;
+    };
+    for option in ["--text=2MB", "--text=thp"] {
+        let mut command = tool("hugectl");
+        command
+            .args(["--perf-map", "-q", option])
+            .arg(&program)
+            .arg("stay");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let lines = BufReader::new(child.stdout.as_mut().unwrap()).lines();
+        assert!(
+            lines
+                .map_while(Result::ok)
+                .any(|line| line.starts_with("bss"))
+        );
+        let list = format!("/tmp/perf-{}.map", child.id());
+        let text = fs::read_to_string(&list).unwrap();
+        fs::remove_file(&list).unwrap();
+        let maps = fs::read_to_string(format!("/proc/{}/maps", child.id())).unwrap();
+        drop(child.stdin.take());
+        assert!(child.wait().unwrap().success());
+        let line = text.lines().find(|line| line.contains(" triad")).unwrap();
+        let start = u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap();
+        let mapping = maps.lines().find(|line| {
+            let range = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let addr = |text| u64::from_str_radix(text, 16).unwrap();
+            (addr(range.0)..addr(range.1)).contains(&start)
+        });
+        let mapping = mapping.unwrap();
+        assert!(
+            mapping.contains(" r-xp ") && !mapping.contains("stream"),
+            "{option} {mapping}"
+        );
     }
 }
 

@@ -15,7 +15,7 @@ use crate::layout::Layout;
 use crate::sys::Errno;
 use crate::unit::State;
 use crate::window::Holds;
-use crate::{facts, luck, register};
+use crate::{config, facts, luck, register};
 
 /// Puts a segment on huge pages. `stays` says that it is never unloaded, so
 /// that it can be registered: what then wants to change a part of it, by
@@ -127,6 +127,12 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
 
 fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let (range, size) = (&piece.range, piece.size);
+    // perf looks for names of its own list only where there is no file.
+    if config::get().perf_map && !facts::has_threads() {
+        if let Ok(done) = replace_by_memory(load, piece) {
+            return Ok(done);
+        }
+    }
     let copy = |to: usize, len: usize| {
         // SAFETY: the segment is readable, and `to` new memory of that length.
         unsafe { core::ptr::copy_nonoverlapping(range.start as *const u8, to as *mut u8, len) };
@@ -137,6 +143,21 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
         Why::PoolEmpty => shortfall(piece, range.len()),
         why => why,
     })
+}
+
+/// The same with memory that has no file, where the kernel can move such.
+fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
+    let mut aside = Aside::from_pool(piece.range.len(), piece.size)?;
+    aside.try_to_move(piece.size)?;
+    let done = aside.len();
+    // SAFETY: the segment is readable, and the other new memory of that length.
+    unsafe {
+        core::ptr::copy_nonoverlapping(piece.range.start as *const u8, aside.addr as *mut u8, done);
+    }
+    aside.protect(load.prot)?;
+    // SAFETY: it is what the segment is, and nobody writes to it.
+    unsafe { aside.replace(piece.range.start)? };
+    Ok(done)
 }
 
 /// Copies a range to ordinary memory on transparent huge pages.
