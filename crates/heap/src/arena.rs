@@ -11,11 +11,13 @@ use hugetools_pages::slices::SLICE;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, sys};
 
-use crate::mimalloc;
+use crate::{idle, mimalloc};
 
 const UNREADY: u8 = 0;
 const STARTING: u8 = 1;
 const READY: u8 = 2;
+/// Ready, and something may be due to be given back.
+const ATTENTIVE: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
@@ -43,15 +45,26 @@ const TABLES: usize = 32 << 20;
 /// a comparison.
 #[inline(always)]
 pub(crate) fn ready() {
-    if STATE.load(Ordering::Acquire) != READY {
-        start();
+    match STATE.load(Ordering::Acquire) {
+        READY => (),
+        ATTENTIVE => idle::look(),
+        _ => start(),
     }
+}
+
+/// Whether each call of the program has a look at what is due.
+pub(crate) fn attend(yes: bool) {
+    let (from, to) = match yes {
+        true => (READY, ATTENTIVE),
+        false => (ATTENTIVE, READY),
+    };
+    let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// Whether mimalloc has its first window, so that what it maps from now on are
 /// blocks of the program.
 pub(crate) fn is_ready() -> bool {
-    STATE.load(Ordering::Acquire) == READY
+    STATE.load(Ordering::Acquire) >= READY
 }
 
 #[cold]
@@ -69,6 +82,9 @@ fn start() {
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
+    if config::get().gives_back_at_once() {
+        give_back_at_once();
+    }
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.
         let plain = Layout { big: 0, ..layout() };
@@ -76,6 +92,11 @@ fn start() {
     }
     add(FIRST, layout());
     STATE.store(READY, Ordering::Release);
+}
+
+/// From now on what is freed is given back at once, not after a while.
+pub(crate) fn give_back_at_once() {
+    mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
 }
 
 /// Whether the heap is to have huge pages: not in a program that
@@ -159,6 +180,7 @@ unsafe extern "C" fn commit(
     if !take {
         back::decommit(window, start as usize, size);
         USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
+        idle::gave();
         return true;
     }
     let handing_over = HANDING_OVER.load(Ordering::Acquire) && window.used_slices() == 0;

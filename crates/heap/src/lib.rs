@@ -4,6 +4,7 @@
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
 //!   `foreign` is for blocks that it does not know.
 //! * `arena`: mimalloc's memory, taken from windows of our own.
+//! * `idle`: giving back what a quiet program has freed.
 //! * `wrap` and `thread`: what mimalloc asks of the system itself.
 #![no_std]
 
@@ -12,6 +13,7 @@ extern crate hugetlbfs as _;
 mod arena;
 pub mod exports;
 mod foreign;
+mod idle;
 mod malloc;
 mod mimalloc;
 mod thread;

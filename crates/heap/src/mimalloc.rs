@@ -11,6 +11,9 @@ use libmimalloc_sys as _;
 pub(crate) type CommitFun =
     unsafe extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool;
 
+/// `mi_option_purge_delay`: how long what is free is kept, in milliseconds.
+pub(crate) const PURGE_DELAY: c_int = 15;
+
 /// `mi_option_destroy_on_exit`: above 1, nothing happens at the exit.
 pub(crate) const DESTROY_ON_EXIT: c_int = 22;
 
@@ -38,6 +41,10 @@ unsafe extern "C" {
         argument: *mut c_void,
         arena: *mut *mut c_void,
     ) -> bool;
+
+    /// Returns what is free to its windows: of this thread's, and what all
+    /// threads have returned; everything, where `force` is set.
+    pub(crate) safe fn mi_collect(force: bool);
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
     pub(crate) safe fn mi_calloc(count: usize, size: usize) -> *mut c_void;

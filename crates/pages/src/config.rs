@@ -97,6 +97,13 @@ impl Config {
         }
     }
 
+    /// Whether memory that becomes free is given back at once
+    /// (`HUGETLB_MORECORE_SHRINK=yes`), not after a while.
+    pub fn gives_back_at_once(&self) -> bool {
+        let value = variable("HUGETLB_MORECORE_SHRINK");
+        self.heap.is_some() && value.is_some_and(|value| value.eq_ignore_ascii_case(b"yes"))
+    }
+
     fn fill(&mut self, settings: &Settings<'_>) {
         self.verbosity = settings.verbosity;
         self.heap = settings.heap;
