@@ -101,7 +101,7 @@ pub(crate) fn give_back_at_once() {
 
 /// Whether the heap is to have huge pages: not in a program that
 /// `HUGETLB_RESTRICT_EXE` leaves out, or that is set-user-id.
-fn wish() -> Wish {
+pub(crate) fn wish() -> Wish {
     match config::get().heap {
         Some(_) => Wish::Best,
         None => Wish::Plain,

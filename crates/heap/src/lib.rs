@@ -2,7 +2,8 @@
 //!
 //! * [`exports`]: the malloc family, one line each.
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
-//!   `foreign` is for blocks that it does not know.
+//!   `large` and `growing` are for large blocks that grow, `foreign` for blocks
+//!   of another malloc, `owner` tells which is which.
 //! * `arena`: mimalloc's memory, taken from windows of our own.
 //! * `idle`: giving back what a quiet program has freed.
 //! * `wrap` and `thread`: what mimalloc asks of the system itself.
@@ -13,9 +14,12 @@ extern crate hugetlbfs as _;
 mod arena;
 pub mod exports;
 mod foreign;
+mod growing;
 mod idle;
+mod large;
 mod malloc;
 mod mimalloc;
+mod owner;
 mod thread;
 mod wrap;
 

@@ -124,6 +124,17 @@ pub fn available_memory() -> usize {
     usize::try_from(kib.unwrap_or(0)).map_or(0, |kib| kib.saturating_mul(1024))
 }
 
+/// The machine's memory, in bytes.
+pub fn total_memory() -> usize {
+    static SIZE: Lazy = Lazy::new();
+    SIZE.get(|| {
+        let mut buffer = [0; 8192];
+        let text = file::head(c"/proc/meminfo", &mut buffer);
+        let kib = file::tagged(text, b"MemTotal:").unwrap_or(0);
+        usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+    })
+}
+
 /// Private memory of this process that is there, in bytes.
 pub fn resident_memory() -> usize {
     let mut buffer = [0; 128];
@@ -158,7 +169,7 @@ mod tests {
     fn a_second_thread_is_seen() {
         // The test runner has threads of its own.
         assert!(has_threads());
-        assert!(available_memory() > 0);
+        assert!(available_memory() > 0 && available_memory() < total_memory());
         assert!(resident_memory() > 0 && resident_memory() < available_memory());
     }
 
