@@ -8,6 +8,7 @@ use hugetools_contract::env::Pages;
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
 use hugetools_pages::slices::SLICE;
+use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, sys};
 
@@ -28,6 +29,16 @@ static HANDING_OVER: AtomicBool = AtomicBool::new(false);
 /// Bytes of address space that mimalloc manages, and how many are in use.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// The most that was in use.
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// Blocks of the program with windows of their own: how many, and their bytes.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// So many of them at most, since the register has places for 512 windows.
+const MOST_BLOCKS: usize = 256;
 
 const FIRST: usize = 1 << 30;
 const LARGEST: usize = 8 << 30;
@@ -196,7 +207,9 @@ unsafe extern "C" fn commit(
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
     }
-    grow(USED.fetch_add(size, Ordering::Relaxed) + size);
+    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(used, Ordering::Relaxed);
+    grow(used);
     true
 }
 
@@ -209,20 +222,25 @@ fn grow(used: usize) {
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large
-/// or too far aligned for an arena: a window of its own, all in use.
-pub(crate) fn map_block(len: usize) -> Option<usize> {
+/// or too far aligned for an arena: a window of its own, all in use. `None`
+/// where there is no place for a window.
+pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     let mut layout = layout();
     if len < layout.big {
         layout.big = 0;
     }
-    let window = register::create(0, len, layout.unit, layout).ok()?;
-    match back::commit(window, window.base, len, wish()) {
-        Ok(_) => Some(window.base),
-        Err(_) => {
-            register::destroy(window);
-            None
-        }
+    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
+        return None;
     }
+    let window = register::create(0, len, layout.unit, layout).ok()?;
+    if let Err(error) = back::commit(window, window.base, len, wish()) {
+        back::decommit(window, window.base, len);
+        register::destroy(window);
+        return Some(Err(error));
+    }
+    BLOCKS.fetch_add(1, Ordering::Relaxed);
+    BLOCK_BYTES.fetch_add(bytes_of(window), Ordering::Relaxed);
+    Some(Ok(window.base))
 }
 
 /// Unmaps a part of a block, or all of it; `false` where it is none of ours.
@@ -230,9 +248,43 @@ pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
     let Some(window) = register::window_at(addr) else {
         return false;
     };
+    let before = bytes_of(window);
     back::decommit(window, addr, len);
-    if window.used_slices() == 0 {
+    let left = bytes_of(window);
+    BLOCK_BYTES.fetch_sub(before - left, Ordering::Relaxed);
+    if left == 0 {
+        BLOCKS.fetch_sub(1, Ordering::Relaxed);
         register::destroy(window);
     }
     true
+}
+
+fn bytes_of(window: &Window) -> usize {
+    window.used_slices() * SLICE
+}
+
+/// Blocks with windows of their own, but for those that grow.
+pub(crate) struct Blocks {
+    /// How many.
+    pub(crate) count: usize,
+    /// Their bytes.
+    pub(crate) bytes: usize,
+}
+
+/// The blocks of [`map_block`].
+pub(crate) fn blocks() -> Blocks {
+    Blocks {
+        count: BLOCKS.load(Ordering::Relaxed),
+        bytes: BLOCK_BYTES.load(Ordering::Relaxed),
+    }
+}
+
+/// Bytes of address space that mimalloc manages.
+pub(crate) fn managed() -> usize {
+    MANAGED.load(Ordering::Relaxed)
+}
+
+/// The most bytes that mimalloc has had in use.
+pub(crate) fn peak() -> usize {
+    PEAK.load(Ordering::Relaxed)
 }

@@ -7,7 +7,8 @@
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
-//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows.
+//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows,
+//!   and [`census`] counts what stands behind them.
 //! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
 //!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
 //!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
@@ -20,6 +21,7 @@
 
 pub mod back;
 pub mod bits;
+pub mod census;
 pub mod cgroup;
 pub mod config;
 pub mod facts;
