@@ -7,6 +7,8 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use hugetools_contract::env::Pages;
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
+use hugetools_pages::luck::{LUCK, Shortfall};
+use hugetools_pages::say::{Amount, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
@@ -143,7 +145,11 @@ fn add(len: usize, layout: Layout) {
         return;
     }
     let lead = if layout.big > 0 { TABLES } else { 0 };
-    let mut len = len.min(sys::address_space_limit() / PART);
+    let limit = sys::address_space_limit();
+    let mut len = len.min(limit / PART);
+    if len < SMALLEST {
+        too_narrow(limit);
+    }
     while len >= SMALLEST {
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
         if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
@@ -157,6 +163,22 @@ fn add(len: usize, layout: Layout) {
         len /= 2;
     }
     HANDING_OVER.store(false, Ordering::Release);
+}
+
+/// Says that there is no room for a window: mimalloc then maps its pages one
+/// by one, and only large ones get huge pages.
+fn too_narrow(limit: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    LUCK.note(Shortfall::AddressSpace);
+    say_once(
+        &SAID,
+        config::get().level(),
+        format_args!(
+            "heap: the address space is limited to {} (ulimit -v): small blocks may get no huge \
+             pages",
+            Amount(limit)
+        ),
+    );
 }
 
 fn hand_over(window: &'static Window) -> bool {

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{file, sys};
+use crate::{file, sys, thp};
 
 /// A number that is found out once. Finding it out twice, by two threads at
 /// once, does no harm.
@@ -69,6 +69,8 @@ pub enum NoThp {
     SharedNever,
     /// `prctl(PR_SET_THP_DISABLE)` is in force.
     Disabled,
+    /// The memory control group has too little left for whole huge pages.
+    Scarce,
 }
 
 impl NoThp {
@@ -81,6 +83,7 @@ impl NoThp {
                 "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
             }
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
+            NoThp::Scarce => "the memory control group has little left",
         }
     }
 }
@@ -90,6 +93,15 @@ pub fn private_thp() -> Result<(), NoThp> {
     if sys::thp_disabled() {
         return Err(NoThp::Disabled);
     }
+    offered_thp()?;
+    match thp::is_scarce() {
+        true => Err(NoThp::Scarce),
+        false => Ok(()),
+    }
+}
+
+/// Whether this machine gives private memory transparent huge pages.
+pub fn offered_thp() -> Result<(), NoThp> {
     let mut buffer = [0; 64];
     match file::head(c"/sys/kernel/mm/transparent_hugepage/enabled", &mut buffer) {
         [] => Err(NoThp::Absent),
