@@ -79,7 +79,10 @@ pub(crate) fn info(options: c_int, stream: *mut c_void) -> c_int {
 fn write_info(out: &mut Page, figures: &Figures) -> fmt::Result {
     let large = (figures.large, figures.large_bytes);
     let sum = figures.arenas + figures.large_bytes;
-    writeln!(out, "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>")?;
+    writeln!(
+        out,
+        "<malloc version=\"1\">\n<heap nr=\"0\">\n<sizes>\n</sizes>"
+    )?;
     write_free(out, figures)?;
     write_sizes(out, "system", "current", figures.arenas)?;
     write_sizes(out, "system", "max", figures.peak)?;
