@@ -44,8 +44,8 @@ struct Count(AtomicU32);
 impl Count {
     fn of(thread: usize) -> &'static Count {
         // Threads' blocks lie some pages or some megabytes apart.
-        let mixed = (thread >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as usize);
-        &COUNTS[mixed >> (usize::BITS - PLACES.ilog2())]
+        let mixed = (thread >> 6).wrapping_mul(0x9e37_79b1);
+        &COUNTS[(mixed >> 26) % PLACES]
     }
 
     /// Counts a call; whether it is one that looks. Two threads at one place
