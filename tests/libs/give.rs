@@ -61,7 +61,7 @@ fn without_a_pool_the_machine_gets_its_memory_back() {
 }
 
 #[test]
-fn with_shrink_nearly_all_is_back_at_the_free() {
+fn with_shrink_most_is_back_at_the_free() {
     let Some(live) = machine("giving back at once") else {
         return;
     };
@@ -72,7 +72,9 @@ fn with_shrink_nearly_all_is_back_at_the_free() {
                 return;
             };
             let at = |what| Judged::find(&ran.out, what).hugetlb;
-            assert!(at("freed") <= at("full") / 5, "{libc:?} {mode}: {ran:?}");
+            // mimalloc holds a page ready for each size of block.
+            assert!(at("freed") <= at("full") / 3, "{libc:?} {mode}: {ran:?}");
+            assert!(at("later") <= at("full") / 20, "{libc:?} {mode}: {ran:?}");
         }
     }
 }

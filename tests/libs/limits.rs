@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::judge::Judged;
 use crate::support::live::{machine, skip};
@@ -15,8 +16,8 @@ use crate::support::tool::{Ran, hugectl, tool};
 /// Runs `blocks` under hugectl, started by a shell that says `before` first.
 fn limited(before: &str, heap: &str, mode: &str, mib: &str) -> Option<Ran> {
     let program = build("blocks", Libc::Glibc, &[])?;
-    let mut command = tool("hugectl");
-    command.args(["sh", "-c", &format!("{before} && exec \"$@\""), "sh"]);
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} && exec \"$@\""), "sh"]);
     command.arg(hugectl()).arg(heap).arg("--report");
     command.arg(program).args([mode, mib]);
     Some(command.output().unwrap().into())
@@ -67,8 +68,7 @@ fn a_limited_address_space_is_said_and_suffices() {
             assert_eq!(ran.status, 0, "{kib} {mode}: {ran:?}");
             let huge = judged.hugetlb + judged.thp;
             assert!(judged.share(huge) >= 50, "{kib} {mode}: {ran:?}");
-            let said = ran.err.contains("(ulimit -v)");
-            assert_eq!(said, kib == 600_000, "{kib} {mode}: {ran:?}");
+            assert_eq!(ran.err.matches("(ulimit -v)").count(), 1, "{ran:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use hugetools_contract::env::Pages;
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
 use hugetools_pages::luck::{LUCK, Shortfall};
-use hugetools_pages::say::{Amount, say_once};
+use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
@@ -60,7 +60,7 @@ const TABLES: usize = 32 << 20;
 pub(crate) fn ready() {
     match STATE.load(Ordering::Acquire) {
         READY => (),
-        ATTENTIVE => idle::look(),
+        ATTENTIVE => idle::count(),
         _ => start(),
     }
 }
@@ -107,9 +107,18 @@ fn start() {
     STATE.store(READY, Ordering::Release);
 }
 
+/// Whether what is freed is given back at once, not after a while.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
 /// From now on what is freed is given back at once, not after a while.
 pub(crate) fn give_back_at_once() {
+    AT_ONCE.store(true, Ordering::Relaxed);
     mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
+}
+
+/// Whether that was said.
+pub(crate) fn gives_back_at_once() -> bool {
+    AT_ONCE.load(Ordering::Relaxed)
 }
 
 /// Whether the heap is to have huge pages: not in a program that
@@ -165,14 +174,15 @@ fn add(len: usize, layout: Layout) {
     HANDING_OVER.store(false, Ordering::Release);
 }
 
-/// Says that there is no room for a window: mimalloc then maps its pages one
-/// by one, and only large ones get huge pages.
+/// Notes that there is no room for a window: mimalloc then maps its pages one
+/// by one, and only large ones get huge pages. That the address space is
+/// limited, hugectl has said.
 fn too_narrow(limit: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     LUCK.note(Shortfall::AddressSpace);
     say_once(
         &SAID,
-        config::get().level(),
+        Level::Info,
         format_args!(
             "heap: the address space is limited to {} (ulimit -v): small blocks may get no huge \
              pages",

@@ -20,6 +20,10 @@ use crate::{arena, mimalloc};
 /// itself waits, so that a busy program never comes here.
 const KEPT: u64 = 1200;
 
+/// The same where it is not to be kept at all: so long stay the pages of which
+/// mimalloc holds one ready for each size of block.
+const HARDLY_KEPT: u64 = 100;
+
 /// A heap of less is not worth it.
 const WORTH: usize = usage::SMALL_HEAP;
 
@@ -32,8 +36,7 @@ static DUE: AtomicU64 = AtomicU64::new(0);
 /// The thread that gives back just now: what it frees by that needs no notice.
 static GIVER: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls so far, by thread: of several places, so that threads do not fight
-/// for one.
+/// Calls so far: in several places, so that threads do not fight for one.
 static COUNTS: [Count; PLACES] = [const { Count(AtomicU32::new(0)) }; PLACES];
 
 const PLACES: usize = 64;
@@ -42,14 +45,18 @@ const PLACES: usize = 64;
 struct Count(AtomicU32);
 
 impl Count {
-    fn of(thread: usize) -> &'static Count {
-        // Threads' blocks lie some pages or some megabytes apart.
-        let mixed = (thread >> 6).wrapping_mul(0x9e37_79b1);
-        &COUNTS[(mixed >> 26) % PLACES]
+    /// The place of this thread, by where its stack is: that costs nothing,
+    /// and a thread that has several places counts as well.
+    #[inline(always)]
+    fn mine() -> &'static Count {
+        let here = 0_u8;
+        let at = (&raw const here) as usize;
+        &COUNTS[(at >> 16 ^ at >> 23) % PLACES]
     }
 
     /// Counts a call; whether it is one that looks. Two threads at one place
     /// may lose a count.
+    #[inline(always)]
     fn is_turn(&self) -> bool {
         let count = self.0.load(Ordering::Relaxed).wrapping_add(1);
         self.0.store(count, Ordering::Relaxed);
@@ -57,14 +64,21 @@ impl Count {
     }
 }
 
-/// Notes at a time that memory has become free.
+/// Notes at a time that memory may have become free.
 fn note(now: u64) {
     if usage::in_use() < WORTH || is_giver() {
         return;
     }
-    let due = now + KEPT;
+    let due = now + kept();
     let _ = DUE.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
     arena::attend(true);
+}
+
+fn kept() -> u64 {
+    match arena::gives_back_at_once() {
+        true => HARDLY_KEPT,
+        false => KEPT,
+    }
 }
 
 /// Notes that memory was given back: what follows waits its own time.
@@ -80,14 +94,19 @@ fn is_giver() -> bool {
 }
 
 /// Called before an allocation while something may wait.
+#[inline(always)]
+pub(crate) fn count() {
+    if Count::mine().is_turn() {
+        look();
+    }
+}
+
 #[cold]
 #[inline(never)]
-pub(crate) fn look() {
-    if Count::of(sys::thread_name()).is_turn() {
-        let due = DUE.load(Ordering::Relaxed);
-        if due != 0 && time(libc::CLOCK_MONOTONIC_COARSE) >= due {
-            give(due);
-        }
+fn look() {
+    let due = DUE.load(Ordering::Relaxed);
+    if due != 0 && time(libc::CLOCK_MONOTONIC_COARSE) >= due {
+        give(due);
     }
 }
 
