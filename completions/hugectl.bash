@@ -23,12 +23,24 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --heap --shm --thp --fallback --report --status --json --dry-run --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --shm --thp --fallback --disable --share-text --no-reserve --perf-map --report --status --json --dry-run --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --text)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bss)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --heap)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -39,6 +51,10 @@ _hugectl() {
                     ;;
                 --fallback)
                     COMPREPLY=($(compgen -W "thp base none" -- "${cur}"))
+                    return 0
+                    ;;
+                --disable)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --report)

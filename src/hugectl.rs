@@ -9,6 +9,7 @@ use hugetools_ctl::caller::Caller;
 use hugetools_ctl::exec;
 use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
+use hugetools_ctl::live::Live;
 use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan::{self, Plan};
 use hugetools_ctl::request::{Request, Run, Status, verbosity};
@@ -82,7 +83,8 @@ fn say(notes: &[Note], verbosity: u8) {
 /// Starts the program, or prints how it would be started.
 fn start(run: &Run, caller: &Caller) -> Result<(), Failure> {
     let root = root(run.sysroot.as_deref())?;
-    let findings = explore(run, caller, &root, Some(&BUNDLE))?;
+    let mut effects = Live::new(&root);
+    let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
     let plan = plan::make(run, caller, &findings);
     say(&plan.notes, findings.verbosity);
     if run.dry_run {

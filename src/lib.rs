@@ -4,4 +4,8 @@ pub mod console;
 pub mod entry;
 pub mod hugeadm;
 pub mod hugectl;
+pub mod hugeedit;
+pub mod ld_hugetlbfs;
 pub mod log;
+pub mod pagesize;
+pub mod usage;

@@ -8,6 +8,8 @@
 
 #[path = "fuzz/arguments.rs"]
 mod arguments;
+#[path = "fuzz/elf.rs"]
+mod elf;
 #[path = "fuzz/engine.rs"]
 mod engine;
 #[path = "fuzz/files.rs"]

@@ -2,6 +2,8 @@
 //! writes them: the options between two marks in the man pages, whose prose
 //! is by hand, and the completions as a whole.
 
+mod library;
+
 use std::ffi::OsString;
 
 use clap::{Command, CommandFactory};
@@ -27,6 +29,21 @@ const TOOLS: &[Tool] = &[
         name: "hugectl",
         section: 8,
         command: hugetools_ctl::args::Args::command,
+    },
+    Tool {
+        name: "hugeedit",
+        section: 8,
+        command: hugetools::hugeedit::args::Args::command,
+    },
+    Tool {
+        name: "ld.hugetlbfs",
+        section: 1,
+        command: hugetools::ld_hugetlbfs::command,
+    },
+    Tool {
+        name: "pagesize",
+        section: 1,
+        command: hugetools::pagesize::args::Args::command,
     },
 ];
 
@@ -85,10 +102,12 @@ fn completions_are_those_of_the_code() {
 }
 
 /// The examples of the help are run, on a recorded machine. Those of hugectl,
-/// which start programs, are in tests/hugectl.
+/// which start programs, are in tests/hugectl; those of hugeedit, which change
+/// them, in tests/tools.
 #[test]
 fn the_examples_of_the_help_work() {
-    for tool in TOOLS.iter().filter(|tool| tool.name == "hugeadm") {
+    let on_machines = |tool: &&Tool| ["hugeadm", "pagesize"].contains(&tool.name);
+    for tool in TOOLS.iter().filter(on_machines) {
         let help = tool::tool(tool.name).arg("--help").output().unwrap().stdout;
         let help = String::from_utf8(help).unwrap();
         let (_, examples) = help.split_once("Examples:\n").expect("examples");
@@ -112,11 +131,17 @@ fn the_examples_of_the_help_work() {
     }
 }
 
-/// Every key that hugeadm --json prints in the transcripts is in the man page,
-/// in bold, in the section about it.
 #[test]
-fn the_json_schema_is_documented() {
-    let page = bless::text("man/hugeadm.8");
+fn the_json_schemas_are_documented() {
+    is_documented("hugeadm.8", "hugeadm/x86_64-8node-json.txt", 50);
+    is_documented("hugeedit.8", "hugeedit/json.txt", 20);
+    is_documented("pagesize.1", "pagesize/options.txt", 5);
+}
+
+/// Every key that a transcript prints is in the man page, in bold, in the
+/// section about JSON.
+fn is_documented(page: &str, transcript: &str, least: usize) {
+    let page = bless::text(format!("man/{page}"));
     let (_, section) = page.split_once(".SH JSON\n").expect("a section about JSON");
     let section = section.split_once("\n.SH ").expect("a next section").0;
     let bold: Vec<&str> = section
@@ -124,7 +149,7 @@ fn the_json_schema_is_documented() {
         .filter(|line| line.starts_with(".B"))
         .flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'))
         .collect();
-    let transcript = bless::text("tests/expected/hugeadm/x86_64-8node-json.txt");
+    let transcript = bless::text(format!("tests/expected/{transcript}"));
     let keys = transcript
         .lines()
         .filter_map(|line| line.trim().strip_prefix('"'));
@@ -135,5 +160,5 @@ fn the_json_schema_is_documented() {
         assert!(bold.contains(&key), "{key} is not in the man page");
         seen += 1;
     }
-    assert!(seen > 50, "only {seen} keys");
+    assert!(seen > least, "only {seen} keys");
 }

@@ -6,3 +6,4 @@ mod hugeadm;
 mod hugectl;
 mod libs;
 mod support;
+mod tools;

@@ -5,6 +5,7 @@ mod alone;
 mod environment;
 mod exec;
 mod find;
+mod own_pages;
 mod place;
 mod status;
 mod targets;

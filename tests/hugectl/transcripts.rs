@@ -25,6 +25,9 @@ fn compare(name: &str) {
     let place = Place::new();
     place.others_library("others");
     place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
+    // Large enough that the linker's choices do not show.
+    let large = include_str!("../programs/segments.c");
+    place.build("large", large, &["-pie", "-fPIE"]);
     let path = format!("tests/expected/hugectl/{name}");
     bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
 }

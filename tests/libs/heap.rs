@@ -219,3 +219,57 @@ fn a_limit_of_the_control_group_is_used_up_and_kills_nobody() {
         );
     }
 }
+
+/// `HUGETLB_MORECORE_SHRINK` and `HUGETLB_MORECORE_HEAPBASE`.
+#[test]
+fn a_heap_may_shrink_at_once_and_begin_where_it_is_told() {
+    let Some(live) = machine("the heap's variables") else {
+        return;
+    };
+    live.set_pool(64);
+    for libc in Libc::ALL {
+        let Some(program) = build("shrink", libc, &[]) else {
+            continue;
+        };
+        let heap = |value: &str| {
+            let mut command = Command::new(&program);
+            let variables = [
+                ("LD_PRELOAD", env!("HUGETOOLS_HEAP")),
+                ("HUGETLB_MORECORE", "yes"),
+                ("HUGETLB_MORECORE_SHRINK", value),
+            ];
+            let ran: Ran = command.envs(variables).output().unwrap().into();
+            let full = judged(&ran, "full");
+            assert!(
+                full.resident > 100 << 10 && full.hugetlb > 80 << 10,
+                "{ran:?}"
+            );
+            judged(&ran, "freed").resident
+        };
+        let (kept, shrunk) = (heap("no"), heap("yes"));
+        assert!(
+            kept > 90 << 10 && shrunk < 20 << 10,
+            "{libc:?}: {kept} {shrunk}"
+        );
+        assert_eq!(live.free_pages(), 64);
+    }
+    let maps = |base: &str| {
+        let mut command = Command::new("cat");
+        let variables = [
+            ("LD_PRELOAD", env!("HUGETOOLS_HEAP")),
+            ("HUGETLB_MORECORE", "yes"),
+            ("HUGETLB_MORECORE_HEAPBASE", base),
+        ];
+        let ran: Ran = command
+            .arg("/proc/self/maps")
+            .envs(variables)
+            .output()
+            .unwrap()
+            .into();
+        ran.out
+    };
+    let begins = |maps: &str, base: &str| maps.lines().any(|line| line.starts_with(base));
+    assert!(begins(&maps("0x340000000000"), "340000000000-"));
+    // Not where a heap would not be known for one.
+    assert!(!begins(&maps("500000000000"), "500000000000-"));
+}

@@ -1,5 +1,6 @@
 //! The two libraries: as files, and at work in programs.
 
+mod api;
 mod apps;
 mod files;
 mod fork;
@@ -8,9 +9,10 @@ mod grow;
 mod heap;
 mod judge;
 mod limits;
-mod parts;
+pub(crate) mod parts;
 mod postgres;
 mod segments;
+mod share;
 mod shm;
 mod start;
 mod torture;

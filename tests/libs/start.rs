@@ -34,12 +34,18 @@ fn the_libraries_add_little_to_a_start() {
     let Some(_live) = machine("start-up") else {
         return;
     };
-    for (library, variable) in [
-        (env!("HUGETOOLS_PRELOAD"), "HUGETLB_SHM=yes"),
-        (env!("HUGETOOLS_HEAP"), "HUGETLB_MORECORE=yes"),
+    for (library, variables) in [
+        (
+            env!("HUGETOOLS_PRELOAD"),
+            ["HUGETLB_SHM=yes", "HUGETLB_ELFMAP=RW"],
+        ),
+        (
+            env!("HUGETOOLS_HEAP"),
+            ["HUGETLB_MORECORE=yes", "HUGETLB_ELFMAP=RW"],
+        ),
     ] {
         let preload = format!("LD_PRELOAD={library}");
-        let with = ["env", &preload, variable, "/bin/true"];
+        let with = ["env", &preload, variables[0], variables[1], "/bin/true"];
         let ratios: Vec<f64> = (0..3)
             .map(|_| ratio(&with, &["env", "/bin/true"], 200))
             .collect();

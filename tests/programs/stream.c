@@ -1,6 +1,9 @@
 /* Three static arrays, copied, scaled, added and combined; besides, some
    megabytes of code and of initialised data. Prints what came out, to the bit,
-   and what its segments lie on. */
+   and what its segments lie on.
+
+   stream [stay]
+   stay: until there is an end of its input. */
 #include "segments.h"
 
 #ifndef N
@@ -31,7 +34,7 @@ static double sum(const double *v)
 	return s;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int i, round;
 
@@ -50,5 +53,7 @@ int main(void)
 	}
 	printf("result %a %a %a %ld\n", sum(a), sum(b), sum(c), table[699999]);
 	print_segments();
+	if (argc > 1 && !strcmp(argv[1], "stay"))
+		getchar();
 	return 0;
 }

@@ -91,10 +91,19 @@ impl Live {
         self.before.found.default_pool().unwrap().size
     }
 
-    /// Sets the pool of the default size.
+    /// Sets the pool of the default size, which then can grow no further.
     pub(crate) fn set_pool(&self, pages: u64) {
-        let ran = self.hugeadm(&["--pool-pages-min", &format!("DEFAULT:{pages}")]);
+        let spec = format!("DEFAULT:{pages}");
+        let ran = self.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
         assert_eq!(ran.status, 0, "{ran:?}");
+    }
+
+    /// Mounts a hugetlbfs of the default size for everybody; where.
+    pub(crate) fn global_mount(&self) -> String {
+        let ran = self.hugeadm(&["--create-global-mounts"]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let size = self.default_size();
+        format!("/var/lib/hugetlbfs/global/pagesize-{size}")
     }
 
     /// Free pages of the default size.

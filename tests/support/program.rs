@@ -30,12 +30,18 @@ impl Libc {
 
 /// Builds a program, or says why not.
 pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
+    let words: String = flags.concat().replace(['/', ' '], "");
+    build_as(&format!("{name}-{libc:?}{words}"), name, libc, flags)
+}
+
+/// Builds a program under a name of its own, where its flags would be too long
+/// for one.
+pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
-    let words: String = flags.concat().replace(['/', ' '], "");
-    let program = dir.join(format!("{name}-{libc:?}{words}"));
+    let program = dir.join(new);
     let source = project("tests/programs").join(format!("{name}.c"));
     let mut command = Command::new(libc.compiler());
     command

@@ -50,6 +50,9 @@ pub(crate) fn tool(name: &str) -> Command {
     let path = match name {
         "hugeadm" => Path::new(env!("CARGO_BIN_EXE_hugeadm")),
         "hugectl" => hugectl(),
+        "hugeedit" => Path::new(env!("CARGO_BIN_EXE_hugeedit")),
+        "ld.hugetlbfs" => Path::new(env!("CARGO_BIN_EXE_ld-hugetlbfs")),
+        "pagesize" => Path::new(env!("CARGO_BIN_EXE_pagesize")),
         _ => panic!("there is no tool {name}"),
     };
     let mut command = Command::new(path);

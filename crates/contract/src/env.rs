@@ -7,52 +7,41 @@
 //! | `HUGETLB_DEBUG` | any | as verbosity 4 |
 //! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
+//! | `HUGETLB_MORECORE_HEAPBASE` | a hexadecimal address | where the heap begins, within its area |
+//! | `HUGETLB_MORECORE_SHRINK` | `yes` | what the heap frees goes back at once |
 //! | `HUGETLB_SHM` | `yes`; new: a size, `thp` | shared memory on huge pages |
 //! | `HUGETLB_ELFMAP` | `no`, or `R`, `W`, each with `=SIZE`; new: `=thp` | text, data and bss on huge pages |
+//! | `HUGETLB_FORCE_ELFMAP` | `yes` | was needed for what is done always now |
+//! | `HUGETLB_MINIMAL_COPY` | `no` | was needed where all that counts is copied now |
 //! | `HUGETLB_SHARE` | 1 | one copy of the text for all processes |
 //! | `HUGETLB_SHARE_PATH` | a directory | where that copy lies |
 //! | `HUGETLB_TEXT_LIBS` | new: `yes` | the text of shared libraries, too |
 //! | `HUGETLB_PERF_MAP` | new: `yes` | a list of symbols for perf, where text is a copy |
+//! | `HUGETLB_DEFAULT_PAGE_SIZE` | a size | the default size of the C interface |
+//! | `HUGETLB_PATH` | `path[:path…]` | mounts for the C interface, instead of all |
+//! | `HUGETLB_FEATURES` | `[no_]name,…` | what the C interface uses of the kernel |
+//! | `HUGETLB_NO_RESERVE` | `yes` | is done always now |
+//! | `HUGETLB_NO_PREFAULT` | any | does nothing: a page that is not there may kill |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
 
+mod api;
+mod elfmap;
+mod names;
+mod odd;
+#[cfg(test)]
+mod tests;
+
 use core::fmt;
 
-use crate::size::{self, SizeError};
-
-/// `HUGETLB_VERBOSE`
-pub const VERBOSE: &str = "HUGETLB_VERBOSE";
-/// `HUGETLB_DEBUG`
-pub const DEBUG: &str = "HUGETLB_DEBUG";
-/// `HUGETLB_RESTRICT_EXE`
-pub const RESTRICT_EXE: &str = "HUGETLB_RESTRICT_EXE";
-/// `HUGETLB_MORECORE`
-pub const MORECORE: &str = "HUGETLB_MORECORE";
-/// `HUGETLB_SHM`
-pub const SHM: &str = "HUGETLB_SHM";
-/// `HUGETLB_ELFMAP`
-pub const ELFMAP: &str = "HUGETLB_ELFMAP";
-/// `HUGETLB_SHARE`
-pub const SHARE: &str = "HUGETLB_SHARE";
-/// `HUGETLB_SHARE_PATH`
-pub const SHARE_PATH: &str = "HUGETLB_SHARE_PATH";
-/// `HUGETLB_TEXT_LIBS`
-pub const TEXT_LIBS: &str = "HUGETLB_TEXT_LIBS";
-/// `HUGETLB_PERF_MAP`
-pub const PERF_MAP: &str = "HUGETLB_PERF_MAP";
-/// `HUGETLB_FALLBACK`
-pub const FALLBACK: &str = "HUGETLB_FALLBACK";
-/// `HUGETLB_PID`
-pub const PID: &str = "HUGETLB_PID";
-/// `HUGETLB_REPORT`
-pub const REPORT: &str = "HUGETLB_REPORT";
-/// `HUGETLB_REPORT_PID`
-pub const REPORT_PID: &str = "HUGETLB_REPORT_PID";
-/// `HUGETLB_REPORT_JSON`
-pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
+pub use self::api::{Api, DefaultSize, Features};
+pub use self::elfmap::Elfmap;
+pub use self::names::*;
+pub use self::odd::Odd;
+use crate::size;
 
 /// The verbosity without any variable: errors and warnings.
 pub const DEFAULT_VERBOSITY: u8 = 2;
@@ -93,44 +82,6 @@ impl fmt::Display for Pages {
     }
 }
 
-/// What `HUGETLB_ELFMAP` asks of the segments of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Elfmap {
-    /// What cannot be written: code and read-only data.
-    pub text: Option<Pages>,
-    /// What can be written: data and bss.
-    pub data: Option<Pages>,
-    /// `no`: not even segments that are marked in the file.
-    pub off: bool,
-}
-
-impl Elfmap {
-    /// Whether segments that are marked in the file go to huge pages: where
-    /// nothing was said about classes of segments.
-    pub fn heeds_marks(&self) -> bool {
-        !self.off && self.text.is_none() && self.data.is_none()
-    }
-}
-
-impl fmt::Display for Elfmap {
-    /// The value of the variable, such as `R:W=2MB`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.off {
-            return f.write_str("no");
-        }
-        let mut separator = "";
-        for (letter, pages) in [('R', self.text), ('W', self.data)] {
-            match pages {
-                None => continue,
-                Some(Pages::Default) => write!(f, "{separator}{letter}")?,
-                Some(pages) => write!(f, "{separator}{letter}={pages}")?,
-            }
-            separator = ":";
-        }
-        Ok(())
-    }
-}
-
 /// What follows when huge pages run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
@@ -168,13 +119,6 @@ pub enum Report<'a> {
     File(&'a [u8]),
 }
 
-/// A value that cannot be used; the variable counts as unset.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Odd {
-    /// The name of the variable.
-    pub name: &'static str,
-}
-
 /// What a process makes of its environment. Values are read once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings<'a> {
@@ -182,10 +126,18 @@ pub struct Settings<'a> {
     pub verbosity: u8,
     /// The heap's huge pages; `None` leaves the heap alone.
     pub heap: Option<Pages>,
+    /// Where the heap begins, if it can.
+    pub heap_base: Option<u64>,
+    /// Whether what the heap frees goes back at once.
+    pub heap_shrink: bool,
     /// Shared memory's huge pages; `None` leaves it alone.
     pub shm: Option<Pages>,
     /// The segments of the program.
     pub elfmap: Elfmap,
+    /// Whether `HUGETLB_FORCE_ELFMAP` is set.
+    pub force_elfmap: bool,
+    /// Whether `HUGETLB_MINIMAL_COPY` has its default, not `no`.
+    pub minimal_copy: bool,
     /// Whether all processes use one copy of the text.
     pub share_text: bool,
     /// Where that copy lies.
@@ -194,6 +146,8 @@ pub struct Settings<'a> {
     pub text_libs: bool,
     /// Whether perf is told the symbols of text that is a copy.
     pub perf_map: bool,
+    /// What the C interface heeds.
+    pub api: Api<'a>,
     /// When huge pages run out.
     pub fallback: Fallback,
     /// The process that says when it runs out of huge pages, so that a
@@ -202,8 +156,8 @@ pub struct Settings<'a> {
     pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Option<Report<'a>>,
-    /// The first variable whose value could not be used.
-    pub odd: Option<Odd>,
+    /// The variables whose values could not be used in full.
+    pub odd: Odd,
 }
 
 impl Default for Settings<'_> {
@@ -211,16 +165,21 @@ impl Default for Settings<'_> {
         Settings {
             verbosity: DEFAULT_VERBOSITY,
             heap: None,
+            heap_base: None,
+            heap_shrink: false,
             shm: None,
             elfmap: Elfmap::default(),
+            force_elfmap: false,
+            minimal_copy: true,
             share_text: false,
             share_path: None,
             text_libs: false,
             perf_map: false,
+            api: Api::NOTHING,
             fallback: Fallback::Thp,
             speaker: None,
             report: None,
-            odd: None,
+            odd: Odd::NONE,
         }
     }
 }
@@ -242,12 +201,11 @@ impl<'a> Settings<'a> {
             return settings;
         }
         settings.heap = settings.pages(MORECORE, get(MORECORE));
+        settings.heap_base = settings.address(HEAPBASE, get(HEAPBASE));
+        settings.heap_shrink = settings.yes(SHRINK, get(SHRINK));
         settings.shm = settings.pages(SHM, get(SHM));
-        settings.elfmap = settings.read_elfmap(get(ELFMAP));
-        settings.share_text = get(SHARE).and_then(number) == Some(1);
-        settings.share_path = get(SHARE_PATH).filter(|path| !path.is_empty());
-        settings.text_libs = get(TEXT_LIBS).is_some_and(is_yes);
-        settings.perf_map = get(PERF_MAP).is_some_and(is_yes);
+        settings.read_segments(&get);
+        settings.api = Api::read(&get, &mut settings.odd);
         settings.fallback = settings.read_fallback(get(FALLBACK));
         settings.speaker = get(PID).and_then(number);
         settings.report = settings.read_report(&get);
@@ -279,57 +237,45 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// A size that makes no sense means no remapping at all, as it always did:
-    /// half of a request is not what was asked for.
-    fn read_elfmap(&mut self, value: Option<&[u8]>) -> Elfmap {
-        let Some(value) = value else {
-            return Elfmap::default();
-        };
-        let off = Elfmap {
-            off: true,
-            ..Elfmap::default()
-        };
-        if value.eq_ignore_ascii_case(b"no") {
-            return off;
-        }
-        match (self.class(value, b'R'), self.class(value, b'W')) {
-            (Ok(text), Ok(data)) => {
-                if text.is_none() && data.is_none() && !value.is_empty() {
-                    self.note(ELFMAP);
-                }
-                Elfmap {
-                    text,
-                    data,
-                    off: false,
-                }
-            }
-            _ => {
+    fn read_segments(&mut self, get: &impl Fn(&str) -> Option<&'a [u8]>) {
+        if let Some(value) = get(ELFMAP) {
+            self.elfmap = Elfmap::read(value).unwrap_or_else(|| {
                 self.note(ELFMAP);
-                off
-            }
+                Elfmap::OFF
+            });
         }
+        self.force_elfmap = self.yes(FORCE_ELFMAP, get(FORCE_ELFMAP));
+        self.minimal_copy = !get(MINIMAL_COPY).is_some_and(is_no);
+        self.share_text = self.share(get(SHARE));
+        self.share_path = get(SHARE_PATH).filter(|path| !path.is_empty());
+        self.text_libs = self.yes(TEXT_LIBS, get(TEXT_LIBS));
+        self.perf_map = self.yes(PERF_MAP, get(PERF_MAP));
     }
 
-    /// A letter anywhere in the value, and the size that follows it.
-    fn class(&mut self, value: &[u8], letter: u8) -> Result<Option<Pages>, SizeError> {
-        let is_letter = |byte: &u8| byte.eq_ignore_ascii_case(&letter);
-        let Some(at) = value.iter().position(is_letter) else {
-            return Ok(None);
-        };
-        let Some(size) = value[at + 1..].strip_prefix(b"=") else {
-            return Ok(Some(Pages::Default));
-        };
-        let size = size.split(|byte| *byte == b':').next().unwrap_or(size);
-        if size.eq_ignore_ascii_case(b"thp") {
-            return Ok(Some(Pages::Thp));
+    /// 1 shares what is not written. 2 once shared all, and does nothing now.
+    fn share(&mut self, value: Option<&[u8]>) -> bool {
+        let value = value.unwrap_or_default().trim_ascii();
+        match value {
+            b"1" => return true,
+            b"" | b"0" => {}
+            _ => self.note(SHARE),
         }
-        // The letter of the other class may follow without a colon.
-        let end = size.iter().position(|byte| b"RrWw".contains(byte));
-        let size = size::parse(&size[..end.unwrap_or(size.len())])?;
-        if size.tail {
-            self.note(ELFMAP);
+        false
+    }
+
+    fn address(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<u64> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let digits = value.strip_prefix(b"0x").unwrap_or(value);
+        let text = core::str::from_utf8(digits).unwrap_or_default();
+        let address = u64::from_str_radix(text, 16).ok();
+        if address.is_none() {
+            self.note(name);
         }
-        Ok(Some(Pages::Size(size.bytes)))
+        address
+    }
+
+    fn yes(&mut self, name: &'static str, value: Option<&[u8]>) -> bool {
+        is_yes(name, value, &mut self.odd)
     }
 
     fn read_fallback(&mut self, value: Option<&[u8]>) -> Fallback {
@@ -363,12 +309,22 @@ impl<'a> Settings<'a> {
     }
 
     fn note(&mut self, name: &'static str) {
-        self.odd.get_or_insert(Odd { name });
+        self.odd.add(name);
     }
 }
 
-fn is_yes(value: &[u8]) -> bool {
-    value.eq_ignore_ascii_case(b"yes")
+/// Whether a variable that is `yes` or not set is `yes`.
+fn is_yes(name: &'static str, value: Option<&[u8]>, odd: &mut Odd) -> bool {
+    let value = value.unwrap_or_default();
+    let yes = value.eq_ignore_ascii_case(b"yes");
+    if !yes && !value.is_empty() && !is_no(value) {
+        odd.add(name);
+    }
+    yes
+}
+
+fn is_no(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"no")
 }
 
 fn number(value: &[u8]) -> Option<u32> {
@@ -382,131 +338,4 @@ pub fn verbosity(value: &[u8]) -> u8 {
     digits.fold(0, |n: u8, b| {
         n.saturating_mul(10).saturating_add(b - b'0').min(99)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    extern crate std;
-    use super::*;
-    use proptest::prelude::*;
-
-    fn read<'a>(vars: &'a [(&str, &str)], program: &str) -> Settings<'a> {
-        let get = |name: &str| {
-            let found = vars.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| value.as_bytes())
-        };
-        Settings::read(get, program.as_bytes())
-    }
-
-    #[test]
-    fn nothing_set_means_nothing_done() {
-        assert_eq!(read(&[], "x"), Settings::default());
-    }
-
-    #[test]
-    fn classic_values() {
-        assert_eq!(read(&[(MORECORE, "yes")], "x").heap, Some(Pages::Default));
-        assert_eq!(read(&[(MORECORE, "Y")], "x").heap, Some(Pages::Default));
-        assert_eq!(read(&[(MORECORE, "THP")], "x").heap, Some(Pages::Thp));
-        assert_eq!(read(&[(MORECORE, "No")], "x").heap, None);
-        assert_eq!(
-            read(&[(MORECORE, "2MB")], "x").heap,
-            Some(Pages::Size(2 << 20))
-        );
-        assert_eq!(read(&[(SHM, "yes")], "x").shm, Some(Pages::Default));
-        assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
-        assert_eq!(read(&[(VERBOSE, "1"), (DEBUG, "")], "x").verbosity, 4);
-    }
-
-    #[test]
-    fn a_restricted_program_ignores_the_rest() {
-        let vars = [
-            (RESTRICT_EXE, "a:solver"),
-            (MORECORE, "yes"),
-            (VERBOSE, "1"),
-        ];
-        assert_eq!(read(&vars, "solver").heap, Some(Pages::Default));
-        assert_eq!(read(&vars, "solve").heap, None);
-        assert_eq!(read(&vars, "solve").verbosity, 1);
-    }
-
-    #[test]
-    fn odd_values_count_as_unset_and_are_named() {
-        let settings = read(&[(MORECORE, "lots"), (FALLBACK, "tape")], "x");
-        assert_eq!(settings.heap, None);
-        assert_eq!(settings.fallback, Fallback::Thp);
-        assert_eq!(settings.odd, Some(Odd { name: MORECORE }));
-    }
-
-    #[test]
-    fn a_report_to_the_terminal_names_its_process() {
-        let vars = [(REPORT, "-"), (REPORT_PID, "42"), (REPORT_JSON, "yes")];
-        let report = Report::Terminal {
-            pid: 42,
-            json: true,
-        };
-        assert_eq!(read(&vars, "x").report, Some(report));
-        assert_eq!(read(&vars[..1], "x").report, None);
-        assert_eq!(
-            read(&[(REPORT, "/tmp/r")], "x").report,
-            Some(Report::File(b"/tmp/r"))
-        );
-    }
-
-    #[test]
-    fn segments_by_class() {
-        let elfmap = |value| read(&[(ELFMAP, value)], "x").elfmap;
-        let of = |text, data| Elfmap {
-            text,
-            data,
-            off: false,
-        };
-        let size = |bytes| Some(Pages::Size(bytes));
-        let default = Some(Pages::Default);
-        assert_eq!(elfmap("R"), of(default, None));
-        assert_eq!(elfmap("rw"), of(default, default));
-        assert_eq!(elfmap("R:W=1G"), of(default, size(1 << 30)));
-        assert_eq!(elfmap("R=64kW=16M"), of(size(64 << 10), size(16 << 20)));
-        assert_eq!(elfmap("W=thp"), of(None, Some(Pages::Thp)));
-        assert!(elfmap("no").off && !elfmap("no").heeds_marks());
-        assert!(elfmap("").heeds_marks() && !elfmap("R").heeds_marks());
-        let odd = read(&[(ELFMAP, "R:W=lots")], "x");
-        assert!(odd.elfmap.off);
-        assert_eq!(odd.odd, Some(Odd { name: ELFMAP }));
-        assert_eq!(read(&[(ELFMAP, "x")], "x").odd, Some(Odd { name: ELFMAP }));
-    }
-
-    #[test]
-    fn one_process_speaks_for_all() {
-        assert_eq!(read(&[], "x").speaker, None);
-        assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
-        assert_eq!(read(&[(PID, "0")], "x").speaker, Some(0));
-    }
-
-    #[test]
-    fn verbosity_is_read_as_atoi_does() {
-        assert_eq!(verbosity(b"99"), 99);
-        assert_eq!(verbosity(b"4x"), 4);
-        assert_eq!(verbosity(b"x"), 0);
-        assert_eq!(verbosity(b"1000"), 99);
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_displayed_is_read_back(bytes in 1u64..1 << 62, shift in 0u32..40) {
-            let bytes = (bytes >> shift).max(1) << (shift / 2);
-            for pages in [Pages::Default, Pages::Thp, Pages::Size(bytes)] {
-                let value = std::format!("{pages}");
-                prop_assert_eq!(read(&[(MORECORE, &value)], "x").heap, Some(pages));
-                let elfmap = Elfmap { text: Some(pages), data: Some(Pages::Thp), off: false };
-                let value = std::format!("{elfmap}");
-                prop_assert_eq!(read(&[(ELFMAP, &value)], "x").elfmap, elfmap);
-            }
-        }
-
-        #[test]
-        fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
-            let _ = Settings::read(|_| Some(&value), b"x");
-        }
-    }
 }

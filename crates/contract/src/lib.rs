@@ -2,6 +2,7 @@
 //!
 //! * [`mod@env`]: the environment variables, their grammar, and [`env::Settings`],
 //!   what a process makes of them.
+//! * [`mounts`]: mounts of hugetlbfs in `/proc/mounts`.
 //! * [`smaps`]: the records of `/proc/<pid>/smaps`.
 //! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod env;
+pub mod mounts;
 pub mod report;
 pub mod segment;
 pub mod size;

@@ -23,6 +23,8 @@ pub struct Record<'a> {
     pub name: &'a [u8],
     /// `Rss`: resident, hugetlb pages not counted.
     pub rss: u64,
+    /// `Shared_Clean` and `Shared_Dirty`: resident, and mapped elsewhere, too.
+    pub shared_pages: u64,
     /// `AnonHugePages`: private memory on transparent huge pages.
     pub anon_huge: u64,
     /// `ShmemPmdMapped`: shared memory on transparent huge pages.
@@ -138,6 +140,9 @@ fn parse_field(record: &mut Record<'_>, line: &[u8]) {
     let bytes = kib.saturating_mul(1024);
     match name {
         b"Rss" => record.rss = bytes,
+        b"Shared_Clean" | b"Shared_Dirty" => {
+            record.shared_pages = record.shared_pages.saturating_add(bytes);
+        }
         b"AnonHugePages" => record.anon_huge = bytes,
         b"ShmemPmdMapped" => record.shmem_huge = bytes,
         b"FilePmdMapped" => record.file_huge = bytes,
@@ -178,7 +183,7 @@ mod tests {
         Size:               4096 kB\nKernelPageSize:     2048 kB\nRss:                   0 kB\n\
         Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    2048 kB\nVmFlags: rd wr mr mw me ht\n\
         563c8d270000-563c8d291000 rw-p 00000000 00:00 0                          [heap]\n\
-        Rss:                  64 kB\nAnonHugePages:         0 kB\n\
+        Rss:                  64 kB\nShared_Clean:          4 kB\nShared_Dirty:          8 kB\nAnonHugePages:         0 kB\n\
         ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
 
     #[test]
@@ -191,6 +196,7 @@ mod tests {
         assert_eq!((all[0].offset, all[0].inode), (2 << 20, 7688));
         assert_eq!(all[0].kernel_page_size, 2 << 20);
         assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
+        assert_eq!((all[0].shared_pages, all[1].shared_pages), (0, 12 << 10));
         assert!(all[2].executable);
     }
 

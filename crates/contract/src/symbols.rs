@@ -93,6 +93,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "reads the test itself")]
 mod tests {
     extern crate std;
     use super::*;

@@ -4,14 +4,13 @@
 //! two gives would be handed back to the other: such a program gets no heap of
 //! ours.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use hugetools_elf::{Elf, Source};
 
 use crate::files;
-use crate::loader::{Loader, Object};
+use crate::needed;
 use crate::target::Libc;
 
 /// Why a program keeps its own allocator.
@@ -58,9 +57,6 @@ const KNOWN: [&[u8]; 13] = [
     b"libtinfo.so.6",
 ];
 
-/// More libraries than any program needs.
-const MOST: usize = 1000;
-
 /// Looks at a program and all the libraries that it needs. What cannot be
 /// found or read is passed over: the loader will complain itself.
 pub(crate) fn own(
@@ -76,35 +72,11 @@ pub(crate) fn own(
         let by = program.to_owned();
         return Some(Own::Called { symbol, by });
     }
-    let dynamic = elf.dynamic()?;
-    let top = Object {
-        path: program,
-        dynamic,
-    };
-    let loader = Loader::new(elf.ident(), libc, library_path);
-    let mut seen: HashSet<Vec<u8>> = KNOWN.iter().map(|name| name.to_vec()).collect();
-    let mut waiting = vec![(program.to_owned(), dynamic.clone())];
-    while let Some((path, dynamic)) = waiting.pop() {
-        for name in &dynamic.needed {
-            if seen.len() > MOST || !seen.insert(name.clone()) {
-                continue;
-            }
-            let object = Object {
-                path: &path,
-                dynamic: &dynamic,
-            };
-            let Some((by, elf)) = loader.find(name, object, top) else {
-                continue;
-            };
-            if let Some(symbol) = door(&elf) {
-                return Some(Own::Called { symbol, by });
-            }
-            if let Some(dynamic) = elf.dynamic() {
-                waiting.push((by, dynamic.clone()));
-            }
-        }
-    }
-    None
+    needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
+        let symbol = door(elf)?;
+        let by = by.to_owned();
+        Some(Own::Called { symbol, by })
+    })
 }
 
 fn door<S: Source>(elf: &Elf<S>) -> Option<&'static str> {

@@ -18,6 +18,8 @@ Examples:
   hugectl --heap ./solver input         heap on huge pages, from the pool or transparent
   hugectl --heap=1GB ./solver input     the same, on 1 GB pages first
   hugectl --thp python3 job.py          transparent huge pages only; needs no pool
+  hugectl --text python3 job.py         code on huge pages, those of its file first
+  hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status 4711                 what a running program has on huge pages
@@ -40,6 +42,35 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
     disable_version_flag = true,
 )]
 pub struct Args {
+    /// Put code and read-only data on huge pages: those of the file itself, of
+    /// the default size, of SIZE, or transparent ones
+    #[arg(
+        long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+        // What was unambiguous before there was --text-libs stays so.
+        aliases = ["te", "tex"],
+    )]
+    pub text: Option<String>,
+
+    /// The code of shared libraries, too; implies --text
+    #[arg(long, help_heading = "What goes on huge pages")]
+    pub text_libs: bool,
+
+    /// Put initialised data on huge pages, and bss with it
+    #[arg(
+        long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+    )]
+    pub data: Option<String>,
+
+    /// Put data that starts as zero on huge pages, and data with it; where both
+    /// have a size, that of --data counts
+    #[arg(
+        long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+    )]
+    pub bss: Option<String>,
+
     /// Put what malloc hands out on huge pages: of the default size, of SIZE,
     /// or transparent ones
     #[arg(
@@ -67,6 +98,28 @@ pub struct Args {
         value_parser = ["thp", "base", "none"], hide_possible_values = true,
     )]
     pub fallback: Option<String>,
+
+    /// Leave text, data and bss where they are, also those that are marked in
+    /// the file; WORD has no meaning
+    #[arg(
+        long, value_name = "WORD", help_heading = "What goes on huge pages",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+    )]
+    pub disable: Option<String>,
+
+    /// One copy of the text for all processes that run the program, where it
+    /// must be copied
+    #[arg(long, help_heading = "What goes on huge pages")]
+    pub share_text: bool,
+
+    /// Let the kernel promise no pages of a pool beforehand
+    #[arg(long, help_heading = "What goes on huge pages")]
+    pub no_reserve: bool,
+
+    /// Write /tmp/perf-PID.map where text is a copy, so that perf finds its
+    /// symbols
+    #[arg(long, help_heading = "Proof")]
+    pub perf_map: bool,
 
     /// When the program ends, say what was on huge pages: a table on standard
     /// error, or JSON lines appended to FILE

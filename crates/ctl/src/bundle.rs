@@ -1,18 +1,14 @@
-//! The libraries inside hugectl: put where a loader can map them.
-//!
-//! | user | places, in turn |
-//! |---|---|
-//! | root | `/run/hugetools/<digest>`, `/tmp/hugetools-0/<digest>` |
-//! | others | `$XDG_RUNTIME_DIR/hugetools/<digest>`, `~/.cache/hugetools/<digest>`, `/tmp/hugetools-<uid>/<digest>` |
+//! The libraries inside hugectl: put where a loader can map them, in
+//! `<place>/<digest>` of the first of the caller's [`places`] that will do.
 //!
 //! What is there is believed only if nobody else can have written it and its
 //! contents are those inside, byte for byte. New files appear by rename, so
 //! that nobody ever sees half of one.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,6 +16,7 @@ use hugetools_contract::env::HEAP_LIBRARY;
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use crate::caller::Caller;
+use crate::private::{Place, places};
 use crate::sys;
 
 /// The libraries inside hugectl.
@@ -40,16 +37,6 @@ impl<'a> Bundle<'a> {
             _ => self.preload,
         }
     }
-}
-
-/// A directory that may hold ours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    /// It must exist, except that `make` allows to make it.
-    base: PathBuf,
-    make: bool,
-    /// Our directory in it.
-    name: String,
 }
 
 /// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and
@@ -84,7 +71,7 @@ fn place_in(
     let contents = bundle.contents(name);
     let mut reasons = Vec::new();
     for place in places {
-        let dir = place.base.join(&place.name);
+        let dir = place.dir();
         let attempt = match carries(&dir) {
             false => Err(io::Error::other("LD_PRELOAD cannot carry its name")),
             true => put(place, bundle.digest, name, contents, user, may_write),
@@ -100,31 +87,6 @@ fn place_in(
     })
 }
 
-fn places(caller: &Caller) -> Vec<Place> {
-    let at = |base: PathBuf, make, name: &str| Place {
-        base,
-        make,
-        name: name.to_owned(),
-    };
-    let temporary = at("/tmp".into(), false, &format!("hugetools-{}", caller.euid));
-    if caller.euid == 0 {
-        return vec![at("/run".into(), false, "hugetools"), temporary];
-    }
-    let absolute = |name| {
-        caller
-            .var(name)
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute())
-    };
-    let run_time = absolute("XDG_RUNTIME_DIR").map(|dir| at(dir, false, "hugetools"));
-    let cache = absolute("HOME").map(|dir| at(dir.join(".cache"), true, "hugetools"));
-    run_time
-        .into_iter()
-        .chain(cache)
-        .chain([temporary])
-        .collect()
-}
-
 /// Gives the file's path in one place.
 fn put(
     place: &Place,
@@ -134,23 +96,16 @@ fn put(
     user: u32,
     may_write: bool,
 ) -> io::Result<PathBuf> {
-    let ours = place.base.join(&place.name);
-    let dir = ours.join(digest);
-    let path = dir.join(name);
     if !may_write {
-        check_base(&place.base, user)?;
+        place.check_base(user)?;
         let flags = statvfs(&place.base)?.flags();
         return match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
-            false => Ok(path),
+            false => Ok(place.dir().join(digest).join(name)),
             true => Err(io::Error::other("it is on a noexec or read-only mount")),
         };
     }
-    if place.make && !place.base.exists() {
-        DirBuilder::new().mode(0o700).create(&place.base)?;
-    }
-    check_base(&place.base, user)?;
-    make_dir(&ours, user)?;
-    make_dir(&dir, user)?;
+    let dir = place.open(digest, user)?;
+    let path = dir.join(name);
     if let Ok(file) = open_checked(&path, contents, user) {
         sys::map_executable(&file)?;
         return Ok(path);
@@ -159,37 +114,6 @@ fn put(
     let file = open_checked(&path, contents, user)?;
     sys::map_executable(&file)?;
     Ok(path)
-}
-
-/// Whether others cannot rename what is in the directory.
-fn check_base(base: &Path, user: u32) -> io::Result<()> {
-    const STICKY: u32 = 0o1000;
-    const OTHERS_WRITE: u32 = 0o022;
-    let metadata = fs::metadata(base)?;
-    let mode = metadata.mode();
-    let closed = mode & OTHERS_WRITE == 0 || mode & STICKY != 0;
-    match metadata.is_dir() && closed && [0, user].contains(&metadata.uid()) {
-        true => Ok(()),
-        false => Err(io::Error::other("others can change its directory")),
-    }
-}
-
-/// Makes a directory that others can read, or checks the one that is there.
-fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
-    match DirBuilder::new().mode(0o755).create(dir) {
-        // The file mode mask may have taken rights away.
-        Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(error),
-    }
-    let metadata = fs::symlink_metadata(dir)?;
-    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others can change what is there"));
-    }
-    match metadata.mode() & 0o755 == 0o755 {
-        true => Ok(()),
-        false => fs::set_permissions(dir, Permissions::from_mode(0o755)),
-    }
 }
 
 /// Opens the file, if owner, mode and contents are right.

@@ -1,10 +1,11 @@
 //! How the request can be met for this target: which library goes with it,
 //! and what serves its heap.
 
-use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY, Pages};
+use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
 
 use crate::allocator::Own;
+use crate::kernel::Wants;
 use crate::note::Note;
 use crate::request::Preload;
 use crate::target::{Image, Libc, Target};
@@ -45,15 +46,15 @@ pub struct Decision {
     pub notes: Vec<Note>,
 }
 
-/// Decides. `heap` and `shm` are what is asked for, by option or variable.
-pub fn decide(heap: Option<Pages>, shm: Option<Pages>, preload: Preload, look: &Look) -> Decision {
+/// Decides. `asked` is what is asked for, by option or variable.
+pub fn decide(asked: Wants, preload: Preload, look: &Look) -> Decision {
     let mut decision = Decision {
         engine: Engine::None,
         library: None,
         notes: Vec::new(),
     };
     let forced = preload == Preload::Always;
-    let heap = heap.is_some();
+    let heap = asked.heap.is_some();
     let image = look.target.as_ref().map(|target| &target.image);
     if let Some(why) = look
         .target
@@ -74,7 +75,7 @@ pub fn decide(heap: Option<Pages>, shm: Option<Pages>, preload: Preload, look: &
         (true, _) => Engine::Arena,
     };
     if is_static {
-        decision.say_static(heap, shm.is_some(), look.tunable);
+        decision.say_static(asked, look.tunable);
     }
     if let (Some(own), true, false) = (&look.own, heap, forced) {
         let text = format!("the heap stays as it is: the program has its own allocator ({own})");
@@ -84,7 +85,7 @@ pub fn decide(heap: Option<Pages>, shm: Option<Pages>, preload: Preload, look: &
         // Children of a static program may still be served.
         let with_heap = heap && (decision.engine == Engine::Arena || is_static);
         decision.library = Some(if with_heap { HEAP_LIBRARY } else { LIBRARY });
-    } else if heap || shm.is_some() {
+    } else if asked.are_any() {
         decision.notes.push(Note::info(
             "--no-preload: only programs linked with libhugetlbfs follow the variables",
         ));
@@ -114,9 +115,9 @@ impl Decision {
         self.notes.push(Note::warning(text));
     }
 
-    fn say_static(&mut self, heap: bool, shm: bool, tunable: bool) {
+    fn say_static(&mut self, asked: Wants, tunable: bool) {
         const STATIC: &str = "the program is static, so no library can be added to it";
-        match (heap, tunable) {
+        match (asked.heap.is_some(), tunable) {
             (true, true) => self.notes.push(Note::info(
                 "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells",
             )),
@@ -125,8 +126,11 @@ impl Decision {
             )),
             (false, _) => {}
         }
-        if shm {
+        if asked.shm.is_some() {
             self.warn(format!("shared memory stays as it is: {STATIC}"));
+        }
+        if asked.data.is_some() {
+            self.warn(format!("data and bss stay on base pages: {STATIC}"));
         }
     }
 }
@@ -150,7 +154,9 @@ pub fn describe(target: &Target) -> Note {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Layout;
     use crate::target::Secure;
+    use hugetools_contract::env::Pages;
     use std::path::PathBuf;
 
     fn look(image: Image) -> Look {
@@ -160,6 +166,7 @@ mod tests {
                 is_text: false,
                 program: PathBuf::from("/bin/x"),
                 image,
+                layout: Layout::default(),
                 secure: None,
             }),
             ..Look::default()
@@ -170,8 +177,6 @@ mod tests {
         look(Image::Dynamic(Libc::Glibc))
     }
 
-    const HEAP: Option<Pages> = Some(Pages::Default);
-
     fn decided(
         heap: bool,
         shm: bool,
@@ -179,7 +184,12 @@ mod tests {
         look: &Look,
     ) -> (Engine, Option<&'static str>, String) {
         let pages = |asked: bool| asked.then_some(Pages::Default);
-        let decision = decide(pages(heap), pages(shm), preload, look);
+        let asked = Wants {
+            heap: pages(heap),
+            shm: pages(shm),
+            ..Wants::default()
+        };
+        let decision = decide(asked, preload, look);
         let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
         let notes: Vec<String> = decision.notes.iter().map(line).collect();
         (decision.engine, decision.library, notes.join("\n"))
@@ -241,7 +251,7 @@ mod tests {
         }
         let unknown = look(Image::Unknown("cannot be read".to_owned()));
         assert_eq!(
-            decide(HEAP, None, Preload::Auto, &unknown).library,
+            decided(true, false, Preload::Auto, &unknown).1,
             Some(HEAP_LIBRARY)
         );
     }

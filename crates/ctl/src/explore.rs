@@ -1,21 +1,25 @@
 //! What the plan depends on: the target, the library, the kernel's state.
 
+mod segments;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{Fallback, Pages, Settings};
+use hugetools_contract::env::{Elfmap, Fallback, Pages, Settings};
 use hugetools_elf::Ident;
-use hugetools_model::Root;
+use hugetools_model::{FileError, Root};
 
 use crate::allocator;
 use crate::bundle::Bundle;
 use crate::caller::Caller;
+use crate::effects::Effects;
 use crate::engine::{self, Decision, Engine, Look};
 use crate::failure::Failure;
 use crate::kernel::{Kernel, Wants, check_size};
 use crate::loader::Loader;
 use crate::locate::{self, Found};
+use crate::parts::Parts;
 use crate::preload;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::target::{self, Image, Libc};
@@ -30,6 +34,11 @@ pub struct Findings {
     pub asked: Wants,
     /// What of it can be served for this target.
     pub served: Wants,
+    /// What is asked for the program's segments, by option or by inherited
+    /// variable.
+    pub elfmap: Elfmap,
+    /// What of these segments can be on huge pages.
+    pub parts: Parts,
     /// The target.
     pub look: Look,
     /// How the request can be met for it.
@@ -49,8 +58,47 @@ pub struct Findings {
     pub report: Option<PathBuf>,
 }
 
+/// What is asked for, by option or by inherited variable.
+struct Asked {
+    verbosity: u8,
+    wants: Wants,
+    elfmap: Elfmap,
+    /// Whether libraries' text is meant, too.
+    libraries: bool,
+}
+
+impl Asked {
+    fn find(run: &Run, caller: &Caller) -> Asked {
+        let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
+        let name = run
+            .command
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        let base = Path::new(name).file_name().unwrap_or_default();
+        let inherited = Settings::read(get, base.as_bytes());
+        let verbosity = verbosity(inherited.verbosity, &run.steps);
+        let elfmap = run.segments.over(&inherited);
+        let wants = Wants {
+            heap: run.heap.or(inherited.heap),
+            shm: run.shm.or(inherited.shm),
+            text: elfmap.text,
+            data: elfmap.data,
+            fallback: run.fallback.unwrap_or(inherited.fallback),
+            hints: verbosity >= 3,
+        };
+        Asked {
+            verbosity,
+            wants,
+            elfmap,
+            libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
+        }
+    }
+}
+
 /// Finds out what the plan depends on. Nothing is changed, except that the
-/// library inside hugectl is put on disk where it is needed.
+/// library inside hugectl is put on disk where it is needed, and that the page
+/// cache is made to hold text in huge pages.
 ///
 /// # Errors
 /// When the program cannot be run, or something was asked that cannot be had.
@@ -59,39 +107,27 @@ pub fn explore(
     caller: &Caller,
     root: &Root,
     bundle: Option<&Bundle<'_>>,
+    effects: &mut dyn Effects,
 ) -> Result<Findings, Failure> {
-    let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
-    let name = run
-        .command
-        .first()
-        .map(OsString::as_os_str)
-        .unwrap_or_default();
-    let base = Path::new(name).file_name().unwrap_or_default();
-    let inherited = Settings::read(get, base.as_bytes());
-    let verbosity = verbosity(inherited.verbosity, &run.steps);
-    let asked = Wants {
-        heap: run.heap.or(inherited.heap),
-        shm: run.shm.or(inherited.shm),
-        fallback: run.fallback.unwrap_or(inherited.fallback),
-        hints: verbosity >= 3,
-    };
-    check_size(root, "--heap", run.heap)?;
-    check_size(root, "--shm", run.shm)?;
+    let Asked {
+        verbosity,
+        wants,
+        elfmap,
+        libraries,
+    } = Asked::find(run, caller);
+    check_sizes(root, run)?;
     let report = match &run.report {
         Some(ReportTo::File(file)) => Some(report_file(file)?),
         _ => None,
     };
-    let look = look(run, asked, caller)?;
-    let decision = engine::decide(asked.heap, asked.shm, run.preload, &look);
+    let look = look(run, wants, caller)?;
+    let asked = segments::with_marks(wants, elfmap, &look);
+    let decision = engine::decide(asked, run.preload, &look);
     let library = match decision.library {
         None => None,
         Some(name) => Some(find_library(run, name, caller, bundle)?),
     };
-    let library_dir = match (&run.library, &library) {
-        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
-        (Library::At(dir), _) => Some(locate::search_dir(dir)?),
-        _ => None,
-    };
+    let library_dir = library_dir(run, library.as_ref())?;
     let ours = match (caller.var("LD_PRELOAD"), &library) {
         (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
         _ => Vec::new(),
@@ -102,12 +138,25 @@ pub fn explore(
         _ => false,
     };
     let served = served(asked, &decision, preloaded, run.preload, &look);
-    let kernel = Kernel::read(root, served, caller);
+    let own = |error: FileError| Failure::Own(error.to_string());
+    let search = segments::Search {
+        asked,
+        libraries,
+        caller,
+        may_change: !run.dry_run,
+    };
+    let mut parts = search.measure(root, &look).map_err(own)?;
+    let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
+    search
+        .prepare(root, &look, &kernel, &mut parts, effects)
+        .map_err(own)?;
     Ok(Findings {
         verbosity,
+        elfmap,
         asked,
         served,
-        kernel: kernel.map_err(|error| Failure::Own(error.to_string()))?,
+        kernel,
+        parts,
         look,
         decision,
         library,
@@ -141,6 +190,8 @@ pub(crate) fn served(
             Engine::Linked | Engine::None => None,
         },
         shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        text: asked.text.filter(|_| (preloaded || linked) && !is_static),
+        data: asked.data.filter(|_| (preloaded || linked) && !is_static),
         // And nothing but base pages after those of a pool.
         fallback: match decision.engine {
             Engine::Libc => Fallback::Base,
@@ -148,6 +199,19 @@ pub(crate) fn served(
         },
         hints: asked.hints,
     }
+}
+
+fn check_sizes(root: &Root, run: &Run) -> Result<(), Failure> {
+    let segments = &run.segments;
+    let all = [
+        ("--text", segments.text),
+        ("--data", segments.data),
+        ("--bss", segments.bss),
+        ("--heap", run.heap),
+        ("--shm", run.shm),
+    ];
+    all.into_iter()
+        .try_for_each(|(option, pages)| check_size(root, option, pages))
 }
 
 fn loader(caller: &Caller) -> Loader<'_> {
@@ -174,6 +238,15 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
     }
     look.target = Some(target);
     Ok(look)
+}
+
+/// What goes in front of `LD_LIBRARY_PATH`.
+fn library_dir(run: &Run, library: Option<&Found>) -> Result<Option<PathBuf>, Failure> {
+    Ok(match (&run.library, library) {
+        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
+        (Library::At(dir), _) => Some(locate::search_dir(dir)?),
+        _ => None,
+    })
 }
 
 fn find_library(

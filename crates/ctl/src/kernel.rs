@@ -59,10 +59,26 @@ pub struct Wants {
     pub heap: Option<Pages>,
     /// Shared memory's pages.
     pub shm: Option<Pages>,
+    /// The text's pages.
+    pub text: Option<Pages>,
+    /// The pages of data and bss.
+    pub data: Option<Pages>,
     /// What follows when huge pages run out.
     pub fallback: Fallback,
     /// Whether hints that are no shortfall are wanted, too.
     pub hints: bool,
+}
+
+impl Wants {
+    /// Whether anything is asked for.
+    pub fn are_any(&self) -> bool {
+        self.all().next().is_some()
+    }
+
+    fn all(&self) -> impl Iterator<Item = Pages> {
+        let all = [self.heap, self.shm, self.text, self.data];
+        all.into_iter().flatten()
+    }
 }
 
 /// The state of the kernel, as far as it was asked for.
@@ -92,7 +108,7 @@ impl Kernel {
     /// When a file that exists cannot be read or makes no sense.
     pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
         let mut kernel = Kernel::default();
-        if wants.heap.is_some() || wants.shm.is_some() {
+        if wants.are_any() {
             kernel.read_pools(root, wants)?;
             kernel.read_others(root, wants, caller)?;
         }
@@ -124,21 +140,21 @@ impl Kernel {
         self.thp.as_ref().is_some_and(Thp::serves_shared_madvise) && !self.thp_disabled
     }
 
-    /// Whether transparent huge pages are what the request comes to.
-    pub fn comes_to_thp(&self, pages: Pages, fallback: Fallback) -> bool {
+    /// Whether transparent huge pages are what a request comes to, for which so
+    /// many bytes of a pool are `enough`.
+    pub fn comes_to_thp(&self, pages: Pages, enough: Bytes, fallback: Fallback) -> bool {
         match (pages, fallback) {
             (Pages::Thp, _) => true,
             (_, Fallback::Thp) => {
                 let source = self.source(pages);
-                source.is_none_or(|source| source.obtainable() < USEFUL)
+                source.is_none_or(|source| source.obtainable() < enough)
             }
             _ => false,
         }
     }
 
     fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
-        let asked = [wants.heap, wants.shm].into_iter().flatten();
-        let asked: Vec<_> = asked.filter(|pages| *pages != Pages::Thp).collect();
+        let asked: Vec<_> = wants.all().filter(|pages| *pages != Pages::Thp).collect();
         if asked.is_empty() {
             return Ok(());
         }
@@ -153,10 +169,14 @@ impl Kernel {
     }
 
     fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
-        let asked = [wants.heap, wants.shm].into_iter().flatten();
-        let mut asked = asked.filter(|pages| self.comes_to_thp(*pages, wants.fallback));
+        // How much segments take is not known here.
+        let enough = |pages| match [wants.text, wants.data].contains(&Some(pages)) {
+            true => Bytes::new(u64::MAX),
+            false => USEFUL,
+        };
+        let comes = |pages| self.comes_to_thp(pages, enough(pages), wants.fallback);
         let limited = self.sources.iter().any(|source| source.limit.is_some());
-        if asked.next().is_some() || limited {
+        if wants.all().any(comes) || limited {
             self.thp = Thp::read_modes(root)?;
         }
         if wants.heap.is_some() {

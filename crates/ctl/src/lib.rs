@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! argv --args--> Args --request--> Request
-//!   Run:    target (look), locate and bundle (library), kernel (preflight's facts)
+//!   Run:    target (look), locate and bundle (library), parts (segments),
+//!           kernel (preflight's facts), prepare (the page cache)
 //!           --plan--> Plan --> print as shell | exec
 //!   Status: status --> Proof --> table | JSON
 //! ```
@@ -14,22 +15,31 @@ mod allocator;
 pub mod args;
 pub mod bundle;
 pub mod caller;
+pub mod effects;
 pub mod engine;
 pub mod exec;
 pub mod explore;
 pub mod failure;
 mod files;
 pub mod kernel;
+pub mod layout;
 mod ldcache;
+pub mod live;
 mod loader;
 pub mod locate;
+mod needed;
 pub mod note;
+pub mod parts;
 pub mod plan;
 pub mod preflight;
 mod preload;
+pub mod prepare;
+mod private;
 pub mod request;
 mod script;
+pub mod segments;
 pub mod status;
 mod sys;
 pub mod target;
+mod text_files;
 mod tunables;

@@ -1,12 +1,15 @@
 //! What will fall short, said before the program starts: each time the fact,
 //! its figure, the consequence and the command that mends it.
 
+mod subject;
+
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::Bytes;
 use hugetools_model::list::format_list;
 
 use crate::kernel::{Kernel, Source, USEFUL, Wants};
 use crate::note::Note;
+pub(crate) use subject::Subject;
 
 /// How much a remedy suggests.
 const SUGGESTED: Bytes = Bytes::new(1 << 30);
@@ -19,46 +22,98 @@ pub struct Checked {
     /// Whether that the heap will not have enough pages of a pool is among it,
     /// so that the library need not say it again.
     pub heap_told: bool,
+    /// The same of text, or data and bss.
+    pub segments_told: bool,
+}
+
+/// What text, and data with bss, take of the pages that are asked for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Whole pages of text that the file's own do not serve.
+    pub text: Bytes,
+    /// Whole pages of data and bss.
+    pub data: Bytes,
 }
 
 /// Looks for what will fall short.
-pub fn check(wants: Wants, kernel: &Kernel) -> Checked {
+pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     let mut check = Check {
         fallback: wants.fallback,
         kernel,
         said: Checked::default(),
     };
-    let (heap, shm) = (wants.heap, wants.shm);
-    match (heap, shm) {
-        (Some(pages), Some(same)) if pages == same => check.pool(Subject::Both, pages),
-        _ => {
-            heap.into_iter()
-                .for_each(|pages| check.pool(Subject::Heap, pages));
-            shm.into_iter()
-                .for_each(|pages| check.pool(Subject::Shm, pages));
-        }
+    let asks = asks(wants, needs);
+    asks.iter().for_each(|ask| check.pool(ask));
+    let on_thp = asks.iter().filter(|ask| check.comes_to_thp(ask));
+    let on_thp = on_thp.fold(Subject::NONE, |all, ask| all | ask.subject);
+    if !on_thp.private().is_none() {
+        check.private_thp(on_thp.private());
     }
-    if heap.is_some_and(|pages| kernel.comes_to_thp(pages, wants.fallback)) {
-        check.private_thp();
-    }
-    if shm.is_some_and(|pages| kernel.comes_to_thp(pages, wants.fallback)) {
+    if on_thp.shm {
         check.shared_thp();
     }
-    if heap.is_some() {
+    if wants.heap.is_some() {
         check.limits();
     }
-    if let (Some(group), Some(pages)) = (&kernel.shm_group, shm) {
+    if let (Some(group), Some(pages)) = (&kernel.shm_group, wants.shm) {
         check.group(group, pages);
     }
     check.said
 }
 
-/// Whose pages are spoken of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Subject {
-    Heap,
-    Shm,
-    Both,
+/// Memory that is to come from the same pages.
+struct Ask {
+    pages: Pages,
+    subject: Subject,
+    /// What it takes, as far as it is known.
+    needs: Bytes,
+}
+
+impl Ask {
+    /// What a pool should have.
+    fn enough(&self) -> Bytes {
+        match self.subject.is_segments() {
+            true => self.needs,
+            // It will take more than is known.
+            false => USEFUL.max(self.needs),
+        }
+    }
+}
+
+/// What is asked for, that of the same pages together.
+fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
+    let zero = Bytes::default();
+    let of_segment = |pages: Option<Pages>, needs: Bytes| pages.filter(|_| needs > zero);
+    let all = [
+        (wants.heap, Subject::HEAP, zero),
+        (wants.shm, Subject::SHM, zero),
+        (
+            of_segment(wants.text, needs.text),
+            Subject::TEXT,
+            needs.text,
+        ),
+        (
+            of_segment(wants.data, needs.data),
+            Subject::DATA,
+            needs.data,
+        ),
+    ];
+    let mut asks: Vec<Ask> = Vec::new();
+    for (pages, subject, needs) in all {
+        let Some(pages) = pages else { continue };
+        match asks.iter_mut().find(|ask| ask.pages == pages) {
+            Some(ask) => {
+                ask.subject = ask.subject | subject;
+                ask.needs = Bytes::new(ask.needs.get().saturating_add(needs.get()));
+            }
+            None => asks.push(Ask {
+                pages,
+                subject,
+                needs,
+            }),
+        }
+    }
+    asks
 }
 
 struct Check<'a> {
@@ -69,12 +124,18 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn warn_of(&mut self, subject: Subject, text: String) {
-        self.said.heap_told |= subject != Subject::Shm;
+        self.said.heap_told |= subject.heap;
+        self.said.segments_told |= subject.text || subject.data;
         self.warn(text);
     }
 
     fn warn(&mut self, text: String) {
         self.said.notes.push(Note::warning(text));
+    }
+
+    fn comes_to_thp(&self, ask: &Ask) -> bool {
+        self.kernel
+            .comes_to_thp(ask.pages, ask.enough(), self.fallback)
     }
 
     /// What happens to what a pool cannot give.
@@ -84,47 +145,58 @@ impl Check<'_> {
             false => "base pages",
         };
         if self.fallback == Fallback::None {
-            return "requests beyond it fail (--fallback=none)".to_owned();
+            return match subject.is_segments() {
+                true => format!(
+                    "{} {} on base pages (--fallback=none)",
+                    subject.names(),
+                    subject.verb("stays", "stay")
+                ),
+                false => "requests beyond it fail (--fallback=none)".to_owned(),
+            };
         }
-        let heap = to(self.kernel.serves_private());
+        let private = to(self.kernel.serves_private());
         let shm = to(self.kernel.serves_shared());
-        match subject {
-            Subject::Heap => format!("the heap goes to {heap}"),
-            Subject::Shm => format!("shared memory goes to {shm}"),
-            Subject::Both if heap == shm => format!("heap and shared memory go to {heap}"),
-            Subject::Both => format!("the heap goes to {heap}, shared memory to {shm}"),
+        let goes = |subject: Subject, to| {
+            format!("{} {} to {to}", subject.names(), subject.verb("goes", "go"))
+        };
+        match subject.private() {
+            Subject::NONE => goes(subject, shm),
+            others if !subject.shm => goes(others, private),
+            _ if private == shm => goes(subject, private),
+            others => format!("{}, shared memory to {shm}", goes(others, private)),
         }
     }
 
-    fn pool(&mut self, subject: Subject, pages: Pages) {
-        if pages == Pages::Thp {
+    fn pool(&mut self, ask: &Ask) {
+        if ask.pages == Pages::Thp {
             return;
         }
+        let (subject, enough) = (ask.subject, ask.enough());
         let then = self.then(subject);
-        let Some(source) = self.kernel.source(pages) else {
+        let Some(source) = self.kernel.source(ask.pages) else {
             return self.warn_of(
                 subject,
                 format!("this machine has no huge page pools: {then}"),
             );
         };
         let (available, size) = (source.available(), source.pool.size);
-        if available < USEFUL.min(Bytes::new(size.get())) {
+        if available < enough.min(Bytes::new(size.get())) {
             let why = shortage(source);
-            let remedy = remedy(source);
+            let remedy = remedy(source, ask);
             let text = format!("the pool of {size} pages {why}: {then}; {remedy}");
             self.warn_of(subject, text);
-        } else if available < USEFUL {
+        } else if available < enough {
             let (pages, _) = available.pages(size);
-            let remedy = remedy(source);
+            let remedy = remedy(source, ask);
             let text = format!(
                 "the pool of {size} pages has {pages} pages ({available}) left: beyond them, {then}; {remedy}"
             );
             self.warn_of(subject, text);
         }
-        self.control_group(subject, source, &then);
+        self.control_group(ask, source, &then);
     }
 
-    fn control_group(&mut self, subject: Subject, source: &Source, then: &str) {
+    fn control_group(&mut self, ask: &Ask, source: &Source, then: &str) {
         let Some(limit) = &source.limit else {
             return;
         };
@@ -133,35 +205,35 @@ impl Check<'_> {
             "the control group allows {rest} more of {} pages",
             source.pool.size
         );
-        match rest < source.available() {
+        let is_enough = ask.subject.is_segments() && ask.needs <= rest;
+        match rest < source.available() && !is_enough {
             true => self.warn_of(
-                subject,
+                ask.subject,
                 format!("{text}: beyond them, {then}; to lift it: echo max > {file}"),
             ),
             false => self.said.notes.push(Note::info(format!("{text} ({file})"))),
         }
     }
 
-    fn private_thp(&mut self) {
+    fn private_thp(&mut self, subject: Subject) {
         const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+        let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
         let Some(thp) = &self.kernel.thp else {
-            return self.warn(
-                "this kernel has no transparent huge pages: the heap stays on base pages"
-                    .to_owned(),
-            );
+            return self.warn(format!(
+                "this kernel has no transparent huge pages: {names} {stay} on base pages"
+            ));
         };
         if !thp.serves_madvise() {
             let word = thp.enabled.as_deref().unwrap_or("never");
             self.warn(format!(
-                "transparent huge pages are set to {word}: the heap stays on base pages; to have \
+                "transparent huge pages are set to {word}: {names} {stay} on base pages; to have \
                  them: echo madvise > {FILE}"
             ));
         } else if self.kernel.thp_disabled {
-            self.warn(
+            self.warn(format!(
                 "transparent huge pages are switched off for this process and its children \
-                 (prctl PR_SET_THP_DISABLE): the heap stays on base pages; start it from elsewhere"
-                    .to_owned(),
-            );
+                 (prctl PR_SET_THP_DISABLE): {names} {stay} on base pages; start it from elsewhere"
+            ));
         }
     }
 
@@ -234,9 +306,16 @@ fn shortage(source: &Source) -> String {
     }
 }
 
-fn remedy(source: &Source) -> String {
+/// The command that makes the pool large enough: for segments by what they
+/// take, for others by a guess.
+fn remedy(source: &Source, ask: &Ask) -> String {
     let size = source.pool.size;
-    let pages = (SUGGESTED.get() / size.get()).max(1);
+    let short = ask.needs.get().saturating_sub(source.available().get());
+    let bytes = match ask.subject.is_segments() {
+        true => short,
+        false => short.max(SUGGESTED.get()),
+    };
+    let pages = bytes.div_ceil(size.get()).max(1);
     let nodes = source
         .share
         .as_ref()

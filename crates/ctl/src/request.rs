@@ -9,6 +9,7 @@ use hugetools_model::process::Pid;
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
+use crate::segments::Segments;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum Request {
 /// Start a program, or say how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
+    /// What is asked for the program's segments.
+    pub segments: Segments,
     /// The heap's huge pages, where asked for.
     pub heap: Option<Pages>,
     /// Shared memory's huge pages, where asked for.
@@ -118,6 +121,14 @@ fn status(pid: &str, args: Args) -> Result<Status, Failure> {
         return usage(format!("--status {pid}: not the number of a process"));
     };
     let starting = [
+        (args.text.is_some(), "--text"),
+        (args.text_libs, "--text-libs"),
+        (args.data.is_some(), "--data"),
+        (args.bss.is_some(), "--bss"),
+        (args.disable.is_some(), "--disable"),
+        (args.share_text, "--share-text"),
+        (args.no_reserve, "--no-reserve"),
+        (args.perf_map, "--perf-map"),
         (args.heap.is_some(), "--heap"),
         (args.shm.is_some(), "--shm"),
         (args.thp, "--thp"),
@@ -149,10 +160,10 @@ fn status(pid: &str, args: Args) -> Result<Status, Failure> {
 }
 
 fn run(args: Args) -> Result<Run, Failure> {
-    let report = match args.report {
+    let report = match &args.report {
         None => None,
         Some(file) if file.as_os_str() == TERMINAL => Some(ReportTo::Terminal),
-        Some(file) => Some(ReportTo::File(file)),
+        Some(file) => Some(ReportTo::File(file.clone())),
     };
     if args.command.is_empty() && !args.dry_run {
         return usage("which program? (see hugectl --help)");
@@ -180,8 +191,9 @@ fn run(args: Args) -> Result<Run, Failure> {
         (None, false) => None,
     };
     Ok(Run {
+        segments: segments(&args)?,
         heap,
-        shm: args.shm.map(|text| pages("--shm", &text)).transpose()?,
+        shm: optional_pages("--shm", args.shm.as_deref())?,
         fallback: args.fallback.as_deref().and_then(fallback),
         report,
         preload: match (args.no_preload, args.force_preload) {
@@ -200,6 +212,23 @@ fn run(args: Args) -> Result<Run, Failure> {
         sysroot: args.sysroot,
         command: args.command,
     })
+}
+
+fn segments(args: &Args) -> Result<Segments, Failure> {
+    Ok(Segments {
+        text: optional_pages("--text", args.text.as_deref())?,
+        data: optional_pages("--data", args.data.as_deref())?,
+        bss: optional_pages("--bss", args.bss.as_deref())?,
+        off: args.disable.is_some(),
+        libraries: args.text_libs,
+        share_text: args.share_text,
+        no_reserve: args.no_reserve,
+        perf_map: args.perf_map,
+    })
+}
+
+fn optional_pages(option: &str, text: Option<&str>) -> Result<Option<Pages>, Failure> {
+    text.map(|text| pages(option, text)).transpose()
 }
 
 fn pages(option: &str, text: &str) -> Result<Pages, Failure> {

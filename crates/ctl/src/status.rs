@@ -2,6 +2,7 @@
 
 mod objects;
 mod reason;
+mod whole;
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -16,6 +17,7 @@ use hugetools_model::{FileError, Root};
 use crate::failure::Failure;
 use objects::Known;
 use reason::Reasons;
+use whole::Whole;
 
 /// A process at one moment.
 #[derive(Debug, Clone)]
@@ -66,8 +68,13 @@ impl Snapshot {
         let filled = segment::sort(&self.smaps, self.pmd_size, &extents, &mut rows);
         rows.truncate(filled);
         rows.sort_by_key(|row| row.segment);
+        let whole = |segments: &[Segment]| {
+            Whole::of(segments, &self.exe, &self.known, &rows, self.pmd_size)
+        };
+        let text = whole(&[Segment::Text]);
+        let data = whole(&[Segment::Data, Segment::Bss]);
         for row in &mut rows {
-            row.reason = self.reason(row);
+            row.reason = self.reason(row, text, data);
         }
         let proof = Proof {
             pid: self.pid.get(),
@@ -85,12 +92,16 @@ impl Snapshot {
 
     /// Why a segment is not on huge pages, where it is worth a word: not for
     /// less than a page, nor for the last few pages of a segment.
-    fn reason(&self, row: &Row<'_>) -> Option<&str> {
+    fn reason(&self, row: &Row<'_>, text: Whole, data: Whole) -> Option<&str> {
         let rest = row.resident.saturating_sub(row.huge_bytes());
         if rest < self.pmd_size || rest < row.resident / 20 {
             return None;
         }
+        let is_exe = row.object == Some(self.exe.as_slice());
         match row.segment {
+            Segment::Text if is_exe => self.reasons.text.reason(text),
+            Segment::Text => self.reasons.libraries.as_deref(),
+            Segment::Data | Segment::Bss if is_exe => self.reasons.data.reason(data),
             Segment::Heap => self.reasons.heap.as_deref(),
             Segment::Shm => self.reasons.shm.as_deref(),
             Segment::Anon => self.reasons.anon.as_deref(),

@@ -4,6 +4,8 @@
     reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
 )]
 
+pub(crate) mod page_cache;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;

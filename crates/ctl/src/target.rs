@@ -6,6 +6,7 @@ mod search;
 pub use image::{Image, Libc, Secure};
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,7 @@ use hugetools_model::error::describe_errno;
 use crate::caller::Caller;
 use crate::failure::Failure;
 use crate::files;
+use crate::layout::Layout;
 use crate::script::{self, DEEPEST, Head, LOOKED_AT};
 
 /// The shell that runs files which are neither programs nor name one.
@@ -33,6 +35,8 @@ pub struct Target {
     pub program: PathBuf,
     /// What that program is.
     pub image: Image,
+    /// What its headers say of its segments; nothing where they cannot be read.
+    pub layout: Layout,
     /// Why the loader ignores what the user tells it, if it does.
     pub secure: Option<Secure>,
 }
@@ -153,7 +157,7 @@ impl Walk<'_> {
         let (mut file, metadata) = match files::open_regular(&self.program) {
             Ok(opened) => opened,
             // It may be executable without being readable.
-            Err(error) => return Ok(Some(self.end(Image::Unknown(error.to_string()), None))),
+            Err(error) => return Ok(Some(self.end(Image::Unknown(error.to_string())))),
         };
         let mut head = [0; LOOKED_AT];
         let read =
@@ -165,7 +169,7 @@ impl Walk<'_> {
             }
             Head::Text if self.is_text || self.program == Path::new(SHELL) => {
                 let image = Image::Unknown("neither a program nor a script".to_owned());
-                Ok(Some(self.end(image, None)))
+                Ok(Some(self.end(image)))
             }
             Head::Text => {
                 self.is_text = true;
@@ -174,23 +178,33 @@ impl Walk<'_> {
             }
             Head::Elf => {
                 let secure = image::secure(&self.program, &metadata, self.caller);
-                let image = match Elf::read(file) {
-                    Ok(elf) => image::classify(&self.program, &elf)
-                        .map_err(|refused| Refused::new(refused.errno, refused.text))?,
-                    Err(error) => Image::Unknown(error.to_string()),
-                };
-                Ok(Some(self.end(image, secure)))
+                let (image, layout) = self.headers(file)?;
+                Ok(Some(Target {
+                    layout,
+                    secure,
+                    ..self.end(image)
+                }))
             }
         }
     }
 
-    fn end(&self, image: Image, secure: Option<Secure>) -> Target {
+    /// What the headers of a program say.
+    fn headers(&self, file: File) -> Result<(Image, Layout), Refused> {
+        let elf = match Elf::read(file) {
+            Ok(elf) => elf,
+            Err(error) => return Ok((Image::Unknown(error.to_string()), Layout::default())),
+        };
+        Ok((image::classify(&self.program, &elf)?, Layout::of(&elf)))
+    }
+
+    fn end(&self, image: Image) -> Target {
         Target {
             path: self.path.clone(),
             is_text: self.is_text,
             program: self.program.clone(),
             image,
-            secure,
+            layout: Layout::default(),
+            secure: None,
         }
     }
 

@@ -15,6 +15,9 @@ pub enum ElfError {
     Odd(&'static str),
     /// The part that is named is larger than any sensible file's.
     TooLarge(&'static str),
+    /// A segment, by its index in the program header table, cannot be as it
+    /// says, for the reason named.
+    Segment(usize, &'static str),
     /// The operating system failed.
     Io(io::Error),
 }
@@ -36,6 +39,7 @@ impl fmt::Display for ElfError {
             ElfError::Truncated(what) => write!(f, "cut off in its {what}"),
             ElfError::Odd(what) => write!(f, "its {what} makes no sense"),
             ElfError::TooLarge(what) => write!(f, "its {what} is too large"),
+            ElfError::Segment(index, why) => write!(f, "its segment {index} {why}"),
             ElfError::Io(error) => write!(f, "cannot be read: {error}"),
         }
     }

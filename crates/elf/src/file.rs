@@ -1,5 +1,7 @@
 //! A whole file: headers and the dynamic section.
 
+use std::ops::Range;
+
 use object::elf::{self, Dyn32, Dyn64};
 use object::read::elf::Dyn;
 use object::{Endianness, pod};
@@ -103,6 +105,17 @@ impl<S: Source> Elf<S> {
     /// The parts that go into memory, in the order of the file's table.
     pub fn loads(&self) -> &[Load] {
         &self.headers.loads
+    }
+
+    /// The addresses, before the load bias, that the loader closes to writing
+    /// when it is done (`PT_GNU_RELRO`).
+    pub fn relro(&self) -> Option<Range<u64>> {
+        self.headers.relro.clone()
+    }
+
+    /// Whether a part is marked for huge pages (`PF_LINUX_HUGETLB`).
+    pub fn is_marked(&self) -> bool {
+        self.headers.marked
     }
 
     /// The address of the first instruction, before the load bias.

@@ -1,5 +1,7 @@
 //! The file header and the program headers, as plain numbers.
 
+use std::ops::Range;
+
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, pod};
@@ -71,10 +73,19 @@ pub(crate) struct Headers {
     pub(crate) entry: u64,
     /// Where the program headers are in the file.
     pub(crate) table: u64,
+    /// How many there are.
+    pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
+    /// Whether one of them is marked for huge pages.
+    pub(crate) marked: bool,
+    /// Data that the loader closes to writing.
+    pub(crate) relro: Option<Range<u64>>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
 }
+
+/// The flag of a part that asks for huge pages.
+const PF_LINUX_HUGETLB: u32 = 0x0010_0000;
 
 const HEADER: &str = "header";
 const TABLE: &str = "program header table";
@@ -116,7 +127,10 @@ where
         file_type: header.e_type(endian).0,
         entry: header.e_entry(endian).into(),
         table: header.e_phoff(endian).into(),
+        count: header.e_phnum(endian),
         loads: Vec::new(),
+        marked: false,
+        relro: None,
         interpreter: None,
         dynamic: None,
     };
@@ -158,16 +172,24 @@ impl Headers {
             len: program.p_filesz(endian).into(),
         };
         let flags = program.p_flags(endian).0;
+        let (address, memory_size): (u64, u64) = (
+            program.p_vaddr(endian).into(),
+            program.p_memsz(endian).into(),
+        );
         match program.p_type(endian) {
-            elf::PT_LOAD => self.loads.push(Load {
-                offset: place.offset,
-                address: program.p_vaddr(endian).into(),
-                file_size: place.len,
-                memory_size: program.p_memsz(endian).into(),
-                align: program.p_align(endian).into(),
-                writable: flags & elf::PF_W.0 != 0,
-                executable: flags & elf::PF_X.0 != 0,
-            }),
+            elf::PT_LOAD => {
+                self.marked |= flags & PF_LINUX_HUGETLB != 0;
+                self.loads.push(Load {
+                    offset: place.offset,
+                    address,
+                    file_size: place.len,
+                    memory_size,
+                    align: program.p_align(endian).into(),
+                    writable: flags & elf::PF_W.0 != 0,
+                    executable: flags & elf::PF_X.0 != 0,
+                });
+            }
+            elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),
             elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
             elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),
             _ => {}

@@ -36,6 +36,12 @@ impl Source for File {
     }
 }
 
+impl<S: Source> Source for &S {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        S::read_at(self, offset, buffer)
+    }
+}
+
 impl Source for &[u8] {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let start = usize::try_from(offset).map_or(self.len(), |start| start.min(self.len()));

@@ -178,6 +178,38 @@ fn bss_is_what_lies_beyond_the_file() {
     assert!(data[0].file_size >= 1 << 16 && data[0].end() - data[0].file_end() >= 1 << 20);
 }
 
+#[test]
+fn what_the_loader_closes_lies_in_what_can_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let flags = ["-Wl,-z,relro,-z,now"];
+    let elf = open(&build(dir.path(), "closed", MAIN, &flags));
+    let closed = elf.relro().unwrap();
+    let data = elf.loads().iter().find(|load| load.writable).unwrap();
+    assert!(data.address <= closed.start && closed.start < closed.end && closed.end <= data.end());
+    let open = open(&build(dir.path(), "open", MAIN, &["-Wl,-z,norelro"]));
+    assert_eq!(open.relro(), None);
+}
+
+/// The flags of a 64-bit program header are its second word.
+#[test]
+fn a_mark_in_any_part_is_seen() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut bytes = bytes(&build(dir.path(), "marked", MAIN, &[]));
+    let elf = Elf::read(&bytes[..]).unwrap();
+    assert!(!elf.is_marked());
+    if elf.ident().class == Class::Elf32 {
+        return;
+    }
+    let table = usize::try_from(elf.headers.table).unwrap();
+    let load = (0..)
+        .map(|index| table + index * 56)
+        .find(|at| bytes[*at..at + 4] == 1u32.to_ne_bytes())
+        .unwrap();
+    let flags = u32::from_ne_bytes(bytes[load + 4..load + 8].try_into().unwrap());
+    bytes[load + 4..load + 8].copy_from_slice(&(flags | 0x0010_0000).to_ne_bytes());
+    assert!(Elf::read(&bytes[..]).unwrap().is_marked());
+}
+
 /// A hand-made header of a foreign machine.
 fn foreign() -> Vec<u8> {
     let mut bytes = vec![0; 52];

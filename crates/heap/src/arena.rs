@@ -12,7 +12,7 @@ use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register, sys};
+use hugetools_pages::{config, register, space, sys};
 
 use crate::{idle, mimalloc};
 
@@ -95,8 +95,12 @@ fn start() {
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
-    if config::get().gives_back_at_once() {
+    let config = config::get();
+    if config.heap_shrink {
         give_back_at_once();
+    }
+    if let Some(base) = config.heap_base {
+        space::begin_at(base);
     }
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.

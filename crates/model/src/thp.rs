@@ -62,6 +62,13 @@ pub fn dir() -> KPath {
     KPath::from("/sys/kernel/mm/transparent_hugepage")
 }
 
+/// `hpage_pmd_size`: the size of a transparent huge page; `None` without
+/// `CONFIG_TRANSPARENT_HUGEPAGE`, and before Linux 4.12.
+pub fn pmd_size(root: &Root) -> Result<Option<PageSize>, FileError> {
+    let bytes = root.number_opt(&dir().join("hpage_pmd_size"))?;
+    Ok(bytes.and_then(PageSize::new))
+}
+
 /// The directory of a size's settings.
 pub fn size_dir(size: PageSize) -> KPath {
     dir().join(format_args!("hugepages-{}kB", size.kib()))
@@ -97,10 +104,9 @@ impl Thp {
         let Some(modes) = Thp::read_modes(root)? else {
             return Ok(None);
         };
-        let pmd_size = root.number_opt(&dir().join("hpage_pmd_size"))?;
         Ok(Some(Thp {
             defrag: choice(root, &dir().join("defrag"))?,
-            pmd_size: pmd_size.and_then(PageSize::new),
+            pmd_size: pmd_size(root)?,
             sizes: read_sizes(root)?,
             ..modes
         }))

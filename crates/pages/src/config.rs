@@ -2,17 +2,16 @@
 //!
 //! Copied, because programs write over the strings of their environment:
 //! PostgreSQL's process titles do.
-#![expect(
-    unsafe_code,
-    reason = "reads the environment block and a write-once cell"
-)]
+#![expect(unsafe_code, reason = "reads a write-once cell")]
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings};
+use hugetools_contract::env::{self, Api, Elfmap, Fallback, Odd, Pages, Report, Settings};
 
+use crate::environment::{self, Variables};
+use crate::keep::keep;
 use crate::say::Level;
 use crate::{file, sys};
 
@@ -39,10 +38,20 @@ pub struct Config {
     pub verbosity: u8,
     /// The heap's huge pages.
     pub heap: Option<Pages>,
+    /// Where the heap begins, if it can.
+    pub heap_base: Option<u64>,
+    /// Whether what the heap frees goes back at once.
+    pub heap_shrink: bool,
     /// Shared memory's huge pages.
     pub shm: Option<Pages>,
+    /// What the C interface heeds.
+    pub api: Api<'static>,
     /// The segments of the program.
     pub elfmap: Elfmap,
+    /// Whether all processes use one copy of the text.
+    pub share_text: bool,
+    /// Where that copy lies.
+    pub share_path: Option<&'static [u8]>,
     /// Whether shared libraries' text counts as text, too.
     pub text_libs: bool,
     /// Whether perf is told the symbols of text that is a copy.
@@ -53,8 +62,8 @@ pub struct Config {
     pub speaker: Option<u32>,
     /// The report at the end.
     pub report: Target,
-    /// A variable whose value could not be used.
-    pub odd: Option<&'static str>,
+    /// The variables whose values could not be used in full.
+    pub odd: Odd,
     path: [u8; PATH_MAX],
 }
 
@@ -64,19 +73,24 @@ impl Config {
     const NOTHING: Config = Config {
         verbosity: env::DEFAULT_VERBOSITY,
         heap: None,
+        heap_base: None,
+        heap_shrink: false,
         shm: None,
+        api: Api::NOTHING,
         elfmap: Elfmap {
             text: None,
             data: None,
             // Before the environment was read, and in set-user-id programs.
             off: true,
         },
+        share_text: false,
+        share_path: None,
         text_libs: false,
         perf_map: false,
         fallback: Fallback::Thp,
         speaker: None,
         report: Target::None,
-        odd: None,
+        odd: Odd::NONE,
         path: [0; PATH_MAX],
     };
 
@@ -97,23 +111,24 @@ impl Config {
         }
     }
 
-    /// Whether memory that becomes free is given back at once
-    /// (`HUGETLB_MORECORE_SHRINK=yes`), not after a while.
-    pub fn gives_back_at_once(&self) -> bool {
-        let value = variable("HUGETLB_MORECORE_SHRINK");
-        self.heap.is_some() && value.is_some_and(|value| value.eq_ignore_ascii_case(b"yes"))
-    }
-
     fn fill(&mut self, settings: &Settings<'_>) {
         self.verbosity = settings.verbosity;
         self.heap = settings.heap;
+        self.heap_base = settings.heap_base;
+        self.heap_shrink = settings.heap_shrink;
         self.shm = settings.shm;
         self.elfmap = settings.elfmap;
+        self.share_text = settings.share_text;
         self.text_libs = settings.text_libs;
         self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
         self.speaker = settings.speaker;
-        self.odd = settings.odd.map(|odd| odd.name);
+        self.odd = settings.odd;
+        self.share_path = self.keep(env::SHARE_PATH, settings.share_path);
+        self.api = Api {
+            path: self.keep(env::PATH, settings.api.path),
+            ..settings.api
+        };
         self.report = match settings.report {
             None => Target::None,
             Some(Report::Terminal { pid, json }) => Target::Terminal { pid, json },
@@ -122,10 +137,21 @@ impl Config {
                 Target::File
             }
             Some(Report::File(_)) => {
-                self.odd = Some(env::REPORT);
+                self.odd.add(env::REPORT);
                 Target::None
             }
         };
+    }
+}
+
+impl Config {
+    /// Keeps a value for which there is memory.
+    fn keep(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<&'static [u8]> {
+        let kept = keep(value?);
+        if kept.is_none() {
+            self.odd.add(name);
+        }
+        kept
     }
 }
 
@@ -167,7 +193,7 @@ pub fn is_known() -> bool {
 
 #[cold]
 fn read() -> &'static Config {
-    if !environment_is_there() {
+    if !environment::is_there() {
         return &NOTHING;
     }
     let claimed = CELL
@@ -180,7 +206,9 @@ fn read() -> &'static Config {
     }
     if !sys::is_secure() {
         let mut buffer = [0; PATH_MAX];
-        let settings = Settings::read(variable, program(&mut buffer));
+        let variables = Variables::find();
+        let program = program(&variables, &mut buffer);
+        let settings = Settings::read(|name| variables.get(name), program);
         // SAFETY: this thread moved the state to READING, so it alone writes.
         unsafe { (*CELL.config.get()).fill(&settings) };
     }
@@ -189,44 +217,10 @@ fn read() -> &'static Config {
     unsafe { &*CELL.config.get() }
 }
 
-unsafe extern "C" {
-    static environ: *const *const c_char;
-}
-
-fn environment_is_there() -> bool {
-    // SAFETY: a word of libc's, read as a whole.
-    let block = unsafe { environ };
-    !block.is_null()
-}
-
-/// The value of a variable, as `getenv` finds it.
-fn variable(name: &str) -> Option<&'static [u8]> {
-    // SAFETY: a word of libc's, read as a whole.
-    let mut at = unsafe { environ };
-    if at.is_null() {
-        return None;
-    }
-    loop {
-        // SAFETY: the block is an array of pointers that ends with a null one.
-        let entry = unsafe { *at };
-        if entry.is_null() {
-            return None;
-        }
-        // SAFETY: each entry is a C string.
-        let entry = unsafe { CStr::from_ptr(entry) }.to_bytes();
-        let value = entry.strip_prefix(name.as_bytes());
-        if let Some([b'=', value @ ..]) = value {
-            return Some(value);
-        }
-        // SAFETY: the null entry has not been reached, so there is a next one.
-        at = unsafe { at.add(1) };
-    }
-}
-
 /// What follows the last `/` of the program's first argument. Read only where
 /// it is asked for, since it costs system calls.
-fn program(buffer: &mut [u8; PATH_MAX]) -> &[u8] {
-    if variable(env::RESTRICT_EXE).is_none() {
+fn program<'a>(variables: &Variables, buffer: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
+    if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
     }
     let text = file::head(c"/proc/self/cmdline", buffer);
@@ -237,16 +231,6 @@ fn program(buffer: &mut [u8; PATH_MAX]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn variables_are_found_as_getenv_finds_them() {
-        assert_eq!(variable("NO_SUCH_VARIABLE_HERE"), None);
-        let path = std::env::vars_os()
-            .find(|(name, _)| name == "PATH")
-            .unwrap()
-            .1;
-        assert_eq!(variable("PATH"), Some(path.as_encoded_bytes()));
-    }
 
     #[test]
     fn a_report_path_is_copied() {
@@ -261,6 +245,6 @@ mod tests {
         settings.report = Some(Report::File(&long));
         config.fill(&settings);
         assert_eq!(config.report, Target::None);
-        assert_eq!(config.odd, Some(env::REPORT));
+        assert_eq!(config.odd.names().collect::<Vec<_>>(), [env::REPORT]);
     }
 }

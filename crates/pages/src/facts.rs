@@ -147,6 +147,15 @@ pub fn total_memory() -> usize {
     })
 }
 
+/// Memory of this process that devices write to by themselves, in bytes: it
+/// must stay where it is.
+pub fn pinned_memory() -> usize {
+    let mut buffer = [0; 4096];
+    let text = file::head(c"/proc/self/status", &mut buffer);
+    let kib = file::tagged(text, b"VmPin:").unwrap_or(0);
+    usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+}
+
 /// Private memory of this process that is there, in bytes.
 pub fn resident_memory() -> usize {
     let mut buffer = [0; 128];
@@ -183,6 +192,7 @@ mod tests {
         assert!(has_threads());
         assert!(available_memory() > 0 && available_memory() < total_memory());
         assert!(resident_memory() > 0 && resident_memory() < available_memory());
+        assert_eq!(pinned_memory(), 0);
     }
 
     #[test]

@@ -14,21 +14,22 @@ use crate::unit::State;
 use crate::window::Window;
 use crate::{luck, private_copy, register, sys};
 
-static SIGBUS: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
+/// The handler of `SIGBUS`.
+pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
 
 /// When a page was last replaced here.
 static MENDED: Recent = Recent::never();
 
 extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's own arguments.
-    unsafe { SIGBUS.enter(info, context) };
+    unsafe { HANDLER.enter(info, context) };
 }
 
 /// Puts up the net; to be called once there is something to fall.
 pub fn guard() {
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.swap(true, Ordering::AcqRel) {
-        SIGBUS.install();
+        HANDLER.install();
     }
 }
 
@@ -42,7 +43,7 @@ fn mend(addr: usize) -> bool {
 
 fn mend_unit(window: &Window, unit: usize) -> bool {
     let (state, used) = window.units()[unit].load();
-    if matches!(state, State::Empty | State::EmptyHuge) {
+    if !state.is_ours_to_mend() {
         return false;
     }
     let group = window.page_of(unit, state);

@@ -8,9 +8,14 @@ use crate::sys;
 /// The first bytes of a file, as many as `buffer` holds; none where it cannot
 /// be read.
 pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
-    let Ok(file) = sys::File::open(path, libc::O_RDONLY) else {
-        return &[];
-    };
+    match sys::File::open(path, libc::O_RDONLY) {
+        Ok(file) => fill(&file, buffer),
+        Err(_) => &[],
+    }
+}
+
+/// The next bytes of a file, as many as `buffer` holds.
+pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
     let mut filled = 0;
     while filled < buffer.len() {
         match file.read(&mut buffer[filled..]) {
@@ -19,6 +24,32 @@ pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
         }
     }
     &buffer[..filled]
+}
+
+/// Longer lines, those of mappings with very long names, are passed over.
+const LINE: usize = 4608;
+
+/// Calls `visit` with each line of a file, until it finds what it looks for.
+pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+    let file = sys::File::open(path, libc::O_RDONLY).ok()?;
+    let mut buffer = [0; LINE];
+    let mut filled = 0;
+    loop {
+        let read = file.read(&mut buffer[filled..]).ok().filter(|n| *n > 0)?;
+        filled += read;
+        let mut done = 0;
+        while let Some(len) = buffer[done..filled].iter().position(|byte| *byte == b'\n') {
+            if let Some(found) = visit(&buffer[done..done + len]) {
+                return Some(found);
+            }
+            done += len + 1;
+        }
+        if done == 0 && filled == LINE {
+            done = filled;
+        }
+        buffer.copy_within(done..filled, 0);
+        filled -= done;
+    }
 }
 
 /// A file that holds one number.

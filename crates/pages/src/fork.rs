@@ -1,10 +1,22 @@
 //! What happens around a fork: before it, nobody may be changing our memory,
-//! and private hugetlb memory moves down; after it, child and parent go on.
+//! and private hugetlb memory moves down or is copied for the child; after it,
+//! child and parent go on.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::say::{Level, say};
-use crate::{freeze, move_down, register, weak};
+use crate::luck::Shortfall;
+use crate::say::{Amount, Level, say};
+use crate::{
+    behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, register, runs, segv,
+    weak,
+};
+
+/// After so many forks that had to move or copy something, a process gets no
+/// more hugetlb pages.
+const MOVES: u32 = 2;
+
+/// Memory that stays for others.
+const MARGIN: usize = 64 << 20;
 
 /// Whether the gate was closed for the fork that is under way.
 static CLOSED: AtomicBool = AtomicBool::new(false);
@@ -36,17 +48,67 @@ extern "C" fn prepare() {
     COUNT.fetch_add(1, Ordering::AcqRel);
     if register::GATE.close() {
         CLOSED.store(true, Ordering::Relaxed);
-        move_down::move_down();
+        register::look(|| {
+            grant::lend();
+            let total = runs::writable().map(runs::hugetlb_bytes).sum();
+            if total > 0 && has_room(total) {
+                separate(total);
+            }
+        });
+    }
+}
+
+/// Whether there is memory for a copy.
+fn has_room(total: usize) -> bool {
+    let room = facts::available_memory().min(cgroup::memory_left());
+    let enough = room >= total.saturating_add(MARGIN);
+    if !enough {
+        say(
+            Level::Warning,
+            format_args!(
+                "fork: {} of memory stay on hugetlb pages, since only {} are free to \
+                 copy them to; a child that writes to them needs as much memory again",
+                Amount(total),
+                Amount(room)
+            ),
+        );
+    }
+    enough
+}
+
+/// Sees to it that parent and child share no hugetlb page.
+fn separate(total: usize) {
+    static SEPARATED: AtomicU32 = AtomicU32::new(0);
+    if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
+        luck::NO_HUGETLB.store(true, Ordering::Relaxed);
+    }
+    if facts::has_threads() || behind::may_be_written() {
+        let copied = for_child::begin();
+        say(
+            Level::Info,
+            format_args!(
+                "fork: copied {} of hugetlb pages for the child",
+                Amount(copied)
+            ),
+        );
+    } else {
+        move_down::move_down(total);
     }
 }
 
 extern "C" fn parent() {
+    for_child::in_parent();
     if CLOSED.swap(false, Ordering::Relaxed) {
         register::GATE.open();
     }
 }
 
 extern "C" fn child() {
+    segv::HANDLER.inherit();
+    fault::HANDLER.inherit();
+    if for_child::in_child() {
+        luck::LUCK.note(Shortfall::Fork);
+    }
     if CLOSED.swap(false, Ordering::Relaxed) {
         register::GATE.open();
     } else {
@@ -54,4 +116,5 @@ extern "C" fn child() {
     }
     register::forget_readers();
     freeze::forget();
+    grant::leave_behind();
 }

@@ -6,16 +6,12 @@
 //! the end of a freeze is delivered after it.
 #![expect(unsafe_code, reason = "write-protects memory by address")]
 
-use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::lock::Lock;
 use crate::recent::Recent;
-use crate::signal::Handler;
 use crate::sys::{self, Result};
-use crate::{facts, register};
-
-static SIGSEGV: Handler = Handler::new(libc::SIGSEGV, wait, on_sigsegv);
+use crate::{facts, register, segv};
 
 /// One freeze at a time.
 static TURN: Lock = Lock::new();
@@ -30,11 +26,6 @@ static THAWED: Recent = Recent::never();
 static LAST_START: AtomicUsize = AtomicUsize::new(0);
 static LAST_END: AtomicUsize = AtomicUsize::new(0);
 
-extern "C" fn on_sigsegv(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel's own arguments.
-    unsafe { SIGSEGV.enter(info, context) };
-}
-
 /// Runs `replace`, which puts other writable memory with the same contents in
 /// the place of the range, while no other thread can write to it. Where it
 /// fails the range is writable as before.
@@ -46,7 +37,7 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
         return replace();
     }
     let _turn = TURN.lock();
-    SIGSEGV.install();
+    segv::HANDLER.install();
     END.store(addr + len, Ordering::SeqCst);
     START.store(addr, Ordering::SeqCst);
     // SAFETY: who writes meanwhile waits in the handler.
@@ -68,7 +59,7 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
 
 /// Whether the fault was a write to frozen memory; returns when it may be
 /// tried again.
-fn wait(addr: usize) -> bool {
+pub fn wait(addr: usize) -> bool {
     let is_frozen = || within(&START, &END, addr);
     if is_frozen() {
         while is_frozen() {
@@ -91,7 +82,7 @@ fn is_ours(addr: usize) -> bool {
     register::look(|| {
         register::window_at(addr).is_some_and(|window| {
             let (state, _) = window.units()[window.unit_at(addr)].load();
-            !state.is_empty()
+            state.is_ours_to_mend()
         })
     })
 }

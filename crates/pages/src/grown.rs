@@ -20,7 +20,7 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// Does it once, when the heap has grown.
 pub fn watch() {
     if in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed) && is_wanted() {
-        register::windows().for_each(collapse);
+        register::look(|| register::windows().for_each(collapse));
     }
 }
 

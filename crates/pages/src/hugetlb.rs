@@ -34,6 +34,24 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, 0) }.map(drop)
 }
 
+/// The same, with the pages of a file on a hugetlbfs; nothing is written to the
+/// file.
+///
+/// # Safety
+/// As for [`map_private_over`].
+pub unsafe fn map_file_over(addr: usize, len: usize, fd: c_int) -> Result<()> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: as the caller says.
+    unsafe { sys::mmap(addr, len, READ_WRITE, flags, fd, 0) }.map(drop)
+}
+
+/// A file of such pages without a name and of length 0, for a program to keep.
+pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
+    const MFD_HUGE_SHIFT: c_int = 26;
+    let flags = crate::bits::signed(libc::MFD_HUGETLB) | size_bits(size, MFD_HUGE_SHIFT);
+    sys::memory_file(name, flags)
+}
+
 /// Maps shared huge pages with a reservation, anywhere.
 pub fn map_shared(len: usize, prot: c_int, size: usize) -> Result<usize> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
@@ -62,6 +80,12 @@ pub fn counter(size: usize, name: &str) -> Option<u64> {
 /// Whether the machine offers pages of this size.
 pub fn is_offered(size: usize) -> bool {
     size.is_power_of_two() && counter(size, "nr_hugepages").is_some()
+}
+
+/// Whether it is known that the pool cannot give so many pages. Where its
+/// counters cannot be read, only trying tells.
+pub fn lacks(size: usize, pages: usize) -> bool {
+    counter(size, "free_hugepages").is_some() && !has_free(size, pages)
 }
 
 /// Pages that the pool could give without growing: free and not reserved.

@@ -1,6 +1,7 @@
 //! Where huge pages come from inside a process.
 //!
-//! * [`config`]: what the process was asked to do; [`facts`]: what the kernel
+//! * [`config`]: what the process was asked to do, [`keep`]t from its
+//!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
@@ -9,9 +10,14 @@
 //!   pages behind them, from the asked size down to base pages, and takes them
 //!   back; [`grown`] sees to a small beginning; [`register`] knows all windows,
 //!   and [`census`] counts what stands behind them.
-//! * [`fork`] and [`move_down`]: nobody is killed for want of a huge page after
-//!   a fork; [`fault`] is the net below; [`freeze`] keeps writers out while
-//!   memory is replaced by [`private_copy`]; [`recent`] knows late faults.
+//! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
+//!   about are [`runs`]; they [`move_down`] where the process is alone in its
+//!   memory, and else are copied [`for_child`]; [`behind`] tells who writes
+//!   there beside the program. [`fault`] is the net below; [`freeze`] keeps
+//!   writers out while memory is replaced by [`private_copy`], with [`segv`];
+//!   [`recent`] knows late faults.
+//! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
+//!   it got in their place.
 //! * [`segment`]: the program's own code, data and bss.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
 //!
@@ -20,30 +26,38 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod back;
+pub mod behind;
 pub mod bits;
 pub mod census;
 pub mod cgroup;
 pub mod config;
+pub mod environment;
 pub mod facts;
 pub mod fault;
 pub mod file;
+pub mod for_child;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
+pub mod grant;
 pub mod grown;
 pub mod hugetlb;
+pub mod keep;
 pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
 pub mod pagemap;
+pub mod plain;
 pub mod populate;
 pub mod private_copy;
 pub mod recent;
 pub mod register;
+pub mod runs;
 pub mod say;
 pub mod segment;
+pub mod segv;
 pub mod signal;
 pub mod slices;
 pub mod space;

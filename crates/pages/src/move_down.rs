@@ -3,11 +3,11 @@
 //! A private hugetlb page that is written after a fork needs a second page of
 //! the pool; where there is none, the writer dies. Ordinary memory has no such
 //! end, and is as fast. So it is copied once, piece by piece, and the pool's
-//! pages are free for others.
+//! pages are free for others. Only where nobody else is at work in that memory;
+//! otherwise see [`for_child`](crate::for_child).
 #![expect(unsafe_code, reason = "replaces memory")]
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::Fallback;
 
@@ -16,60 +16,37 @@ use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
 use crate::window::{Holds, Window};
-use crate::{cgroup, config, facts, luck, private_copy, register};
+use crate::{config, facts, luck, private_copy, register, runs};
 
-/// Pieces are closed to writers while they are copied: 1 to 2 ms.
+/// A piece is copied and replaced at a time, so that memory is needed twice for
+/// no more than that.
 const PIECE: usize = 16 << 20;
 
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// After so many moves a process stays off hugetlb pages.
-const MOVES: u32 = 2;
-
-/// Memory that a move leaves to others.
-const MARGIN: usize = 64 << 20;
-
-/// Moves all of it down. The gate must be closed.
-pub fn move_down() {
-    let total: usize = writable().map(hugetlb_bytes).sum();
-    if total == 0 {
-        return;
-    }
-    let room = facts::available_memory().min(cgroup::memory_left());
-    if room < total.saturating_add(MARGIN) {
-        say(
-            Level::Warning,
-            format_args!(
-                "fork: {} of memory stay on hugetlb pages, since only {} are free to \
-                 copy them to; a child that writes to them needs as much memory again",
-                Amount(total),
-                Amount(room)
-            ),
-        );
-        return;
-    }
+/// Moves all of it down, `total` bytes. The gate must be closed, and nobody else
+/// be at work in that memory: no other thread, no device.
+pub fn move_down(total: usize) {
     let piece = PIECE.max(total / MOST_PIECES);
-    let moved: usize = writable().map(|window| move_window(window, piece)).sum();
+    let windows = runs::writable();
+    let moved: usize = windows.map(|window| move_window(window, piece)).sum();
     luck::LUCK.note(Shortfall::Fork);
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    if COUNT.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
-        luck::NO_HUGETLB.store(true, Ordering::Relaxed);
-    }
     report(moved, total);
 }
 
-/// The windows whose pages a child may write to.
-fn writable() -> impl Iterator<Item = &'static Window> {
-    register::windows().filter(|window| window.holds != Holds::Text)
-}
-
 /// Moves what of a range is on hugetlb pages to ordinary memory, for a program
-/// that wants to treat base pages of it differently.
+/// that wants to treat base pages of it differently. Not what it asked for as
+/// huge pages: see [`crate::grant`].
 pub fn step_down(addr: usize, len: usize) {
     let _pass = register::GATE.pass();
-    for window in register::windows() {
+    register::look(|| step_down_in(addr, len));
+}
+
+fn step_down_in(addr: usize, len: usize) {
+    let windows = register::windows().filter(|window| window.holds != Holds::Region);
+    for window in windows {
         let start = addr.max(window.base);
         let end = addr.saturating_add(len).min(window.base + window.len);
         let mut at = start;
@@ -105,45 +82,16 @@ fn report(moved: usize, total: usize) {
     }
 }
 
-fn hugetlb_bytes(window: &Window) -> usize {
-    let units = window.units().iter();
-    let slices = units.map(|unit| match unit.load() {
-        (state, used) if state.is_hugetlb() => used as usize,
-        _ => 0,
-    });
-    slices.sum::<usize>() * SLICE
-}
-
 /// Moves one window; how many bytes in use were moved.
 fn move_window(window: &Window, piece: usize) -> usize {
-    let mut moved = 0;
-    let mut at = 0;
-    while at < window.units().len() {
-        let (state, _) = window.units()[at].load();
-        let units = match state {
-            State::Huge => huge_run(window, at, piece),
-            State::Big => window.page_of(at, state),
-            _ => {
-                at += 1;
-                continue;
-            }
-        };
-        moved += move_units(window, units.clone(), state);
-        at = units.end;
-    }
-    moved
-}
-
-/// The units from `at` on that are hugetlb pages, at most `piece` bytes.
-fn huge_run(window: &Window, at: usize, piece: usize) -> Range<usize> {
-    let limit = (at + (piece / window.layout.unit).max(1)).min(window.units().len());
-    let is_huge = |unit: &usize| window.units()[*unit].load().0 == State::Huge;
-    let end = (at..limit).find(|unit| !is_huge(unit));
-    at..end.unwrap_or(limit)
+    let pieces = runs::pieces(window, piece);
+    pieces
+        .map(|(units, state)| move_units(window, units, state))
+        .sum()
 }
 
 /// Moves whole pages that are in one state; how many bytes in use were moved.
-fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
+pub(crate) fn move_units(window: &Window, units: Range<usize>, state: State) -> usize {
     let words = &window.units()[units.clone()];
     let claimed = words
         .iter()

@@ -22,10 +22,13 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
         window.address(units.start),
         units.len() * window.layout.unit,
     );
-    let aside = space::reserve(len, facts::thp_size().max(window.layout.unit))?;
+    let aside = reserve(window, len)?;
     let copy = || {
         // SAFETY: `aside` was reserved just now, and nobody writes meanwhile.
-        unsafe { fill_and_move(window, units, aside, addr, len) }
+        let state = unsafe { fill(window, units, aside)? };
+        // SAFETY: the new memory holds what the old one did.
+        unsafe { put_over(addr, len, aside)? };
+        Ok(state)
     };
     let result = match window.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
@@ -40,16 +43,25 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
     result
 }
 
+/// Address space for a copy of so much of a window.
+///
+/// # Errors
+/// When there is none.
+pub fn reserve(window: &Window, len: usize) -> Result<usize> {
+    space::reserve(len, facts::thp_size().max(window.layout.unit))
+}
+
+/// Copies what is in use of a run of units to reserved address space, which
+/// becomes ordinary memory of the same access; what it is then. A store that
+/// happens meanwhile may be in the copy or not.
+///
 /// # Safety
-/// As for [`replace`]; nobody may write to the units meanwhile, and `aside`
-/// must be `len` bytes of ours.
-unsafe fn fill_and_move(
-    window: &Window,
-    units: Range<usize>,
-    aside: usize,
-    addr: usize,
-    len: usize,
-) -> Result<State> {
+/// The units must stay mapped and readable, and `aside` be ours and as long.
+pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result<State> {
+    let (addr, len) = (
+        window.address(units.start),
+        units.len() * window.layout.unit,
+    );
     // SAFETY: `aside` is ours.
     unsafe { sys::mprotect(aside, len, READ_WRITE)? };
     // SAFETY: mapped by us.
@@ -58,8 +70,8 @@ unsafe fn fill_and_move(
     let mut from = slices.start;
     while let Some(run) = window.slices().first_run(from..slices.end) {
         let offset = (run.start - slices.start) * SLICE;
-        // SAFETY: slices in use are readable, and nobody writes to them; the
-        // two ranges are different mappings of equal length.
+        // SAFETY: slices in use are readable; the two ranges are different
+        // mappings of equal length.
         unsafe {
             core::ptr::copy_nonoverlapping(
                 (addr + offset) as *const u8,
@@ -73,8 +85,15 @@ unsafe fn fill_and_move(
         // SAFETY: `aside` is ours.
         unsafe { sys::mprotect(aside, len, window.prot)? };
     }
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: the new memory holds what the old one did.
-    unsafe { sys::mremap(aside, len, len, flags, addr)? };
     Ok(state)
+}
+
+/// Moves a copy over what it is a copy of.
+///
+/// # Safety
+/// The copy must be ours, and hold what must be at `addr` from now on.
+pub unsafe fn put_over(addr: usize, len: usize, aside: usize) -> Result<()> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: as the caller says.
+    unsafe { sys::mremap(aside, len, len, flags, addr) }.map(drop)
 }

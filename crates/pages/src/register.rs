@@ -12,16 +12,75 @@ use crate::window::{Holds, Window};
 /// Passed by whoever changes what stands behind windows, closed by a fork.
 pub static GATE: Gate = Gate::new();
 
-const PLACES: usize = 512;
+/// The windows of the heap and of the program's segments.
+static WINDOWS: Places<512> = Places::none();
 
-static WINDOWS: [AtomicPtr<Window>; PLACES] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; PLACES];
+/// Those of the regions that the program asked for by name, which may be as many
+/// as a process may have mappings: the heap must find a place all the same.
+static REGIONS: Places<65536> = Places::none();
 
-/// No window stands at or behind this place.
-static END: AtomicUsize = AtomicUsize::new(0);
-
-/// Signal handlers that look at a window just now, without the gate.
+/// Who looks at windows just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
+
+/// Places for windows.
+struct Places<const N: usize> {
+    slots: [AtomicPtr<Window>; N],
+    /// No window stands at or behind this place.
+    end: AtomicUsize,
+    /// Below this place there is hardly a free one.
+    full: AtomicUsize,
+}
+
+impl<const N: usize> Places<N> {
+    const fn none() -> Places<N> {
+        Places {
+            slots: [const { AtomicPtr::new(core::ptr::null_mut()) }; N],
+            end: AtomicUsize::new(0),
+            full: AtomicUsize::new(0),
+        }
+    }
+
+    /// Enters a window; whether there was a place for it.
+    fn enter(&self, window: &'static Window) -> bool {
+        let new = core::ptr::from_ref(window).cast_mut();
+        let null = core::ptr::null_mut();
+        let take = |place: &usize| {
+            let slot = &self.slots[*place];
+            slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed)
+                .is_ok()
+        };
+        let full = self.full.load(Ordering::Relaxed);
+        let Some(place) = (full..N).chain(0..full).find(take) else {
+            return false;
+        };
+        self.full.store(place + 1, Ordering::Relaxed);
+        self.end.fetch_max(place + 1, Ordering::AcqRel);
+        true
+    }
+
+    fn leave(&self, window: &'static Window) {
+        let old = core::ptr::from_ref(window).cast_mut();
+        let is_old = |slot: &&AtomicPtr<Window>| slot.load(Ordering::Relaxed) == old;
+        for (place, slot) in self
+            .used()
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| is_old(slot))
+        {
+            slot.store(core::ptr::null_mut(), Ordering::Release);
+            self.full.fetch_min(place, Ordering::Relaxed);
+        }
+    }
+
+    fn used(&self) -> &[AtomicPtr<Window>] {
+        let end = self.end.load(Ordering::Acquire);
+        &self.slots[..end]
+    }
+
+    fn all(&'static self) -> impl Iterator<Item = &'static Window> {
+        self.used().iter().filter_map(load)
+    }
+}
 
 /// Reserves a window and enters it; see [`Window::reserve`].
 ///
@@ -42,7 +101,7 @@ pub fn create_growing(len: usize, layout: Layout) -> Result<&'static Window> {
 }
 
 fn entered(window: &'static Window) -> Result<&'static Window> {
-    if enter(window) {
+    if WINDOWS.enter(window) {
         return Ok(window);
     }
     window.free();
@@ -61,71 +120,73 @@ pub fn adopt(
     prot: c_int,
 ) -> Result<&'static Window> {
     let window = Window::adopt(range, layout, holds, prot)?;
-    match enter(window) {
-        true => Ok(window),
-        false => Err(Errno(libc::ENOMEM)),
+    let entered = match holds {
+        Holds::Region => REGIONS.enter(window),
+        _ => WINDOWS.enter(window),
+    };
+    if entered {
+        return Ok(window);
     }
+    window.free();
+    Err(Errno(libc::ENOMEM))
 }
 
 /// Takes a window out of the register and frees it.
 pub fn destroy(window: &'static Window) {
-    leave(window);
-    window.free();
+    WINDOWS.leave(window);
+    REGIONS.leave(window);
+    match nobody_looks() {
+        true => window.free(),
+        // Its tables stay: better a page lost than waiting for a thread that
+        // this one may have interrupted.
+        false => window.free_memory(),
+    }
 }
 
-/// Enters a window; whether there was a place for it.
-fn enter(window: &'static Window) -> bool {
-    let new = core::ptr::from_ref(window).cast_mut();
-    for (place, slot) in WINDOWS.iter().enumerate() {
-        let null = core::ptr::null_mut();
-        let taken = slot.compare_exchange(null, new, Ordering::AcqRel, Ordering::Relaxed);
-        if taken.is_ok() {
-            END.fetch_max(place + 1, Ordering::AcqRel);
-            return true;
+/// Whether nobody looks at windows, at the latest after a while.
+fn nobody_looks() -> bool {
+    const PATIENCE: u32 = 10_000;
+    (0..PATIENCE).any(|_| {
+        let quiet = READERS.load(Ordering::SeqCst) == 0;
+        if !quiet {
+            sys::yield_now();
         }
-    }
-    false
-}
-
-/// Takes a window out, and waits until no signal handler looks at it.
-fn leave(window: &'static Window) {
-    let old = core::ptr::from_ref(window).cast_mut();
-    for slot in &WINDOWS {
-        let null = core::ptr::null_mut();
-        let _ = slot.compare_exchange(old, null, Ordering::AcqRel, Ordering::Relaxed);
-    }
-    while READERS.load(Ordering::SeqCst) != 0 {
-        sys::yield_now();
-    }
+        quiet
+    })
 }
 
 /// All windows.
 pub fn windows() -> impl Iterator<Item = &'static Window> {
-    let end = END.load(Ordering::Acquire);
-    WINDOWS[..end].iter().filter_map(|slot| load(slot))
+    WINDOWS.all().chain(REGIONS.all())
+}
+
+/// Those of regions that the program asked for by name.
+pub fn regions() -> impl Iterator<Item = &'static Window> {
+    REGIONS.all()
 }
 
 #[expect(unsafe_code, reason = "follows the pointers of the register")]
 fn load(slot: &AtomicPtr<Window>) -> Option<&'static Window> {
     let window = slot.load(Ordering::SeqCst);
-    // SAFETY: entered windows stay until `leave`, which comes before they are
-    // freed; the allocator uses no window that it has destroyed, and
-    // signal handlers are waited for.
+    // SAFETY: entered windows stay until they were taken out again and those
+    // who look were waited for; nobody uses one that he has destroyed himself.
     unsafe { window.as_ref() }
 }
 
-/// The window that holds an address.
+/// The window that holds an address. It stays for as long as the caller knows
+/// that the address is in use, or looks.
 pub fn window_at(addr: usize) -> Option<&'static Window> {
-    windows().find(|window| window.contains(addr))
+    look(|| windows().find(|window| window.contains(addr)))
 }
 
-/// Whether any window meets a range.
+/// Whether any window but those of regions meets a range.
 pub fn meets(range: &Range<usize>) -> bool {
-    windows().any(|window| window.base < range.end && range.start < window.base + window.len)
+    let overlaps =
+        |window: &'static Window| window.base < range.end && range.start < window.base + window.len;
+    WINDOWS.all().any(overlaps)
 }
 
-/// Runs a signal handler's look at the windows: none that it finds goes away
-/// meanwhile.
+/// Runs a look at windows of others: none that it finds goes away meanwhile.
 pub fn look<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
     let result = reader();

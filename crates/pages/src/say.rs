@@ -71,9 +71,23 @@ pub fn say(level: Level, text: fmt::Arguments<'_>) {
         return;
     }
     let mut line = Line::default();
-    let _ = write!(line, "libhugetlbfs: {}: {text}", level.name());
+    let _ = match is_heard(Level::Debug) {
+        true => write!(line, "libhugetlbfs{}: {}: {text}", Whose, level.name()),
+        false => write!(line, "libhugetlbfs: {}: {text}", level.name()),
+    };
     line.end();
     let _ = sys::write(2, line.bytes());
+}
+
+/// Which process of which machine says it, as it was always said to whoever
+/// wants to hear everything.
+struct Whose;
+
+impl fmt::Display for Whose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = [0; 65];
+        write!(f, " [{}:{}]", sys::host(&mut buffer), sys::getpid())
+    }
 }
 
 /// Writes a message the first time that `once` is passed.

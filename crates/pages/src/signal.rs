@@ -1,11 +1,19 @@
 //! Signal handlers that stand before the program's own and pass on to it what
-//! is not theirs.
+//! is not theirs, as if they were not there.
+//!
+//! The program does not see them either: it is told of the action that it had,
+//! and what it sets becomes what is passed on to.
 #![expect(unsafe_code, reason = "installs and calls signal handlers")]
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::lock::{Held, Lock};
+use crate::sys::{self, NoSignals};
+
+pub mod real;
 
 /// A handler of ours for one signal; what it does not want, it chains.
 #[derive(Debug)]
@@ -13,12 +21,20 @@ pub struct Handler {
     signal: c_int,
     wants: fn(usize) -> bool,
     entry: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void),
-    installed: AtomicBool,
-    before: UnsafeCell<MaybeUninit<libc::sigaction>>,
+    /// Held while the program's action changes.
+    turn: Lock,
+    /// The process in which it stands, or 0.
+    process: AtomicU32,
+    /// The program's action, in one of two places: the other is written while
+    /// this one may be read.
+    actions: [UnsafeCell<MaybeUninit<libc::sigaction>>; 2],
+    current: AtomicUsize,
 }
 
-// SAFETY: `before` is written by `install` only, before the handler is known
-// to the kernel, and under the caller's promise that nobody else installs.
+// SAFETY: of `actions`, the place that is not `current` is written by whoever
+// has the turn; what is read was written before it became `current`. A handler
+// that is interrupted between two changes of the same action may read a mixture
+// of two valid actions.
 unsafe impl Sync for Handler {}
 
 impl Handler {
@@ -33,40 +49,107 @@ impl Handler {
             signal,
             wants,
             entry,
-            installed: AtomicBool::new(false),
-            before: UnsafeCell::new(MaybeUninit::uninit()),
+            turn: Lock::new(),
+            process: AtomicU32::new(0),
+            actions: [const { UnsafeCell::new(MaybeUninit::uninit()) }; 2],
+            current: AtomicUsize::new(0),
         }
     }
 
-    /// Stands before the program's handler. Callers take turns.
-    pub fn install(&self) {
-        let Some(now) = current(self.signal) else {
-            return;
+    /// The turn to change actions. No signal handler of this thread can want it
+    /// meanwhile.
+    fn turn(&self) -> (Held<'_>, NoSignals) {
+        let quiet = NoSignals::begin();
+        (self.turn.lock(), quiet)
+    }
+
+    /// Stands before the program's handler; `false` where it did already, or
+    /// cannot.
+    pub fn install(&self) -> bool {
+        let _turn = self.turn();
+        let Some(now) = real::current(self.signal).filter(|now| !self.is_ours(now)) else {
+            return false;
         };
-        if now.sa_sigaction == self.entry as usize {
-            return;
-        }
-        // SAFETY: see `Sync`: nobody reads it before the store below.
-        unsafe { (*self.before.get()).write(now) };
-        self.installed.store(true, Ordering::Release);
-        // SAFETY: all bits zero are a valid sigaction.
-        let mut ours: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+        self.put_action(&now);
+        self.process.store(sys::getpid(), Ordering::Release);
+        let mut ours = default_action();
         ours.sa_sigaction = self.entry as usize;
         // On the stack that the program chose for its own handler, which may
         // be the only usable one.
         ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        // SAFETY: a valid action; the old one is not asked for.
-        unsafe { libc::sigaction(self.signal, &raw const ours, core::ptr::null_mut()) };
+        real::set(self.signal, &ours)
     }
 
     /// Gives the place back to the program's handler, unless the program has
     /// taken it meanwhile.
     pub fn remove(&self) {
-        let ours = current(self.signal).is_some_and(|now| now.sa_sigaction == self.entry as usize);
-        if let Some(before) = self.before().filter(|_| ours) {
-            // SAFETY: the action that the kernel gave to `install`.
-            unsafe { libc::sigaction(self.signal, before, core::ptr::null_mut()) };
+        let _turn = self.turn();
+        let is_ours = real::current(self.signal).is_some_and(|now| self.is_ours(&now));
+        if let Some(action) = self.action().filter(|_| is_ours) {
+            real::set(self.signal, &action);
+            self.process.store(0, Ordering::Release);
         }
+    }
+
+    fn is_ours(&self, action: &libc::sigaction) -> bool {
+        action.sa_sigaction == self.entry as usize
+    }
+
+    /// In the child of a fork: it stands here too, and whoever had the turn did
+    /// not come along.
+    pub fn inherit(&self) {
+        self.turn.forget();
+        if self.process.load(Ordering::Acquire) != 0 {
+            self.process.store(sys::getpid(), Ordering::Release);
+        }
+    }
+
+    /// `sigaction(2)` of the program for this signal: `None` where it is the
+    /// kernel's affair, since no handler of ours stands there. A child of
+    /// `vfork`, which shares our memory but not our actions, asks the kernel.
+    pub fn program_action(&self, new: Option<&libc::sigaction>) -> Option<libc::sigaction> {
+        if self.process.load(Ordering::Acquire) != sys::getpid() {
+            return None;
+        }
+        let _turn = self.turn();
+        let is_ours = real::current(self.signal).is_some_and(|now| self.is_ours(&now));
+        let old = self.action().filter(|_| is_ours)?;
+        if let Some(new) = new {
+            self.put_action(new);
+        }
+        Some(old)
+    }
+
+    /// Whether it may stand before the program's handler just now.
+    pub fn stands(&self) -> bool {
+        self.process.load(Ordering::Acquire) != 0
+    }
+
+    /// What the program is to see of an action that the kernel told.
+    pub fn seen(&self, told: libc::sigaction) -> libc::sigaction {
+        match self.is_ours(&told) {
+            true => self.action().unwrap_or(told),
+            false => told,
+        }
+    }
+
+    fn put_action(&self, action: &libc::sigaction) {
+        let next = 1 - self.current.load(Ordering::Relaxed);
+        // SAFETY: see `Sync`: this place is not read.
+        unsafe { (*self.actions[next].get()).write(*action) };
+        self.current.store(next, Ordering::Release);
+    }
+
+    /// The program's action, once there was a need to know it.
+    fn action(&self) -> Option<libc::sigaction> {
+        if self.process.load(Ordering::Acquire) == 0 {
+            return None;
+        }
+        let place = &self.actions[self.current.load(Ordering::Acquire)];
+        // SAFETY: see `Sync`: nobody writes this place.
+        let action = unsafe { &*place.get() };
+        // SAFETY: written before `process` was set.
+        Some(unsafe { action.assume_init() })
     }
 
     /// What `entry` does: handles the signal, or passes it on.
@@ -88,76 +171,74 @@ impl Handler {
         }
     }
 
-    fn before(&self) -> Option<&libc::sigaction> {
-        if !self.installed.load(Ordering::Acquire) {
-            return None;
-        }
-        // SAFETY: nobody writes after `installed` was set.
-        let before = unsafe { &*self.before.get() };
-        // SAFETY: written before `installed` was set.
-        Some(unsafe { before.assume_init_ref() })
-    }
-
     /// Does what would have happened without us.
     fn chain(&self, is_fault: bool, info: *mut libc::siginfo_t, context: *mut c_void) {
-        let action = self
-            .before()
-            .map_or(libc::SIG_DFL, |before| before.sa_sigaction);
-        match action {
+        let action = self.action().unwrap_or_else(default_action);
+        match action.sa_sigaction {
             libc::SIG_IGN if !is_fault => {}
             // The kernel kills for a fault whose signal is ignored.
             libc::SIG_DFL | libc::SIG_IGN => self.let_it_kill(is_fault),
-            _ => self.call(info, context),
+            _ => self.call(&action, info, context),
         }
     }
 
     /// Restores the default action. A fault happens again on return, and then
     /// kills with everything as it was; a signal that was sent is sent again.
     fn let_it_kill(&self, is_fault: bool) {
-        // SAFETY: all bits zero are the default action.
-        let default: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-        // SAFETY: a valid action.
-        unsafe { libc::sigaction(self.signal, &raw const default, core::ptr::null_mut()) };
+        real::set(self.signal, &default_action());
         if !is_fault {
             // SAFETY: raises a signal in this thread, pending until we return.
             unsafe { libc::raise(self.signal) };
         }
     }
 
-    /// Calls the program's handler, with the signals blocked that it asked for.
-    fn call(&self, info: *mut libc::siginfo_t, context: *mut c_void) {
-        let Some(before) = self.before() else {
-            return;
+    /// Calls the program's handler as the kernel would: with the signals
+    /// blocked that it asked for, and once only if it asked for that. What was
+    /// blocked before is restored by the return from this handler.
+    fn call(&self, action: &libc::sigaction, info: *mut libc::siginfo_t, context: *mut c_void) {
+        if action.sa_flags & libc::SA_RESETHAND != 0 {
+            real::set(self.signal, &default_action());
+        }
+        let own = match action.sa_flags & libc::SA_NODEFER {
+            0 => 1 << (self.signal - 1),
+            _ => 0,
         };
-        let mut mask = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: both sets are valid; the old mask is written.
-        unsafe {
-            libc::sigprocmask(
-                libc::SIG_BLOCK,
-                &raw const before.sa_mask,
-                mask.as_mut_ptr(),
-            )
-        };
-        if before.sa_flags & libc::SA_SIGINFO != 0 {
+        // SAFETY: the kernel's own context.
+        let before = unsafe { blocked_before(context) };
+        sys::set_blocked_signals(before | first_word(&action.sa_mask) | own);
+        if action.sa_flags & libc::SA_SIGINFO != 0 {
             // SAFETY: an action with SA_SIGINFO holds such a function.
             let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
-                unsafe { core::mem::transmute(before.sa_sigaction) };
+                unsafe { core::mem::transmute(action.sa_sigaction) };
             handler(self.signal, info, context);
         } else {
             // SAFETY: an action without SA_SIGINFO holds such a function.
             let handler: extern "C" fn(c_int) =
-                unsafe { core::mem::transmute(before.sa_sigaction) };
+                unsafe { core::mem::transmute(action.sa_sigaction) };
             handler(self.signal);
         }
-        // SAFETY: the mask was written above.
-        unsafe { libc::sigprocmask(libc::SIG_SETMASK, mask.as_ptr(), core::ptr::null_mut()) };
     }
 }
 
-fn current(signal: c_int) -> Option<libc::sigaction> {
-    let mut now = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: only asks.
-    let result = unsafe { libc::sigaction(signal, core::ptr::null(), now.as_mut_ptr()) };
-    // SAFETY: written where the call succeeded.
-    (result == 0).then(|| unsafe { now.assume_init() })
+/// The kernel's set of 64 signals in libc's longer one.
+fn first_word(set: &libc::sigset_t) -> u64 {
+    // SAFETY: the set is at least so long, and as well aligned.
+    unsafe { core::ptr::from_ref(set).cast::<u64>().read() }
+}
+
+/// The signals that were blocked when the signal came.
+///
+/// # Safety
+/// `context` must be what the kernel gave to a handler.
+unsafe fn blocked_before(context: *mut c_void) -> u64 {
+    let context = context.cast::<libc::ucontext_t>();
+    // SAFETY: as the caller says.
+    let set = unsafe { &raw const (*context).uc_sigmask };
+    // SAFETY: likewise; the kernel fills one word.
+    unsafe { set.cast::<u64>().read() }
+}
+
+fn default_action() -> libc::sigaction {
+    // SAFETY: all bits zero are the default action.
+    unsafe { MaybeUninit::zeroed().assume_init() }
 }

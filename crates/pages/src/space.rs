@@ -2,9 +2,8 @@
 //! are known.
 #![expect(unsafe_code, reason = "maps address space")]
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
 
@@ -21,6 +20,17 @@ struct Area {
 static ARENAS: Area = Area::new(ARENA_AREA);
 static GROWING: Area = Area::new(GROWING_AREA);
 
+/// Has the first reservation begin at an address, where that lies in the area;
+/// elsewhere a heap would not be known for one, so that the address is passed
+/// over.
+pub fn begin_at(base: u64) {
+    let inside = ARENA_AREA.contains(&base);
+    if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
+        let next = &ARENAS.next;
+        let _ = next.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
 /// Reserves `len` bytes at a multiple of `align`, without access and without
 /// memory behind them. `align` is a power of two.
 pub fn reserve(len: usize, align: usize) -> Result<usize> {
@@ -31,6 +41,11 @@ pub fn reserve(len: usize, align: usize) -> Result<usize> {
         }
         release(addr, len);
     }
+    reserve_elsewhere(len, align)
+}
+
+/// The same, outside of the heap's area.
+pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     let room = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
     let addr = map(0, room)?;
     let start = addr.next_multiple_of(align);

@@ -5,16 +5,19 @@ mod call;
 mod dir;
 mod file;
 mod memory;
+mod path;
 mod process;
 mod shm;
 
-pub use call::{Errno, Result, c_address, c_result, set_errno, thread_name};
+pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use dir::{Dir, Owner, Version, make_dir};
-pub use file::{File, identity, inode, links, read_link, unlink, write};
+pub use file::{File, identity, inode, links, read_link, write};
 pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode};
+pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use process::{
-    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, is_secure,
-    now, page_size, random, sleep, thp_disabled, yield_now,
+    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,
+    getuid, host, is_secure, now, page_size, random, set_blocked_signals, sleep, thp_disabled,
+    unblock, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 

@@ -24,6 +24,17 @@ pub enum State {
     Huge = 5,
     /// A part of a larger hugetlb page.
     Big = 6,
+    /// A hugetlb page that the program has closed to writing.
+    Shut = 7,
+    /// The same, and a child of a fork shares it: the next writer would need a
+    /// page for a copy.
+    Lent = 8,
+    /// A page that the program keeps from the children of its forks.
+    Apart = 9,
+    /// The same, closed to writing.
+    ShutApart = 10,
+    /// Not ours: the program has unmapped it or put something else there.
+    Gone = 11,
 }
 
 impl State {
@@ -35,6 +46,11 @@ impl State {
             4 => State::Thp,
             5 => State::Huge,
             6 => State::Big,
+            7 => State::Shut,
+            8 => State::Lent,
+            9 => State::Apart,
+            10 => State::ShutApart,
+            11 => State::Gone,
             _ => State::Empty,
         }
     }
@@ -54,7 +70,46 @@ impl State {
 
     /// Whether a page of a hugetlb pool stands behind the unit.
     pub fn is_hugetlb(self) -> bool {
+        self.is_open() || matches!(self, State::Shut | State::Lent | State::ShutApart)
+    }
+
+    /// Whether that page may be written.
+    fn is_open(self) -> bool {
+        self.is_inherited() || self == State::Apart
+    }
+
+    /// Whether that page may be written by the children of a fork, too: such
+    /// pages move down before it.
+    pub fn is_inherited(self) -> bool {
         matches!(self, State::Huge | State::Big)
+    }
+
+    /// Whether our own handlers may meet a fault there that is not the
+    /// program's.
+    pub fn is_ours_to_mend(self) -> bool {
+        self.is_open() || matches!(self, State::Busy | State::Base | State::Thp)
+    }
+
+    /// After the program has allowed writing (`writable`) or not.
+    pub fn protected(self, writable: bool) -> State {
+        match (self, writable) {
+            (State::Huge, false) => State::Shut,
+            (State::Shut, true) => State::Huge,
+            (State::Apart, false) => State::ShutApart,
+            (State::ShutApart, true) => State::Apart,
+            (other, _) => other,
+        }
+    }
+
+    /// After the program has kept it from children (`apart`) or not.
+    pub fn kept_apart(self, apart: bool) -> State {
+        match (self, apart) {
+            (State::Huge | State::Base | State::Thp, true) => State::Apart,
+            (State::Shut | State::Lent, true) => State::ShutApart,
+            (State::Apart, false) => State::Huge,
+            (State::ShutApart, false) => State::Shut,
+            (other, _) => other,
+        }
     }
 }
 
@@ -129,6 +184,27 @@ fn pack((state, used): (State, u32)) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn states_travel_in_a_byte() {
+        for byte in 0..=11 {
+            assert_eq!(State::from_low(byte) as u32, byte);
+        }
+    }
+
+    #[test]
+    fn what_a_program_does_to_a_page_can_be_undone() {
+        for state in [State::Huge, State::Shut, State::Apart, State::ShutApart] {
+            let writable = matches!(state, State::Huge | State::Apart);
+            let apart = matches!(state, State::Apart | State::ShutApart);
+            assert_eq!(state.protected(!writable).protected(writable), state);
+            assert_eq!(state.kept_apart(!apart).kept_apart(apart), state);
+            assert!(state.is_hugetlb() && (state.is_inherited() == (writable && !apart)));
+        }
+        assert_eq!(State::Lent.protected(true), State::Lent);
+        assert_eq!(State::Gone.protected(true).kept_apart(true), State::Gone);
+        assert!(!State::Shut.is_ours_to_mend() && !State::Gone.is_ours_to_mend());
+    }
 
     #[test]
     fn state_and_use_travel_together() {

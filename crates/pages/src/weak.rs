@@ -9,8 +9,18 @@ use core::ffi::{c_char, c_int, c_void};
 #[macro_export]
 macro_rules! weak_word {
     ($word:ident = $name:literal) => {
+        core::arch::global_asm!(concat!(".weak ", $name));
+        $crate::address_word!($word = $name);
+    };
+}
+
+/// Defines a word `$word` with the address of the function `$name`, as the
+/// whole process knows that name: of a function of our own, a program's own of
+/// the same name.
+#[macro_export]
+macro_rules! address_word {
+    ($word:ident = $name:literal) => {
         core::arch::global_asm!(
-            concat!(".weak ", $name),
             ".pushsection .data.rel.ro,\"aw\",@progbits",
             ".balign 8",
             concat!(".globl ", stringify!($word)),

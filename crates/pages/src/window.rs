@@ -24,6 +24,8 @@ pub enum Holds {
     Data,
     /// Code and what else is never written. A fork needs no pages for it.
     Text,
+    /// Huge pages that it asked for by name.
+    Region,
 }
 
 /// Reserved address space and what stands behind it.
@@ -171,19 +173,26 @@ impl Window {
     /// Frees the window. Nobody may know of it any more. Memory that was
     /// adopted stays with the program.
     pub fn free(&'static self) {
-        if self.holds == Holds::Heap {
-            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
-            // SAFETY: the allocator has given back all of the window.
-            let _ = unsafe { sys::munmap(self.base, self.len) };
-        }
+        self.free_memory();
         // SAFETY: nobody refers to the tables, of which `self` is a part, any
         // more, nor is `self` used after.
         let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
     }
 
-    /// Whether an address lies in the window.
+    /// Frees what stands behind the window, but not what is known of it.
+    pub fn free_memory(&self) {
+        if self.holds == Holds::Heap {
+            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
+            // SAFETY: the allocator has given back all of the window.
+            let _ = unsafe { sys::munmap(self.base, self.len) };
+        }
+    }
+
+    /// Whether an address lies in the window, and is still its own.
     pub fn contains(&self, addr: usize) -> bool {
-        addr >= self.base && addr - self.base < self.len
+        addr >= self.base
+            && addr - self.base < self.len
+            && self.units[self.unit_at(addr)].load().0 != State::Gone
     }
 
     /// The units.

@@ -12,12 +12,13 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
+use hugetools_pages::grant::change;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::{facts, freeze};
 
-use crate::map;
 use crate::range::{overlap, range_of};
 use crate::region::{self, Open, Region};
+use crate::{granted, map};
 
 /// The pages that a call names, or the kernel's own error for none such.
 fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
@@ -28,9 +29,9 @@ fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
     }
 }
 
-/// Whether a call names memory of a region.
+/// Whether a call names memory of ours.
 pub(crate) fn concerns(addr: usize, len: usize) -> bool {
-    pages(addr, len).is_ok_and(|range| region::meets(&range))
+    pages(addr, len).is_ok_and(|range| region::meets(&range) || granted::meets(&range))
 }
 
 /// Calls `each` for every part of the range: within a region, or between them.
@@ -58,8 +59,7 @@ fn divide(
 /// `munmap`
 pub(crate) fn munmap(addr: usize, len: usize) -> Result<()> {
     divide(&pages(addr, len)?, |open, region, part| match region {
-        // SAFETY: the program unmaps it.
-        None => unsafe { sys::munmap(part.start, part.len()) },
+        None => granted::munmap(&part),
         Some(region) => unmap_part(open, region, &part),
     })
 }
@@ -86,8 +86,7 @@ fn unmap_part(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()
 pub(crate) fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
     divide(&pages(addr, len)?, |open, region, part| {
         let Some(region) = region else {
-            // SAFETY: the program protects it.
-            return unsafe { sys::mprotect(part.start, part.len(), prot) };
+            return granted::mprotect(&part, prot);
         };
         let known = overlap(&part, &region.known());
         if known == region.known() {
@@ -138,8 +137,7 @@ fn protect_roughly(region: &Region, part: &Range<usize>, prot: c_int) -> Result<
 pub(crate) fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
     divide(&pages(addr, len)?, |open, region, part| {
         let Some(region) = region else {
-            // SAFETY: the program's own advice.
-            return unsafe { sys::madvise(part.start, part.len(), advice) };
+            return granted::madvise(&part, advice);
         };
         let known = overlap(&part, &region.known());
         let range = whole_pages(&region, &known).unwrap_or_else(|| known.clone());
@@ -179,7 +177,9 @@ fn advise_otherwise(
 /// As for [`sys::mbind`].
 pub(crate) unsafe fn mbind(addr: usize, len: usize, policy: [usize; 4]) -> Result<()> {
     let [mode, mask, maxnode, flags] = policy;
-    divide(&pages(addr, len)?, |_, region, part| {
+    let all = pages(addr, len)?;
+    let flags = change::mbind_flags(&all, flags);
+    divide(&all, |_, region, part| {
         let range = region.map_or(part.clone(), |region| {
             let known = overlap(&part, &region.known());
             whole_pages(&region, &known).unwrap_or(known)
@@ -205,8 +205,7 @@ pub(crate) fn mremap(
     let mut open = region::open();
     let Some(region) = open.first(&old).filter(|region| region.base <= addr) else {
         drop(open);
-        // SAFETY: the program moves memory that is none of ours.
-        return unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr) };
+        return granted::mremap(&old, (addr, old_len, new_len), flags, new_addr);
     };
     let stays = flags & !libc::MREMAP_MAYMOVE == 0 && old == region.known();
     if stays && !new.is_empty() && new.len() <= region.mapped {

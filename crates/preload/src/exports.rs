@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_ulong, c_void};
 use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
 
-use crate::{change, map, next, own, segment, segments};
+use crate::{change, map, next, own, segment, segments, signals};
 
 /// `mmap(2)`
 ///
@@ -162,4 +162,41 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe { segment::shmat(id, addr, flags) }
+}
+
+/// `sigaction(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { signals::sigaction(signal, new, old) }
+}
+
+/// `signal(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn signal(signal: c_int, function: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: as the caller says.
+    unsafe { signals::signal(signal, function, false) }
+}
+
+/// What `signal(2)` is called in programs for strict standards.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sysv_signal(
+    signal: c_int,
+    function: libc::sighandler_t,
+) -> libc::sighandler_t {
+    // SAFETY: as the caller says.
+    unsafe { signals::signal(signal, function, true) }
 }

@@ -1,7 +1,7 @@
 //! The program and its libraries, as the loader knows them.
 #![expect(unsafe_code, reason = "reads what the loader knows")]
 
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::ControlFlow;
 
@@ -54,6 +54,30 @@ impl Object<'_> {
             entry.tag == TEXTREL || entry.tag == FLAGS && entry.value & DF_TEXTREL != 0
         };
         self.dynamic().iter().any(says_so)
+    }
+
+    /// Whether it was linked with a library of which the name begins so.
+    pub(crate) fn needs(&self, name: &CStr) -> bool {
+        const NEEDED: i64 = 1;
+        const STRTAB: i64 = 5;
+        let mut entries = self.dynamic().iter();
+        let Some(table) = entries.find(|entry| entry.tag == STRTAB) else {
+            return false;
+        };
+        let table = usize::try_from(table.value).unwrap_or(0);
+        // Some loaders have put its address there, others leave it as it was.
+        let table = match table < self.base {
+            true => self.base + table,
+            false => table,
+        };
+        let needed = self.dynamic().iter().filter(|entry| entry.tag == NEEDED);
+        let mut names = needed.map(|entry| table + usize::try_from(entry.value).unwrap_or(0));
+        names.any(|at| {
+            // SAFETY: a C string in the object's table of strings, which stays
+            // while the object is loaded.
+            let needed = unsafe { CStr::from_ptr(at as *const c_char) };
+            needed.to_bytes().starts_with(name.to_bytes())
+        })
     }
 
     /// The entries of its dynamic section.

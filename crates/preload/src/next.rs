@@ -9,6 +9,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_pages::signal::real;
 use hugetools_pages::{bits, sys, weak_function, weak_word};
 
 weak_word!(hugetools_dlsym = "dlsym");
@@ -39,6 +40,8 @@ static MADVISE: Next = Next::named(c"madvise");
 static MREMAP: Next = Next::named(c"mremap");
 static SHMGET: Next = Next::named(c"shmget");
 static SHMAT: Next = Next::named(c"shmat");
+static SIGNAL: Next = Next::named(c"signal");
+static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
 
 /// Looks all of them up.
 pub(crate) fn find() {
@@ -47,11 +50,22 @@ pub(crate) fn find() {
         return;
     };
     for next in [
-        &MMAP, &MUNMAP, &MPROTECT, &MADVISE, &MREMAP, &SHMGET, &SHMAT,
+        &MMAP,
+        &MUNMAP,
+        &MPROTECT,
+        &MADVISE,
+        &MREMAP,
+        &SHMGET,
+        &SHMAT,
+        &SIGNAL,
+        &SYSV_SIGNAL,
     ] {
         let found = dlsym(libc::RTLD_NEXT, next.name.as_ptr());
         next.address.store(found as usize, Ordering::Relaxed);
     }
+    let sigaction = dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr());
+    // SAFETY: the address of the function of that name.
+    unsafe { real::set_next(sigaction as usize) };
 }
 
 /// Calls the next function of that type, or what stands behind `else`.
@@ -142,4 +156,28 @@ pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
     call!(SHMAT as Shmat, (id, addr, flags), else {
         sys::c_address(sys::shmat(id, addr as usize, flags))
     })
+}
+
+/// `signal`, or where `once` its variant for one signal only; `otherwise` is
+/// for where there is none.
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn signal(
+    signal: c_int,
+    function: usize,
+    once: bool,
+    otherwise: impl FnOnce() -> usize,
+) -> usize {
+    type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
+    let next = if once { &SYSV_SIGNAL } else { &SIGNAL };
+    match next.address() {
+        0 => otherwise(),
+        address => {
+            // SAFETY: the address of the function of that name.
+            let next = unsafe { core::mem::transmute::<usize, Signal>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next(signal, function) }
+        }
+    }
 }

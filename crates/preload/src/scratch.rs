@@ -1,5 +1,5 @@
-//! Memory for the report: mapped, used once, never given back, since the
-//! program is about to end.
+//! Memory for the report: mapped, used once, and as a rule never given back,
+//! since the program is about to end.
 #![expect(unsafe_code, reason = "hands out mapped memory")]
 
 use core::ffi::CStr;
@@ -31,22 +31,51 @@ pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'stat
 
 /// The whole contents of a file of unknown length.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
+    let (buffer, filled) = fill(path)?;
+    Some(&buffer[..filled])
+}
+
+/// Looks at the whole contents of a file once, and gives their memory back.
+pub(crate) fn look<T>(path: &CStr, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    let (buffer, filled) = fill(path)?;
+    let result = look(&buffer[..filled]);
+    give_back(buffer);
+    Some(result)
+}
+
+/// A buffer with the whole contents of a file, and how many bytes they are.
+fn fill(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
         let buffer = values(len, 0u8)?;
-        let file = File::open(path, libc::O_RDONLY).ok()?;
-        let mut filled = 0;
-        while filled < len {
-            match file.read(&mut buffer[filled..]) {
-                Ok(0) => return Some(&buffer[..filled]),
-                Ok(read) => filled += read,
-                Err(_) => return None,
+        match fill_from(path, buffer) {
+            Some(filled) if filled < len => return Some((buffer, filled)),
+            Some(_) => len = len.checked_mul(4)?,
+            None => {
+                give_back(buffer);
+                return None;
             }
         }
-        // SAFETY: mapped just now and not handed out.
-        let _ = unsafe { sys::munmap(buffer.as_ptr() as usize, len) };
-        len = len.checked_mul(4)?;
+        give_back(buffer);
     }
+}
+
+fn fill_from(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+    let file = File::open(path, libc::O_RDONLY).ok()?;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(_) => return None,
+        }
+    }
+    Some(filled)
+}
+
+fn give_back(buffer: &'static mut [u8]) {
+    // SAFETY: mapped by `values`, page aligned, and nobody has it any more.
+    let _ = unsafe { sys::munmap(buffer.as_mut_ptr() as usize, buffer.len()) };
 }
 
 /// Text that grows within a fixed room; what does not fit is an error.

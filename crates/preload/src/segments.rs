@@ -18,6 +18,7 @@ use crate::loaded::{self, Object};
 use crate::perf_map;
 
 mod later;
+mod shelf;
 
 pub(crate) use later::watch;
 
@@ -51,6 +52,7 @@ fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
 fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
+    let mut shelf = None;
     for load in loads(object.headers, object.base, facts::page_size()) {
         let Some(pages) = pages_for(&load, config) else {
             continue;
@@ -58,7 +60,10 @@ fn put_program(object: &Object<'_>, config: &Config) {
         let wish = Wish::of(pages);
         let (sum, got) = match load.is_writable() {
             true => (&mut data, data::put(&load, &wish)),
-            false => (&mut text, text::put(&load, &wish, true)),
+            false => {
+                let shelf = shelf.get_or_insert_with(|| shelf::open(pages));
+                (&mut text, text::put(&load, &wish, true, shelf.as_ref()))
+            }
         };
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
@@ -80,7 +85,7 @@ fn put_library(object: &Object<'_>, config: &Config) {
     let mut sum = Got::default();
     for load in loads(object.headers, object.base, facts::page_size()) {
         if load.prot & libc::PROT_EXEC != 0 {
-            let got = text::put(&load, &wish, false);
+            let got = text::put(&load, &wish, false, None);
             sum.add(got);
             tell_perf(object, &load, got, config);
         } else if !load.is_writable() {

@@ -4,7 +4,7 @@
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, fork, say};
 
-use crate::{marker, next, segments};
+use crate::{api, marker, next, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -18,7 +18,7 @@ extern "C" fn start() {
     say::remember_stderr();
     let config = config::get();
     say::set_verbosity(config.verbosity);
-    if let Some(name) = config.odd {
+    for name in config.odd.names() {
         say(
             Level::Warning,
             format_args!("the value of {name} is not understood in full; see libhugetlbfs(7)"),
@@ -35,5 +35,6 @@ extern "C" fn start() {
             ),
         );
     }
+    api::prepare();
     segments::remap();
 }

@@ -47,8 +47,8 @@ fn verbosity_follows_the_order_written() {
     assert_eq!(steps("x -v"), []);
 }
 
-/// The options that the classic tool had, as far as there are any; what
-/// `getopt_long` took for one of them still is that one.
+/// The options that the classic tool had: what `getopt_long` took for one of
+/// them still is that one.
 #[test]
 fn classic_abbreviations_keep_their_meaning() {
     const CLASSIC: [&str; 16] = [
@@ -71,12 +71,10 @@ fn classic_abbreviations_keep_their_meaning() {
     ];
     let command = Args::command();
     for long in CLASSIC {
-        let Some(arg) = command
+        let arg = command
             .get_arguments()
             .find(|arg| arg.get_long() == Some(long))
-        else {
-            continue;
-        };
+            .unwrap_or_else(|| panic!("there is no --{long}"));
         for len in 1..long.len() {
             let short = &long[..len];
             if CLASSIC
@@ -87,7 +85,8 @@ fn classic_abbreviations_keep_their_meaning() {
             {
                 continue;
             }
-            let value = match arg.get_action().takes_values() && long != "heap" && long != "shm" {
+            let has_value = arg.get_action().takes_values() && !arg.is_require_equals_set();
+            let value = match has_value {
                 true => " 1",
                 false => "",
             };

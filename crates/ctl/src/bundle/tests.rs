@@ -163,39 +163,6 @@ fn a_file_that_cannot_be_mapped_executable_will_not_do() {
     assert!(sys::map_executable(&file).is_err());
 }
 
-#[test]
-fn root_and_others_have_their_own_places() {
-    let var = |name: &str, value: &str| (name.into(), value.into());
-    let mut caller = Caller::this([var("HOME", "/home/x"), var("XDG_RUNTIME_DIR", "run")]);
-    caller.euid = 0;
-    let bases = |caller: &Caller| -> Vec<PathBuf> {
-        places(caller)
-            .iter()
-            .map(|place| place.base.join(&place.name))
-            .collect()
-    };
-    assert_eq!(
-        bases(&caller),
-        [Path::new("/run/hugetools"), Path::new("/tmp/hugetools-0")]
-    );
-    caller.euid = 7;
-    let other = [
-        Path::new("/home/x/.cache/hugetools"),
-        Path::new("/tmp/hugetools-7"),
-    ];
-    assert_eq!(
-        bases(&caller),
-        other,
-        "a relative directory is not believed"
-    );
-    caller.env = vec![var("XDG_RUNTIME_DIR", "/run/user/7")];
-    let other = [
-        Path::new("/run/user/7/hugetools"),
-        Path::new("/tmp/hugetools-7"),
-    ];
-    assert_eq!(bases(&caller), other);
-}
-
 /// Runs the other tests here as a user without privileges, where the one that
 /// runs them has some.
 #[test]

@@ -1,12 +1,14 @@
 //! From what was found to the plan: a pure function.
 
+mod segments;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_elf::Ident;
-use hugetools_model::PageSize;
+use hugetools_model::{Bytes, PageSize};
 
 use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
@@ -14,7 +16,7 @@ use crate::engine::{self, Engine};
 use crate::explore::Findings;
 use crate::locate::Found;
 use crate::note::Note;
-use crate::preflight;
+use crate::preflight::{self, Needs};
 use crate::preload;
 use crate::request::{Preload, ReportTo, Run};
 use crate::target::Image;
@@ -32,10 +34,12 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     let target = findings.look.target.as_ref();
     maker.notes.extend(target.map(engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
+    maker.notes.extend(segments::notes(run, findings));
     maker.verbosity();
     maker.library_path();
-    maker.segments();
+    maker.asked();
     maker.preload();
+    maker.classic_flags();
     maker.tunables();
     maker.report();
     maker.shortfalls();
@@ -111,7 +115,11 @@ impl Maker<'_> {
         self.set("LD_LIBRARY_PATH", value);
     }
 
-    fn segments(&mut self) {
+    fn asked(&mut self) {
+        let segments = &self.run.segments;
+        if segments.set_elfmap() {
+            self.set(env::ELFMAP, self.findings.elfmap.to_string());
+        }
         let engine = self.findings.decision.engine;
         // Children of a static program may still be served by our library.
         let heap_served = engine != Engine::None || self.is_static();
@@ -126,11 +134,46 @@ impl Maker<'_> {
                 self.set(env::FALLBACK, fallback.word());
             }
         }
-        let asked = self.findings.asked;
-        if asked.heap.is_none() && asked.shm.is_none() && self.run.report.is_none() {
-            self.warn("nothing was asked for: there is neither --heap nor --shm nor --report");
+        for (is_asked, name) in [
+            (segments.libraries, env::TEXT_LIBS),
+            (segments.perf_map, env::PERF_MAP),
+        ] {
+            if is_asked {
+                self.set(name, "yes");
+            }
+        }
+        let is_any = self.findings.asked.are_any() || segments.off || self.run.report.is_some();
+        if !is_any {
+            self.warn(
+                "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm and \
+                 --report",
+            );
         }
         self.describe_pages();
+    }
+
+    /// The variables that the classic tool sets last.
+    fn classic_flags(&mut self) {
+        if self.run.segments.no_reserve {
+            self.set(env::NO_RESERVE, "yes");
+        }
+        if self.run.segments.share_text {
+            self.set(env::SHARE, "1");
+        }
+    }
+
+    /// What the program's segments take of the pages that are asked for them.
+    fn needs(&self) -> Needs {
+        let Findings {
+            served,
+            parts,
+            kernel,
+            look,
+            ..
+        } = self.findings;
+        let target = look.target.as_ref();
+        let needs = target.map(|target| parts.needs(target, *served, kernel));
+        needs.unwrap_or_default()
     }
 
     fn describe_pages(&mut self) {
@@ -144,7 +187,14 @@ impl Maker<'_> {
             Engine::Libc => "heap, by the program's own glibc",
             _ => "heap, by our malloc",
         };
-        for (name, pages) in [(heap, served.heap), ("shared memory", served.shm)] {
+        let (needs, zero) = (self.needs(), Bytes::default());
+        let all = [
+            ("text", served.text.filter(|_| needs.text > zero)),
+            ("data and bss", served.data.filter(|_| needs.data > zero)),
+            (heap, served.heap),
+            ("shared memory", served.shm),
+        ];
+        for (name, pages) in all {
             let text = pages.map(|pages| match pages {
                 Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
                 pages => match self.findings.kernel.size(pages) {
@@ -261,13 +311,17 @@ impl Maker<'_> {
     }
 
     fn shortfalls(&mut self) {
-        let checked = preflight::check(self.findings.served, &self.findings.kernel);
+        let Findings { served, kernel, .. } = self.findings;
+        let needs = self.needs();
+        let checked = preflight::check(*served, needs, kernel);
         self.notes.extend(checked.notes);
-        if self.findings.served.heap.is_some() && self.findings.decision.engine == Engine::Arena {
-            match checked.heap_told {
-                true => self.set(env::PID, "0"),
-                false => self.set_process(env::PID),
-            }
+        let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
+        let has_segments = served.text.is_some() || served.data.is_some();
+        let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
+        match has_heap || has_segments {
+            true if is_told => self.set(env::PID, "0"),
+            true => self.set_process(env::PID),
+            false => {}
         }
     }
 }

@@ -42,6 +42,8 @@ fn kernel(free: u64, reserved: u64) -> Kernel {
 const BOTH: Wants = Wants {
     heap: Some(Pages::Default),
     shm: Some(Pages::Default),
+    text: None,
+    data: None,
     fallback: Fallback::Thp,
     hints: true,
 };
@@ -49,7 +51,7 @@ const BOTH: Wants = Wants {
 const HEAP: Wants = Wants { shm: None, ..BOTH };
 
 fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
-    let notes = check(wants, kernel).notes;
+    let notes = check(wants, Needs::default(), kernel).notes;
     let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
     notes.iter().map(line).collect()
 }
@@ -94,7 +96,7 @@ fn pages_made_on_demand_count() {
 fn what_follows_is_what_was_asked_for() {
     let empty = kernel(0, 0);
     let said = |fallback| {
-        check(Wants { fallback, ..HEAP }, &empty).notes[0]
+        check(Wants { fallback, ..HEAP }, Needs::default(), &empty).notes[0]
             .text
             .clone()
     };
@@ -186,4 +188,111 @@ fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
           --pool-pages-min 2MB@1:+512"
         ]
     );
+}
+
+const SEGMENTS: Wants = Wants {
+    heap: None,
+    shm: None,
+    text: Some(Pages::Default),
+    data: Some(Pages::Default),
+    ..BOTH
+};
+
+fn needs(text: u64, data: u64) -> Needs {
+    let pages = |pages: u64| Bytes::new(pages << 21);
+    Needs {
+        text: pages(text),
+        data: pages(data),
+    }
+}
+
+fn told(wants: Wants, needs: Needs, kernel: &Kernel) -> (Vec<String>, bool, bool) {
+    let checked = check(wants, needs, kernel);
+    let notes = checked.notes.iter().map(|note| note.text.clone());
+    (notes.collect(), checked.heap_told, checked.segments_told)
+}
+
+#[test]
+fn segments_take_what_they_need_and_no_more() {
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &kernel(7, 0));
+    assert!(said.is_empty() && !heap && !segments, "{said:?}");
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &kernel(5, 0));
+    assert_eq!(
+        said,
+        [
+            "the pool of 2MB pages has 5 pages (10MB) left: beyond them, text, data and bss go to \
+          transparent huge pages; to fill it: hugeadm --pool-pages-min 2MB:+2"
+        ]
+    );
+    assert!(!heap && segments);
+    let (said, ..) = told(SEGMENTS, needs(0, 4), &kernel(0, 0));
+    assert_eq!(
+        said,
+        [
+            "the pool of 2MB pages is empty: data and bss go to transparent huge pages; to fill \
+          it: hugeadm --pool-pages-min 2MB:+4"
+        ]
+    );
+    assert!(told(SEGMENTS, needs(0, 0), &kernel(0, 0)).0.is_empty());
+}
+
+#[test]
+fn one_line_for_one_pool() {
+    let all = Wants {
+        heap: Some(Pages::Default),
+        shm: Some(Pages::Default),
+        ..SEGMENTS
+    };
+    let mut empty = kernel(0, 0);
+    let (said, heap, segments) = told(all, needs(3, 4), &empty);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("heap, shared memory, text, data and bss go to transparent"));
+    assert!(said[0].ends_with("--pool-pages-min 2MB:+512"), "{said:?}");
+    assert!(heap && segments);
+    empty.thp.as_mut().unwrap().shmem_enabled = Some("never".to_owned());
+    let (said, ..) = told(all, needs(3, 4), &empty);
+    let both = "heap, text, data and bss go to transparent huge pages, shared memory to base pages";
+    assert!(said[0].contains(both), "{said:?}");
+    let other = Wants {
+        text: Some(Pages::Thp),
+        ..all
+    };
+    let mut off = kernel(512, 0);
+    off.thp.as_mut().unwrap().enabled = Some("never".to_owned());
+    let (said, ..) = told(other, needs(3, 4), &off);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("set to never: text stays on base pages"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn without_a_fallback_segments_stay_where_they_are() {
+    let wants = Wants {
+        fallback: Fallback::None,
+        ..SEGMENTS
+    };
+    let (said, ..) = told(wants, needs(1, 0), &kernel(0, 0));
+    assert!(
+        said[0].contains(": text stays on base pages (--fallback=none);"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_control_group_that_allows_enough_is_no_shortfall() {
+    let mut kernel = kernel(512, 0);
+    kernel.sources[0].limit = Some(Limit {
+        file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
+        limit: Bytes::new(8 << 21),
+        used: Bytes::default(),
+    });
+    assert!(!told(SEGMENTS, needs(4, 4), &kernel).2);
+    let (said, _, segments) = told(SEGMENTS, needs(4, 5), &kernel);
+    assert!(
+        said[0].contains("beyond them, text, data and bss go to"),
+        "{said:?}"
+    );
+    assert!(segments);
 }

@@ -30,6 +30,23 @@ fn sizes_and_words() {
 }
 
 #[test]
+fn segments_of_the_program() {
+    let segments = |line| run(line).segments;
+    let all = segments("--text=2MB --data --bss=thp --text-libs --share-text --no-reserve x");
+    assert_eq!(all.text, Some(Pages::Size(2 << 20)));
+    assert_eq!(
+        (all.data, all.bss),
+        (Some(Pages::Default), Some(Pages::Thp))
+    );
+    assert!(all.libraries && all.share_text && all.no_reserve && !all.perf_map && !all.off);
+    assert!(segments("--perf-map x").perf_map);
+    assert!(segments("--disable x").off && segments("--disable=yes x").off);
+    assert_eq!(segments("x"), Segments::default());
+    assert_eq!(wrong("--bss=big x"), "--bss=big: not a number");
+    assert!(wrong("--status 1 --text-libs").contains("--text-libs has no meaning"));
+}
+
+#[test]
 fn thp_and_heap_together() {
     assert_eq!(run("--thp x").heap, Some(Pages::Thp));
     assert_eq!(run("--thp --heap x").heap, Some(Pages::Thp));

@@ -25,6 +25,16 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Whether it is of this kind and of this file.
+    pub(super) fn is(&self, segments: &[Segment], object: &[u8]) -> bool {
+        segments.contains(&self.segment) && self.object == object
+    }
+
+    /// Its addresses.
+    pub(super) fn range(&self) -> std::ops::Range<u64> {
+        self.start..self.end
+    }
+
     pub(super) fn extent(&self) -> Extent<'_> {
         Extent {
             start: self.start,
@@ -35,30 +45,52 @@ impl Known {
     }
 }
 
-/// A file of which a part is mapped to be executed, and all its mappings.
+/// A file, and all its mappings.
 struct Object<'s> {
     name: &'s [u8],
     mappings: Vec<Record<'s>>,
 }
 
+impl Object<'_> {
+    fn is_executed(&self) -> bool {
+        self.mappings.iter().any(|record| record.executable)
+    }
+}
+
 /// What the kernel adds to the name of a file that is gone.
 const DELETED: &[u8] = b" (deleted)";
 
-/// Finds text, data and bss of the program and its libraries.
+/// Finds text, data and bss of the program and its libraries. Best knowledge
+/// comes first: a copy that took the place of a segment lies within it.
 pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], smaps: &[u8]) -> Vec<Known> {
-    let mut known = Vec::new();
-    for object in objects(smaps) {
+    let (mut known, mut guessed) = (Vec::new(), Vec::new());
+    for object in objects(smaps, exe) {
         let is_exe = object.name == exe;
-        match open(root, pid, &object, is_exe) {
-            Some(elf) => known.extend(by_headers(root, pid, &object, &elf, is_exe)),
-            None => known.extend(by_rights(&object)),
+        let elf = match is_copy(object.name) {
+            true => None,
+            false => open(root, pid, &object, is_exe),
+        };
+        match elf.and_then(|elf| by_headers(root, pid, &object, &elf, is_exe)) {
+            Some(found) if is_exe || object.is_executed() || runs(&found, smaps) => {
+                known.extend(found);
+            }
+            Some(_) => {}
+            None if object.is_executed() => guessed.extend(by_rights(&object)),
+            None => {}
         }
     }
+    known.extend(guessed);
     known
 }
 
-fn objects(smaps: &[u8]) -> Vec<Object<'_>> {
-    let mut objects: Vec<Object<'_>> = Vec::new();
+/// All files that are mapped privately, and the program in any case: all its
+/// segments may be elsewhere. Those of which nothing is executed are there only
+/// where code may have been replaced by a copy.
+fn objects<'s>(smaps: &'s [u8], exe: &'s [u8]) -> Vec<Object<'s>> {
+    let mut objects = vec![Object {
+        name: exe,
+        mappings: Vec::new(),
+    }];
     for record in records(smaps) {
         if record.shared || record.inode == 0 || !record.name.starts_with(b"/") {
             continue;
@@ -75,16 +107,37 @@ fn objects(smaps: &[u8]) -> Vec<Object<'_>> {
             }),
         }
     }
-    objects.retain(|object| object.mappings.iter().any(|record| record.executable));
+    let has_copies = records(smaps).any(|record| is_code_of_no_file(&record));
+    objects.retain(|object| has_copies || object.name == exe || object.is_executed());
     objects
+}
+
+/// Whether code lies there that is mapped from no file, or from a copy.
+fn is_code_of_no_file(record: &Record<'_>) -> bool {
+    let is_file = record.name.starts_with(b"/") && !is_copy(record.name) && record.hugetlb == 0;
+    record.executable && !is_file && !matches!(record.name, b"[vdso]" | b"[vsyscall]")
+}
+
+/// Whether a file is one in memory, which has no headers of its own.
+fn is_copy(name: &[u8]) -> bool {
+    name.starts_with(b"/memfd:") || name.starts_with(b"/anon_hugepage")
+}
+
+/// Whether code is executed where an object's text would be, so that it is
+/// loaded and not just read.
+fn runs(found: &[Known], smaps: &[u8]) -> bool {
+    let text = || found.iter().filter(|known| known.segment == Segment::Text);
+    let code = records(smaps).filter(is_code_of_no_file);
+    code.into_iter()
+        .any(|code| text().any(|text| text.start < code.end && code.start < text.end))
 }
 
 /// Opens the file that is mapped: by the mapping itself, which needs rights,
 /// else by its name, if that still means the same file.
 fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<File>> {
-    let first = object.mappings.first()?;
+    let first = object.mappings.first();
     let proc = [
-        Some(pid.map_file(first.start, first.end)),
+        first.map(|first| pid.map_file(first.start, first.end)),
         is_exe.then(|| pid.path("exe")),
     ];
     if root.is_live() {
@@ -107,7 +160,7 @@ fn open(root: &Root, pid: Pid, object: &Object<'_>, is_exe: bool) -> Option<Elf<
     };
     let same = |file: &File| {
         let inode = file.metadata().map(|metadata| metadata.ino());
-        !root.is_live() || inode.is_ok_and(|inode| inode == first.inode)
+        !root.is_live() || inode.is_ok_and(|inode| first.is_none_or(|first| inode == first.inode))
     };
     candidates.iter().find_map(|path| {
         let (file, _) = files::open_regular(path).ok()?;
@@ -121,14 +174,15 @@ fn inside(prefix: &Path, path: &Path) -> Option<PathBuf> {
     path.starts_with(&prefix).then_some(path)
 }
 
-/// What the program headers say, at the place where the object is loaded.
+/// What the program headers say, at the place where the object is loaded;
+/// `None` where that cannot be told.
 fn by_headers(
     root: &Root,
     pid: Pid,
     object: &Object<'_>,
     elf: &Elf<File>,
     is_exe: bool,
-) -> Vec<Known> {
+) -> Option<Vec<Known>> {
     let words = Words {
         wide: elf.ident().class == Class::Elf64,
         big_endian: elf.ident().endian == Endian::Big,
@@ -138,23 +192,21 @@ fn by_headers(
         (true, Some(loaded), Some(address)) => Some(loaded.wrapping_sub(address)),
         _ => None,
     };
-    let Some(bias) = told.or_else(|| bias(&object.mappings, elf.loads())) else {
-        return by_rights(object);
-    };
+    let bias = told.or_else(|| bias(&object.mappings, elf.loads()))?;
     let page = auxv
         .page_size
         .filter(|page| page.is_power_of_two())
         .unwrap_or(1);
     let known = elf.loads().iter().flat_map(|load| parts(load, bias, page));
-    known
+    let known = known
         .filter(|(start, end, _)| start < end)
         .map(|(start, end, segment)| Known {
             start,
             end,
             segment,
             object: object.name.to_vec(),
-        })
-        .collect()
+        });
+    Some(known.collect())
 }
 
 /// How far the object was moved: the difference for a part whose beginning is

@@ -9,12 +9,47 @@ use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
+use super::whole::Whole;
+
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reasons {
     pub(super) heap: Option<String>,
     pub(super) shm: Option<String>,
     pub(super) anon: Option<String>,
+    /// Of text, data and bss of the program.
+    pub(super) text: Wanted,
+    pub(super) data: Wanted,
+    /// Of the text of libraries.
+    pub(super) libraries: Option<String>,
+}
+
+/// Whether segments were asked for, and what may keep them from huge pages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// It cannot be known.
+    #[default]
+    Unknown,
+    /// No: what asks for them.
+    Not(String),
+    /// Yes.
+    Yes(Option<String>),
+}
+
+impl Wanted {
+    /// The reason for a segment of which so much could be huge.
+    pub(super) fn reason(&self, whole: Whole) -> Option<&str> {
+        match self {
+            Wanted::Unknown => None,
+            Wanted::Not(why) if whole.huge == 0 => Some(why),
+            Wanted::Yes(_) if whole.possible == 0 => Some("no whole huge page lies in it"),
+            Wanted::Yes(Some(why)) if !whole.is_huge() => Some(why),
+            // Marked in the file, or huge in the page cache already.
+            Wanted::Not(_) | Wanted::Yes(_) => {
+                Some("only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest")
+            }
+        }
+    }
 }
 
 impl Reasons {
@@ -36,6 +71,12 @@ impl Reasons {
         let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let asked = Settings::read(|name| process::variable(&environ, name), name);
         let shared = shared_thp(thp, enabled);
+        let wanted = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {
+            Ok(match pages {
+                Some(pages) => Wanted::Yes(joined(shortage(root, pid, pages)?, private.clone())),
+                None => Wanted::Not(format!("not asked for, see hugectl {option}")),
+            })
+        };
         Ok(Reasons {
             heap: match asked.heap {
                 None => Some("not asked for, see hugectl --heap".to_owned()),
@@ -45,6 +86,10 @@ impl Reasons {
                 None => Some("not asked for, see hugectl --shm".to_owned()),
                 Some(pages) => joined(shortage(root, pid, pages)?, shared),
             },
+            text: wanted(asked.elfmap.text, "--text")?,
+            data: wanted(asked.elfmap.data, "--data")?,
+            libraries: (!asked.text_libs)
+                .then(|| "not asked for, see hugectl --text-libs".to_owned()),
             anon: private,
         })
     }

@@ -82,6 +82,7 @@ mod tests {
             range: start..start + 100 * page,
             file_end: start + 10 * page + 5,
             file_start: start,
+            modulus: usize::MAX,
             prot,
             is_marked: false,
         };

@@ -178,6 +178,7 @@ mod tests {
             range: start..start + len,
             file_end: start + 3 * size / 2 + 77,
             file_start: start,
+            modulus: usize::MAX,
             prot,
             is_marked: false,
         };

@@ -23,6 +23,8 @@ pub struct Load {
     /// The address at which the file would begin, were all of it mapped as
     /// this segment is.
     pub file_start: usize,
+    /// It lies at the same address at each start, modulo this.
+    pub modulus: usize,
     /// Its access, as for `mmap`.
     pub prot: c_int,
     /// Whether it is marked for huge pages.
@@ -55,7 +57,13 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
     let loads = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    loads.filter_map(move |header| load(header, base, page, relro.as_ref()))
+    // The kernel places all of a program by the largest of its alignments.
+    let align = loads.clone().map(|header| word(header.p_align)).max();
+    let modulus = match base {
+        0 => usize::MAX,
+        _ => align.unwrap_or(page).max(page),
+    };
+    loads.filter_map(move |header| load(header, base, page, relro.as_ref(), modulus))
 }
 
 fn load(
@@ -63,6 +71,7 @@ fn load(
     base: usize,
     page: usize,
     relro: Option<&Range<usize>>,
+    modulus: usize,
 ) -> Option<Load> {
     let mut range = pages_of(header, base, page);
     let start = base.wrapping_add(word(header.p_vaddr));
@@ -78,6 +87,7 @@ fn load(
         range,
         file_end: start.wrapping_add(word(header.p_filesz)),
         file_start: start.wrapping_sub(word(header.p_offset)),
+        modulus,
         prot: prot(header.p_flags),
         is_marked: header.p_flags & MARK != 0,
     })
@@ -147,6 +157,11 @@ mod tests {
         assert_eq!(all[0].range, 0x1040_0000..0x1040_2000);
         assert_eq!(all[0].file_start, 0x1040_0000);
         assert!(!all[0].is_writable() && !all[0].is_marked);
+        assert_eq!(all[0].modulus, 0x1000);
+        assert_eq!(
+            loads(&headers, 0, 0x1000).next().unwrap().modulus,
+            usize::MAX
+        );
         assert_eq!(all[1].range, 0x1060_3000..0x10b0_3000);
         assert_eq!(all[1].file_end, 0x1060_30f0);
         assert!(all[1].is_writable() && all[1].is_marked);

@@ -1,13 +1,8 @@
 //! Looking what the kernel says of a mapping.
 
-use core::ffi::CStr;
-
-use crate::file;
-use crate::sys::File;
 use hugetools_contract::smaps::records;
 
-/// Longer lines, those of mappings with very long names, are passed over.
-const ROOM: usize = 4608;
+use crate::file::{self, each_line};
 
 /// Bytes of the mapping that begins at `start` that are mapped by huge pages
 /// of its file. `None` where there is no such mapping, or it cannot be told.
@@ -38,29 +33,6 @@ pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
         })
     })?;
     buffer.get(..len)
-}
-
-/// Calls `visit` with each line of a file, until it finds what it looks for.
-fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
-    let file = File::open(path, libc::O_RDONLY).ok()?;
-    let mut buffer = [0; ROOM];
-    let mut filled = 0;
-    loop {
-        let read = file.read(&mut buffer[filled..]).ok().filter(|n| *n > 0)?;
-        filled += read;
-        let mut done = 0;
-        while let Some(len) = buffer[done..filled].iter().position(|byte| *byte == b'\n') {
-            if let Some(found) = visit(&buffer[done..done + len]) {
-                return Some(found);
-            }
-            done += len + 1;
-        }
-        if done == 0 && filled == ROOM {
-            done = filled;
-        }
-        buffer.copy_within(done..filled, 0);
-        filled -= done;
-    }
 }
 
 #[cfg(test)]

@@ -181,6 +181,11 @@ pub unsafe fn replace_by_file(
     // SAFETY: as the caller says, the file holds what is there.
     let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
     match mapped {
+        Ok(_) if prot & libc::PROT_READ != 0 => {
+            // SAFETY: mapped just now, of a file whose pages are all there.
+            unsafe { populate::for_reading(range.start, filled, size) };
+            Ok(filled)
+        }
         Ok(_) => Ok(filled),
         Err(Errno(libc::EACCES | libc::EPERM)) => Err(Why::Denied),
         Err(_) => Err(Why::NoMemory),

@@ -4,7 +4,7 @@
 //! * [`Shelf`]: the directory of these files, and who may write to it.
 //! * `name`: a file is known by the inode of its program and by when that was
 //!   changed, so that nobody gets the text of another program, nor that of an
-//!   earlier version.
+//!   earlier version; by its path, so that earlier versions go away.
 //! * `make`: the file appears complete, under a lock that ends with its holder.
 #![expect(unsafe_code, reason = "replaces the program's code by a copy")]
 
@@ -25,39 +25,37 @@ mod shelf;
 
 pub use shelf::{NoShelf, Shelf};
 
-/// Puts the part of the program's text that lies in whole pages of the shelf on
-/// the shared copy of it; that part.
+/// Puts a part of the program's text, whole pages of the shelf, on the shared
+/// copy of it.
 ///
 /// # Errors
 /// Why it is not so; nothing has changed for the program then.
-pub fn put(load: &Load, shelf: &Shelf) -> Result<Range<usize>, Why> {
-    let range = load.inner(shelf.page_size());
-    if range.is_empty() {
-        return Err(Why::Small);
+pub fn put(load: &Load, range: &Range<usize>, shelf: &Shelf) -> Result<(), Why> {
+    if load.modulus < shelf.page_size() {
+        return Err(Why::Wanders);
     }
-    if !own_pages::is_unchanged(&range) {
+    if !own_pages::is_unchanged(range) {
         return Err(Why::Changed);
     }
-    let program = program(range.start).ok_or(Why::OtherFile)?;
+    let mut path = [0; 4096];
+    let program = program(range.start, &mut path).ok_or(Why::OtherFile)?;
     let part = make::Part {
         offset: range.start - load.file_start,
         len: range.len(),
     };
     let file = make::get(shelf, &program, &part)?;
-    map(load, &range, shelf.page_size(), &file)?;
-    Ok(range)
+    map(load, range, shelf.page_size(), &file)
 }
 
 /// The file of the program, whose code is at `addr`. None where that is not
 /// what was executed: a loader may have been, with the program as its argument.
-fn program(addr: usize) -> Option<make::Program> {
+fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
+    let len = sys::read_link(c"/proc/self/exe", path).ok()?;
+    let path = path.get(..len)?;
     let mut mapped = [0; 4096];
-    let mut executed = [0; 4096];
-    let mapped = look::file_name(addr, &mut mapped)?;
-    let len = sys::read_link(c"/proc/self/exe", &mut executed).ok()?;
-    let executed = executed.get(..len)?;
+    let is_executed = look::file_name(addr, &mut mapped)? == path;
     let file = File::open(c"/proc/self/exe", libc::O_RDONLY).ok()?;
-    (mapped == executed).then(|| make::Program::of(file, executed))?
+    is_executed.then(|| make::Program::of(file, path))?
 }
 
 /// Maps the copy in the place of the text, and registers it, so that what then

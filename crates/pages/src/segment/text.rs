@@ -8,6 +8,7 @@ use super::got::Got;
 use super::load::{Load, inner};
 use super::own_pages;
 use super::place::{self, Aside};
+use super::share::{self, Shelf};
 use super::why::Why;
 use super::wish::{Own, Wish};
 use crate::layout::Layout;
@@ -18,8 +19,9 @@ use crate::{facts, luck, register};
 
 /// Puts a segment on huge pages. `stays` says that it is never unloaded, so
 /// that it can be registered: what then wants to change a part of it, by
-/// `mprotect` as an example, finds it on ordinary pages again.
-pub fn put(load: &Load, wish: &Wish, stays: bool) -> Got {
+/// `mprotect` as an example, finds it on ordinary pages again. With a `shelf`
+/// the copy there comes before one of its own.
+pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got {
     let (first, second) = wish.sizes();
     let mut got = Got {
         whole: load.inner(second).len(),
@@ -29,10 +31,34 @@ pub fn put(load: &Load, wish: &Wish, stays: bool) -> Got {
     if wish.own == Own::First && take_own(load, &all, &mut got) {
         return got;
     }
-    for piece in divide(&load.range, first, second) {
-        put_piece(load, wish, &piece, stays, &mut got);
+    let none = load.range.start..load.range.start;
+    let shared = shelf.map_or(none, |shelf| take_shared(load, shelf, &mut got));
+    for rest in [load.range.start..shared.start, shared.end..load.range.end] {
+        for piece in divide(&rest, first, second) {
+            put_piece(load, wish, &piece, stays, &mut got);
+        }
     }
     got
+}
+
+/// The part that is on the shared copy now; an empty one at the beginning where
+/// none is.
+fn take_shared(load: &Load, shelf: &Shelf, got: &mut Got) -> Range<usize> {
+    let range = load.inner(shelf.page_size());
+    let none = load.range.start..load.range.start;
+    if range.is_empty() {
+        return none;
+    }
+    match share::put(load, &range, shelf) {
+        Ok(()) => {
+            got.pool += range.len();
+            range
+        }
+        Err(why) => {
+            got.why = Some(why);
+            none
+        }
+    }
 }
 
 /// Puts a segment on its file's own huge pages, or leaves it alone.
@@ -163,6 +189,7 @@ mod tests {
             range: start..start + len,
             file_end: start + len,
             file_start: start + 4096,
+            modulus: usize::MAX,
             prot,
             is_marked: false,
         };
@@ -172,7 +199,7 @@ mod tests {
             own: Own::First,
             thp: true,
         };
-        let got = put(&load, &wish, true);
+        let got = put(&load, &wish, true, None);
         assert_eq!((got.own, got.pool, got.thp), (0, 0, got.whole));
         assert_eq!(got.why, Some(Why::SmallPages));
         for at in words {

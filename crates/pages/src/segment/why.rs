@@ -43,6 +43,8 @@ pub enum Why {
     NoShelf = 16,
     /// Pages of this size cannot lie beside others.
     Slices = 17,
+    /// It lies elsewhere at each start, modulo the huge page.
+    Wanders = 18,
 }
 
 impl Why {
@@ -72,6 +74,9 @@ impl Why {
             Why::NoFallback => "nothing but pool pages was asked for",
             Why::OtherFile => "not shared, since the program's file cannot be told",
             Why::Busy => "not shared, since another process takes long to make the copy",
+            Why::Wanders => {
+                "not shared, since it lies elsewhere at each start; hugeedit --align mends that"
+            }
             Why::Slices => "this processor cannot have pool pages beside base pages",
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
@@ -99,7 +104,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 17] = [
+const ALL: [Why; 18] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -117,6 +122,7 @@ const ALL: [Why; 17] = [
     Why::Busy,
     Why::NoShelf,
     Why::Slices,
+    Why::Wanders,
 ];
 
 /// What is remembered for the report.

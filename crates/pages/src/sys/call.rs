@@ -42,6 +42,12 @@ pub fn thread_name() -> usize {
     errno_at() as usize
 }
 
+/// This thread's `errno`, after a call of libc's that failed.
+pub fn errno() -> Errno {
+    // SAFETY: this thread's errno.
+    Errno(unsafe { errno_at().read() })
+}
+
 /// Sets `errno`, for calls that fail as the program's own.
 pub fn set_errno(error: Errno) {
     // SAFETY: this thread's errno.

@@ -34,6 +34,11 @@ impl File {
         call(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
+    /// An open file that is ours to close.
+    pub fn from_fd(fd: c_int) -> File {
+        File(fd)
+    }
+
     /// Reads once into a buffer; how much.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
         let args = [
@@ -145,12 +150,6 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
 /// What tells one open file from another: device and inode.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     status(fd).map(|stat| (stat.st_dev, stat.st_ino))
-}
-
-/// `unlink(2)`.
-pub fn unlink(path: &CStr) -> Result<()> {
-    let args = [extended(libc::AT_FDCWD), path.as_ptr() as usize, 0, 0, 0, 0];
-    call(libc::SYS_unlinkat, args).map(drop)
 }
 
 /// `fstat(2)`; `None` for no open file.

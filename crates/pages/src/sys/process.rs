@@ -12,6 +12,30 @@ pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
+/// `gettid(2)`: a number that no other thread of the machine has.
+pub fn gettid() -> u32 {
+    call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
+}
+
+/// The name of the machine, as `uname(2)` gives it.
+pub fn host(buffer: &mut [u8; 65]) -> &str {
+    let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
+    let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
+    let _ = call(libc::SYS_uname, args);
+    // SAFETY: all bits zero are names, and the kernel has filled them in.
+    let names = unsafe { names.assume_init() };
+    for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
+        *byte = letter.to_ne_bytes()[0];
+    }
+    let text = buffer.split(|byte| *byte == 0).next().unwrap_or(&[]);
+    core::str::from_utf8(text).unwrap_or("?")
+}
+
+/// `getuid(2)`.
+pub fn getuid() -> u32 {
+    call(libc::SYS_getuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
+}
+
 /// `getegid(2)`.
 pub fn getegid() -> u32 {
     call(libc::SYS_getegid, [0; 6]).map_or(0, |gid| unsigned(int(gid)))
@@ -84,6 +108,18 @@ impl Drop for NoSignals {
     fn drop(&mut self) {
         set_blocked(libc::SIG_SETMASK, &self.0, &mut 0);
     }
+}
+
+/// Lets a signal through to this thread; which ones were blocked.
+pub fn unblock(signal: c_int) -> u64 {
+    let mut before = 0;
+    set_blocked(libc::SIG_UNBLOCK, &(1 << (signal - 1)), &mut before);
+    before
+}
+
+/// Blocks these signals and no others.
+pub fn set_blocked_signals(signals: u64) {
+    set_blocked(libc::SIG_SETMASK, &signals, &mut 0);
 }
 
 /// `rt_sigprocmask(2)`, with the kernel's own sets of 64 signals.

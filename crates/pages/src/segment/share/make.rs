@@ -15,38 +15,20 @@ const PATIENCE: u64 = 1000;
 const PAUSE: u64 = 5;
 
 /// The program that runs.
-pub(super) struct Program {
+pub(super) struct Program<'a> {
     file: File,
     version: Version,
-    word: [u8; WORD],
-    word_len: usize,
+    path: &'a [u8],
 }
 
-/// So much of its name is part of the copy's.
-const WORD: usize = 40;
-
-impl Program {
+impl Program<'_> {
     /// What is known of the program in this file, of this path.
-    pub(super) fn of(file: File, path: &[u8]) -> Option<Program> {
-        let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
-        let mut word = [0; WORD];
-        let word_len = base.len().min(WORD);
-        word[..word_len].copy_from_slice(&base[..word_len]);
+    pub(super) fn of(file: File, path: &[u8]) -> Option<Program<'_>> {
         Some(Program {
             version: file.version()?,
             file,
-            word,
-            word_len,
+            path,
         })
-    }
-
-    /// Its name for people, as far as it can be shown.
-    fn word(&self) -> &str {
-        let word = &self.word[..self.word_len];
-        match core::str::from_utf8(word) {
-            Ok(word) => word,
-            Err(error) => core::str::from_utf8(&word[..error.valid_up_to()]).unwrap_or_default(),
-        }
     }
 }
 
@@ -62,8 +44,8 @@ pub(super) struct Part {
 ///
 /// # Errors
 /// When it can neither be had nor made.
-pub(super) fn get(shelf: &Shelf, program: &Program, part: &Part) -> Result<File, Why> {
-    let names = Names::of(&program.version, program.word(), part).ok_or(Why::OtherFile)?;
+pub(super) fn get(shelf: &Shelf, program: &Program<'_>, part: &Part) -> Result<File, Why> {
+    let names = Names::of(program.path, &program.version, part).ok_or(Why::OtherFile)?;
     let end = sys::now() + PATIENCE;
     loop {
         if let Some(file) = find(shelf, &names, part) {
@@ -91,7 +73,12 @@ fn find(shelf: &Shelf, names: &Names, part: &Part) -> Option<File> {
 }
 
 /// Makes the copy; `None` while another process does.
-fn make(shelf: &Shelf, names: &Names, program: &Program, part: &Part) -> Result<Option<File>, Why> {
+fn make(
+    shelf: &Shelf,
+    names: &Names,
+    program: &Program<'_>,
+    part: &Part,
+) -> Result<Option<File>, Why> {
     let unfinished = names.unfinished.c_str();
     let file = shelf.dir.file(unfinished, libc::O_RDWR | libc::O_CREAT);
     let file = file.map_err(|_| Why::NoShelf)?;
@@ -127,7 +114,7 @@ fn is_still(shelf: &Shelf, names: &Names, file: &File) -> bool {
 
 /// Fills the file from the program's, from the beginning: another process may
 /// have been killed while it did.
-fn fill(file: &File, size: usize, program: &Program, part: &Part) -> Result<(), Why> {
+fn fill(file: &File, size: usize, program: &Program<'_>, part: &Part) -> Result<(), Why> {
     let no_page = |_: Errno| Why::PoolEmpty;
     file.set_len(0).map_err(no_page)?;
     file.set_len(part.len).map_err(no_page)?;

@@ -19,9 +19,9 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The names for a program of this version, `word` being its name for
-    /// people. `None` where they are too long.
-    pub(super) fn of(version: &Version, word: &str, part: &Part) -> Option<Names> {
+    /// The names for a program of this path and version. `None` where they are
+    /// too long.
+    pub(super) fn of(path: &[u8], version: &Version, part: &Part) -> Option<Names> {
         let Version {
             device,
             inode,
@@ -29,12 +29,14 @@ impl Names {
             modified,
             changed,
         } = version;
-        let program = Path::of(format_args!("{device:x}-{inode:x}-"))?;
+        let (word, hash) = (word(path), hash(path));
+        let program = Path::of(format_args!("{word}-{hash:x}-{device:x}-"))?;
         let text = program.c_str().to_str().ok()?;
-        let version = Path::of(format_args!("{text}{size:x}-{modified:x}-{changed:x}-"))?;
+        let times = format_args!("{modified:x}-{changed:x}");
+        let version = Path::of(format_args!("{text}{inode:x}-{size:x}-{times}-"))?;
         let text = version.c_str().to_str().ok()?;
         let Part { offset, len } = part;
-        let finished = Path::of(format_args!("{text}{offset:x}-{len:x}-{word}"))?;
+        let finished = Path::of(format_args!("{text}{offset:x}-{len:x}"))?;
         let text = finished.c_str().to_str().ok()?;
         let unfinished = Path::of(format_args!("{text}.tmp"))?;
         Some(Names {
@@ -50,6 +52,23 @@ impl Names {
         let begins = |prefix: &Path| name.to_bytes().starts_with(prefix.c_str().to_bytes());
         begins(&self.program) && !begins(&self.version)
     }
+}
+
+/// What people call the program, as far as it can be a part of a name.
+fn word(path: &[u8]) -> &str {
+    const MOST: usize = 40;
+    let base = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
+    let base = &base[..base.len().min(MOST)];
+    match core::str::from_utf8(base) {
+        Ok(word) => word,
+        Err(error) => core::str::from_utf8(&base[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+/// FNV-1a, of 64 bits.
+fn hash(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 #[cfg(test)]
@@ -69,14 +88,33 @@ mod tests {
             offset: 0x20_0000,
             len: 0x40_0000,
         };
-        let names = Names::of(&version, "solver", &part).unwrap();
-        let name = names.finished.c_str();
-        assert_eq!(name, c"fe00-1234-100-abc-def-200000-400000-solver");
-        assert!(!names.is_outdated(name));
+        let name = |path: &[u8], version: &Version| {
+            let names = Names::of(path, version, &part).unwrap();
+            names.finished.c_str().to_owned()
+        };
+        let path = b"/opt/solver";
+        let ours = name(path, &version);
+        let text = ours.to_str().unwrap();
+        assert!(text.starts_with("solver-"), "{text}");
+        assert!(
+            text.ends_with("-fe00-1234-100-abc-def-200000-400000"),
+            "{text}"
+        );
+        let names = Names::of(path, &version, &part).unwrap();
+        assert!(!names.is_outdated(&ours));
         assert!(!names.is_outdated(names.unfinished.c_str()));
         assert!(!names.is_outdated(c"other"));
-        assert!(names.is_outdated(c"fe00-1234-100-abc-de0-200000-400000-solver"));
-        assert!(names.is_outdated(c"fe00-1234-101-abc-def-200000-400000-solver.tmp"));
-        assert!(!names.is_outdated(c"fe00-12345-100-abc-def-200000-400000-solver"));
+        let rebuilt = Version {
+            inode: 0x1235,
+            ..version
+        };
+        assert!(names.is_outdated(&name(path, &rebuilt)));
+        let touched = Version {
+            changed: 0xdf0,
+            ..version
+        };
+        assert!(names.is_outdated(&name(path, &touched)));
+        assert!(!names.is_outdated(&name(b"/usr/solver", &rebuilt)));
+        assert!(word(b"/a/\xff").is_empty() && word(&[b'x'; 99]).len() == 40);
     }
 }

@@ -1,0 +1,129 @@
+//! The variables, read as the libraries read them.
+extern crate std;
+use super::*;
+use proptest::prelude::*;
+use std::vec::Vec;
+
+fn read<'a>(vars: &'a [(&str, &str)], program: &str) -> Settings<'a> {
+    let get = |name: &str| {
+        let found = vars.iter().find(|(key, _)| *key == name);
+        found.map(|(_, value)| value.as_bytes())
+    };
+    Settings::read(get, program.as_bytes())
+}
+
+fn odd(settings: Settings<'_>) -> Vec<&'static str> {
+    settings.odd.names().collect()
+}
+
+#[test]
+fn nothing_set_means_nothing_done() {
+    assert_eq!(read(&[], "x"), Settings::default());
+}
+
+#[test]
+fn classic_values() {
+    assert_eq!(read(&[(MORECORE, "yes")], "x").heap, Some(Pages::Default));
+    assert_eq!(read(&[(MORECORE, "Y")], "x").heap, Some(Pages::Default));
+    assert_eq!(read(&[(MORECORE, "THP")], "x").heap, Some(Pages::Thp));
+    assert_eq!(read(&[(MORECORE, "No")], "x").heap, None);
+    assert_eq!(
+        read(&[(MORECORE, "2MB")], "x").heap,
+        Some(Pages::Size(2 << 20))
+    );
+    assert_eq!(read(&[(SHM, "yes")], "x").shm, Some(Pages::Default));
+    assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
+    assert_eq!(read(&[(VERBOSE, "1"), (DEBUG, "")], "x").verbosity, 4);
+}
+
+#[test]
+fn a_restricted_program_ignores_the_rest() {
+    let vars = [
+        (RESTRICT_EXE, "a:solver"),
+        (MORECORE, "yes"),
+        (VERBOSE, "1"),
+    ];
+    assert_eq!(read(&vars, "solver").heap, Some(Pages::Default));
+    assert_eq!(read(&vars, "solve").heap, None);
+    assert_eq!(read(&vars, "solve").verbosity, 1);
+}
+
+#[test]
+fn odd_values_count_as_unset_and_are_named() {
+    let settings = read(&[(MORECORE, "lots"), (FALLBACK, "tape")], "x");
+    assert_eq!(settings.heap, None);
+    assert_eq!(settings.fallback, Fallback::Thp);
+    assert_eq!(odd(settings), [MORECORE, FALLBACK]);
+}
+
+#[test]
+fn a_report_to_the_terminal_names_its_process() {
+    let vars = [(REPORT, "-"), (REPORT_PID, "42"), (REPORT_JSON, "yes")];
+    let report = Report::Terminal {
+        pid: 42,
+        json: true,
+    };
+    assert_eq!(read(&vars, "x").report, Some(report));
+    assert_eq!(read(&vars[..1], "x").report, None);
+    assert_eq!(
+        read(&[(REPORT, "/tmp/r")], "x").report,
+        Some(Report::File(b"/tmp/r"))
+    );
+}
+
+#[test]
+fn segments() {
+    let settings = read(&[(ELFMAP, "R:W=1G"), (SHARE, "1")], "x");
+    assert_eq!(settings.elfmap.data, Some(Pages::Size(1 << 30)));
+    assert!(settings.share_text && settings.minimal_copy && !settings.force_elfmap);
+    let settings = read(&[(FORCE_ELFMAP, "yes"), (MINIMAL_COPY, "no")], "x");
+    assert!(settings.force_elfmap && !settings.minimal_copy);
+    let settings = read(&[(ELFMAP, "R:W=lots"), (SHARE, "2")], "x");
+    assert!(settings.elfmap.off && !settings.share_text);
+    assert_eq!(odd(settings), [ELFMAP, SHARE]);
+    assert!(read(&[(ELFMAP, "")], "x").elfmap.heeds_marks());
+}
+
+#[test]
+fn the_place_of_the_heap() {
+    let base = |value| read(&[(HEAPBASE, value)], "x").heap_base;
+    assert_eq!(base("0x300000000000"), Some(0x3000_0000_0000));
+    assert_eq!(base("1000"), Some(0x1000));
+    assert_eq!(base("1000 or so"), None);
+    assert!(read(&[(SHRINK, "Yes")], "x").heap_shrink);
+    assert_eq!(
+        odd(read(&[(HEAPBASE, "x"), (SHRINK, "1")], "x")),
+        [HEAPBASE, SHRINK]
+    );
+}
+
+#[test]
+fn one_process_speaks_for_all() {
+    assert_eq!(read(&[], "x").speaker, None);
+    assert_eq!(read(&[(PID, "42")], "x").speaker, Some(42));
+    assert_eq!(read(&[(PID, "0")], "x").speaker, Some(0));
+}
+
+#[test]
+fn verbosity_is_read_as_atoi_does() {
+    assert_eq!(verbosity(b"99"), 99);
+    assert_eq!(verbosity(b"4x"), 4);
+    assert_eq!(verbosity(b"x"), 0);
+    assert_eq!(verbosity(b"1000"), 99);
+}
+
+proptest! {
+    #[test]
+    fn what_is_displayed_is_read_back(bytes in 1u64..1 << 62, shift in 0u32..40) {
+        let bytes = (bytes >> shift).max(1) << (shift / 2);
+        for pages in [Pages::Default, Pages::Thp, Pages::Size(bytes)] {
+            let value = std::format!("{pages}");
+            prop_assert_eq!(read(&[(MORECORE, &value)], "x").heap, Some(pages));
+        }
+    }
+
+    #[test]
+    fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
+        let _ = Settings::read(|_| Some(&value), b"x");
+    }
+}

@@ -1,0 +1,234 @@
+//! Mount tables such as `/proc/mounts`, read byte by byte: lines have no limit,
+//! since a container's overlay may name a hundred directories, and what they
+//! escape is decoded.
+
+use core::ffi::CStr;
+
+/// The longest path, with the zero byte at its end.
+pub const PATH_MAX: usize = 4096;
+
+/// The type of file system that is looked for.
+const HUGETLBFS: &[u8] = b"hugetlbfs";
+
+/// What is known of the present line.
+#[derive(Debug)]
+pub struct Scanner {
+    /// Which field of the line is being read: source, point, type, others.
+    field: u8,
+    point: Text<PATH_MAX>,
+    kind: Text<16>,
+    escape: Escape,
+}
+
+/// The beginning of an escape: `\` and up to two of its three digits.
+#[derive(Debug, Default)]
+struct Escape {
+    digits: [u8; 2],
+    len: Option<usize>,
+}
+
+impl Scanner {
+    /// At the beginning of a table.
+    pub const fn new() -> Scanner {
+        Scanner {
+            field: 0,
+            point: Text::new(),
+            kind: Text::new(),
+            escape: Escape {
+                digits: [0; 2],
+                len: None,
+            },
+        }
+    }
+
+    /// Takes the next byte. `true` where it ends the line of a hugetlbfs: then
+    /// [`Scanner::point`] is where that is mounted.
+    pub fn take(&mut self, byte: u8) -> bool {
+        if self.field > 2 && byte != b'\n' {
+            // The options, which may be long.
+            return false;
+        }
+        match byte {
+            b'\n' => {
+                self.end_escape();
+                let found = self.field >= 2 && self.kind.is(HUGETLBFS) && self.point.is_whole();
+                self.field = 0;
+                return found;
+            }
+            b' ' | b'\t' => {
+                self.end_escape();
+                self.field += 1;
+                match self.field {
+                    1 => self.point.clear(),
+                    2 => self.kind.clear(),
+                    _ => {}
+                }
+            }
+            _ => match self.field {
+                1 => self.take_escaped(byte),
+                2 => self.kind.push(byte),
+                _ => {}
+            },
+        }
+        false
+    }
+
+    /// Where the hugetlbfs of the line that has just ended is mounted.
+    pub fn point(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.point.bytes).unwrap_or(c"")
+    }
+
+    fn take_escaped(&mut self, byte: u8) {
+        let is_digit = matches!(byte, b'0'..=b'7');
+        match self.escape.len {
+            None if byte == b'\\' => self.escape.len = Some(0),
+            None => self.point.push(byte),
+            Some(2) if is_digit => {
+                let [high, middle] = self.escape.digits.map(|digit| digit - b'0');
+                self.escape.len = None;
+                // Three digits make at most 511; the kernel writes no such.
+                self.point.push(high << 6 | middle << 3 | (byte - b'0'));
+            }
+            Some(len @ (0 | 1)) if is_digit => {
+                self.escape.digits[len] = byte;
+                self.escape.len = Some(len + 1);
+            }
+            Some(_) => {
+                self.end_escape();
+                self.take_escaped(byte);
+            }
+        }
+    }
+
+    /// What began as an escape was none.
+    fn end_escape(&mut self) {
+        if let Some(len) = self.escape.len.take() {
+            self.point.push(b'\\');
+            for digit in &self.escape.digits[..len] {
+                self.point.push(*digit);
+            }
+        }
+    }
+}
+
+impl Default for Scanner {
+    fn default() -> Scanner {
+        Scanner::new()
+    }
+}
+
+/// Bytes with a zero byte behind them; what is too long is known to be.
+#[derive(Debug)]
+struct Text<const ROOM: usize> {
+    bytes: [u8; ROOM],
+    len: usize,
+}
+
+impl<const ROOM: usize> Text<ROOM> {
+    const fn new() -> Text<ROOM> {
+        Text {
+            bytes: [0; ROOM],
+            len: 0,
+        }
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+        self.bytes[0] = 0;
+    }
+
+    fn push(&mut self, byte: u8) {
+        if self.len + 1 < ROOM {
+            self.bytes[self.len] = byte;
+            self.bytes[self.len + 1] = 0;
+        }
+        self.len += 1;
+    }
+
+    fn is_whole(&self) -> bool {
+        self.len < ROOM
+    }
+
+    fn is(&self, other: &[u8]) -> bool {
+        self.bytes.get(..self.len) == Some(other)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::format;
+    use std::string::String;
+    use std::vec::Vec;
+
+    fn points(table: &[u8]) -> Vec<String> {
+        let mut scanner = Scanner::new();
+        let mut found = Vec::new();
+        for byte in table {
+            if scanner.take(*byte) {
+                found.push(scanner.point().to_str().unwrap().into());
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn only_hugetlbfs_counts() {
+        let table = b"proc /proc proc rw 0 0\n\
+            none /mnt/a hugetlbfs rw,pagesize=2M 0 0\n\
+            /dev/sda1 /mnt/hugetlbfs ext4 rw 0 0\n\
+            hugetlbfs /mnt/c hugetlbfs2 rw 0 0\n\
+            / /mnt/b hugetlbfs\n\
+            cut /mnt/d hugetlbfs rw";
+        assert_eq!(points(table), ["/mnt/a", "/mnt/b"]);
+    }
+
+    #[test]
+    fn a_slash_in_the_source_and_escapes_mislead_nobody() {
+        let table = b"a/b /mnt/with\\040blank\\011and\\134 hugetlbfs rw 0 0\n\
+            x /mnt/odd\\04\\0401\\9 hugetlbfs rw 0 0\n";
+        assert_eq!(
+            points(table),
+            ["/mnt/with blank\tand\\", "/mnt/odd\\04 1\\9"]
+        );
+    }
+
+    #[test]
+    fn no_line_is_too_long() {
+        let long = "x".repeat(1 << 16);
+        let table = format!("none /mnt/a overlay {long}\nnone /mnt/b hugetlbfs {long}\n");
+        assert_eq!(points(table.as_bytes()), ["/mnt/b"]);
+        let table = format!("none /{long} hugetlbfs rw\n{long} /mnt/b hugetlbfs rw\n");
+        assert_eq!(points(table.as_bytes()), ["/mnt/b"]);
+        let just = format!("/{}", "x".repeat(PATH_MAX - 2));
+        assert_eq!(
+            points(format!("none {just} hugetlbfs rw\n").as_bytes()),
+            [just]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn scanning_never_panics(table in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut scanner = Scanner::new();
+            for byte in table {
+                scanner.take(byte);
+            }
+        }
+
+        #[test]
+        fn an_escaped_path_comes_back(path in prop::collection::vec(1u8.., 1..60)) {
+            let mut line = b"none ".to_vec();
+            for byte in &path {
+                line.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+            }
+            line.extend_from_slice(b" hugetlbfs rw\n");
+            let mut scanner = Scanner::new();
+            let found = line.iter().filter(|byte| scanner.take(**byte)).count();
+            prop_assert_eq!(found, 1);
+            prop_assert_eq!(scanner.point().to_bytes(), path);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Whose pages a message speaks of.
+
+use std::ops::BitOr;
+
+/// Kinds of memory, one or more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Subject {
+    pub(crate) heap: bool,
+    pub(crate) shm: bool,
+    pub(crate) text: bool,
+    pub(crate) data: bool,
+}
+
+impl Subject {
+    pub(crate) const NONE: Subject = Subject {
+        heap: false,
+        shm: false,
+        text: false,
+        data: false,
+    };
+    pub(crate) const HEAP: Subject = Subject {
+        heap: true,
+        ..Subject::NONE
+    };
+    pub(crate) const SHM: Subject = Subject {
+        shm: true,
+        ..Subject::NONE
+    };
+    pub(crate) const TEXT: Subject = Subject {
+        text: true,
+        ..Subject::NONE
+    };
+    pub(crate) const DATA: Subject = Subject {
+        data: true,
+        ..Subject::NONE
+    };
+
+    /// Without shared memory.
+    pub(crate) fn private(self) -> Subject {
+        Subject { shm: false, ..self }
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Subject::NONE
+    }
+
+    /// Whether text, data and bss are all there is.
+    pub(crate) fn is_segments(self) -> bool {
+        !self.heap && !self.shm
+    }
+
+    /// `the heap`, `text, data and bss`.
+    pub(crate) fn names(self) -> String {
+        let all = [
+            (self.heap, "heap"),
+            (self.shm, "shared memory"),
+            (self.text, "text"),
+            (self.data, "data"),
+            (self.data, "bss"),
+        ];
+        let names = all.iter().filter(|(is_meant, _)| *is_meant);
+        let names: Vec<&str> = names.map(|(_, name)| *name).collect();
+        match names.as_slice() {
+            ["heap"] => "the heap".to_owned(),
+            [one] => (*one).to_owned(),
+            [all @ .., last] => format!("{} and {last}", all.join(", ")),
+            [] => String::new(),
+        }
+    }
+
+    /// The verb that follows: `the heap goes`, `data and bss go`.
+    pub(crate) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
+        let kinds = [self.heap, self.shm, self.text, self.data, self.data];
+        match kinds.iter().filter(|is_meant| **is_meant).count() {
+            1 => one,
+            _ => many,
+        }
+    }
+}
+
+impl BitOr for Subject {
+    type Output = Subject;
+
+    fn bitor(self, other: Subject) -> Subject {
+        Subject {
+            heap: self.heap || other.heap,
+            shm: self.shm || other.shm,
+            text: self.text || other.text,
+            data: self.data || other.data,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_their_verbs() {
+        let said = |subject: Subject| format!("{} {}", subject.names(), subject.verb("is", "are"));
+        assert_eq!(said(Subject::HEAP), "the heap is");
+        assert_eq!(said(Subject::SHM), "shared memory is");
+        assert_eq!(
+            said(Subject::HEAP | Subject::SHM),
+            "heap and shared memory are"
+        );
+        assert_eq!(said(Subject::TEXT), "text is");
+        assert_eq!(said(Subject::DATA), "data and bss are");
+        let segments = Subject::TEXT | Subject::DATA;
+        assert_eq!(said(segments), "text, data and bss are");
+        assert_eq!(
+            said(segments | Subject::HEAP),
+            "heap, text, data and bss are"
+        );
+    }
+}

@@ -1,0 +1,304 @@
+//! Tables of every class and byte order, made by hand.
+
+mod made;
+
+use proptest::prelude::*;
+
+use super::*;
+use made::{Load, Made, R, W, X, idents, usual};
+
+fn edit(text: bool, data: bool) -> Edit {
+    Edit {
+        marks: Some(Marks { text, data }),
+        align: None,
+    }
+}
+
+fn align(size: u64) -> Edit {
+    Edit {
+        marks: None,
+        align: Some(size),
+    }
+}
+
+/// The indexes of the marked segments.
+fn marked(table: &Table) -> Vec<usize> {
+    let marked = table.segments.iter().filter(|s| s.is_marked());
+    marked.map(|s| s.index).collect()
+}
+
+fn aligns(table: &Table) -> Vec<u64> {
+    table.segments.iter().map(|s| s.load.align).collect()
+}
+
+#[test]
+fn segments_are_read_in_every_class_and_byte_order() {
+    for ident in idents() {
+        let table = usual(ident).read().unwrap();
+        let roles: Vec<_> = table.segments.iter().map(|s| (s.index, s.role)).collect();
+        let (text, data) = (Some(Role::Text), Some(Role::Data));
+        assert_eq!(roles, [(1, None), (2, text), (3, None), (4, data)]);
+        let last = table.segments[3].load;
+        assert_eq!((last.offset, last.address), (0x2df0, 0x3df0));
+        assert_eq!((last.file_size, last.memory_size), (0x210, 0x900));
+        assert_eq!(aligns(&table), [0x1000; 4]);
+        assert_eq!(marked(&table), []);
+    }
+}
+
+#[test]
+fn marks_replace_those_that_were_there() {
+    for ident in idents() {
+        let mut bytes = usual(ident).bytes();
+        let steps: [(bool, bool, &[usize]); 4] = [
+            (true, true, &[2, 4]),
+            (true, false, &[2]),
+            (false, true, &[4]),
+            (false, false, &[]),
+        ];
+        for (text, data, expected) in steps {
+            let table = Table::read(&bytes[..], bytes.len() as u64).unwrap();
+            let edited = table.edit(&edit(text, data)).unwrap();
+            assert_eq!(marked(&edited.table), expected);
+            assert!(table.patch(&edited.table).unwrap().apply(&mut bytes));
+            let again = Table::read(&bytes[..], bytes.len() as u64).unwrap();
+            assert_eq!(again, edited.table);
+            assert_eq!(again.patch(&edited.table), None);
+        }
+        assert_eq!(bytes, usual(ident).bytes());
+    }
+}
+
+#[test]
+fn roles_are_strict() {
+    let [x86_64, .., ppc] = idents();
+    let role = |ident, flags, bss: u64| {
+        let mut made = usual(ident);
+        made.loads = vec![(flags, 0x1000, 0x1000, 16, 16 + bss, 0x1000)];
+        made.read().unwrap().segments[0].role
+    };
+    assert_eq!(role(x86_64, R | X, 0), Some(Role::Text));
+    assert_eq!(role(x86_64, R | X, 1), None);
+    assert_eq!(role(x86_64, X, 0), None);
+    assert_eq!(role(x86_64, R | W | X, 0), None);
+    assert_eq!(role(ppc, R | W | X, 0), Some(Role::Data));
+    assert_eq!(role(x86_64, W, 0), None);
+    assert_eq!(
+        role(x86_64, R | W | MARK | 0x0020_0000, 9),
+        Some(Role::Data)
+    );
+}
+
+#[test]
+fn other_flags_stay() {
+    let [x86_64, ..] = idents();
+    let mut made = usual(x86_64);
+    made.loads[1].0 |= 0x1020_0000;
+    made.loads[0].0 |= MARK;
+    let edited = made.read().unwrap().edit(&edit(true, false)).unwrap();
+    let flags: Vec<u32> = edited.table.segments.iter().map(|s| s.flags).collect();
+    assert_eq!(flags, [R, R | X | MARK | 0x1020_0000, R, R | W]);
+}
+
+#[test]
+fn what_cannot_be_marked_is_said() {
+    let [x86_64, ..] = idents();
+    let mut made = usual(x86_64);
+    made.loads.truncate(3);
+    let table = made.read().unwrap();
+    assert_eq!(table.edit(&edit(true, true)).unwrap().missing, [Role::Data]);
+    let data = Marks {
+        text: false,
+        data: true,
+    };
+    assert_eq!(
+        table.edit(&edit(false, true)),
+        Err(Refusal::NothingToMark(data))
+    );
+    assert_eq!(table.edit(&edit(false, false)).unwrap().missing, []);
+    made.file_type = 1;
+    let object = made.read().unwrap();
+    assert_eq!(object.edit(&edit(true, false)), Err(Refusal::NotStarted));
+    made.file_type = 2;
+    made.loads.clear();
+    let empty = made.read().unwrap();
+    assert_eq!(empty.edit(&edit(true, false)), Err(Refusal::NotStarted));
+}
+
+#[test]
+fn alignments_are_raised_where_offsets_allow_it() {
+    for ident in idents() {
+        let mut made = usual(ident);
+        made.loads[2].5 = 8 << 20;
+        let table = made.read().unwrap();
+        let edited = table.edit(&align(2 << 20)).unwrap();
+        let sizes = [2 << 20, 2 << 20, 8 << 20, 0x1000];
+        assert_eq!(aligns(&edited.table), sizes);
+        let apart = Unaligned {
+            index: 4,
+            why: Obstacle::Apart(0x1000),
+        };
+        assert_eq!(edited.left, [apart]);
+        let again = edited.table.edit(&align(2 << 20)).unwrap();
+        assert_eq!(again.table, edited.table);
+        let smaller = edited.table.edit(&align(0x1000)).unwrap();
+        assert_eq!((smaller.table, smaller.left.len()), (edited.table, 0));
+    }
+}
+
+#[test]
+fn alignments_are_refused_where_they_would_be_wrong_or_useless() {
+    let [x86_64, _, i386, _] = idents();
+    let refusal = |made: &Made, size| made.read().unwrap().edit(&align(size)).unwrap_err();
+    let mut made = usual(x86_64);
+    assert_eq!(refusal(&made, 3 << 20), Refusal::Size(16 << 30));
+    assert_eq!(refusal(&made, 0), Refusal::Size(16 << 30));
+    assert_eq!(refusal(&made, 32 << 30), Refusal::Size(16 << 30));
+    assert_eq!(refusal(&usual(i386), 8 << 20), Refusal::Size(4 << 20));
+    made.loads[1].2 = 0x2000;
+    let apart = |index| Unaligned {
+        index,
+        why: Obstacle::Apart(0x1000),
+    };
+    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![apart(2)]));
+    // Offset behind address: the difference counts upwards.
+    made.loads[1].1 = 0x3000;
+    let behind = Unaligned {
+        index: 2,
+        why: Obstacle::Apart((2 << 20) - 0x1000),
+    };
+    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![behind]));
+    made.loads[1].5 = 3;
+    let odd = Unaligned {
+        index: 2,
+        why: Obstacle::Odd(3),
+    };
+    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![odd]));
+    made.loads[1].0 = R;
+    assert_eq!(refusal(&made, 2 << 20), Refusal::NoText);
+    made.file_type = 2;
+    assert_eq!(refusal(&made, 2 << 20), Refusal::FixedAddresses);
+}
+
+#[test]
+fn tables_that_no_loader_takes_are_errors() {
+    let [x86_64, _, i386, _] = idents();
+    let told = |made: &Made| made.read().unwrap_err().to_string();
+    let change = |ident, change: fn(&mut Made)| {
+        let mut made = usual(ident);
+        change(&mut made);
+        told(&made)
+    };
+    assert_eq!(
+        change(x86_64, |made| made.len = 0x2500),
+        "its segment 4 ends behind the end of the file"
+    );
+    assert_eq!(
+        change(x86_64, |made| made.loads[2].1 = u64::MAX - 7),
+        "its segment 3 ends behind the end of the file"
+    );
+    assert_eq!(
+        change(x86_64, |made| made.loads[1].4 = 1),
+        "its segment 2 has more bytes in the file than in memory"
+    );
+    assert_eq!(
+        change(x86_64, |made| made.loads[3].4 = u64::MAX),
+        "its segment 4 reaches beyond the last address"
+    );
+    assert_eq!(
+        change(i386, |made| made.loads[3].2 = 0xffff_ff00),
+        "its segment 4 reaches beyond the last address"
+    );
+    assert_eq!(
+        change(x86_64, |made| made.table = 56),
+        "its program header table makes no sense"
+    );
+}
+
+#[test]
+fn a_table_behind_the_first_page_is_found() {
+    for ident in idents() {
+        let mut made = usual(ident);
+        made.table = 0x3001;
+        let mut bytes = made.bytes();
+        let table = made.read().unwrap();
+        let edited = table.edit(&edit(true, true)).unwrap();
+        assert!(table.patch(&edited.table).unwrap().apply(&mut bytes));
+        let again = Table::read(&bytes[..], bytes.len() as u64).unwrap();
+        assert_eq!(marked(&again), [2, 4]);
+    }
+}
+
+#[test]
+fn a_patch_does_not_fit_another_file() {
+    let [x86_64, other, ..] = idents();
+    let table = usual(x86_64).read().unwrap();
+    let patch = table
+        .patch(&table.edit(&edit(true, true)).unwrap().table)
+        .unwrap();
+    let mut bytes = usual(other).bytes();
+    let before = bytes.clone();
+    assert!(!patch.apply(&mut bytes) && !patch.apply(&mut bytes[..70]));
+    assert_eq!(bytes, before);
+}
+
+fn any_load() -> impl Strategy<Value = Load> {
+    let flags = (0u32..8, any::<bool>()).prop_map(|(rwx, mark)| rwx | if mark { MARK } else { 0 });
+    let place = (0u64..0x3000, 0u64..4, 0u64..0x1000, 0u64..0x1000);
+    let aligns = prop_oneof![
+        Just(0u64),
+        Just(1),
+        Just(0x1000),
+        Just(2 << 20),
+        0u64..0x10000
+    ];
+    (flags, place, aligns).prop_map(|(flags, (offset, apart, len, bss), align)| {
+        let address = offset + apart * 0x1000;
+        (flags, offset, address, len, len + bss, align)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    /// Whatever the segments, an edit changes flags and alignments of segments
+    /// as it says, and no other byte of the file.
+    #[test]
+    fn nothing_but_the_fields_is_changed(
+        which in 0usize..4,
+        file_type in 1u16..4,
+        loads in prop::collection::vec(any_load(), 0..12),
+        marks in prop::option::of((any::<bool>(), any::<bool>())),
+        size in prop::option::of(0u32..36),
+    ) {
+        let made = Made { ident: idents()[which], file_type, table: 64, loads, len: 0x5000 };
+        let before = made.bytes();
+        let table = made.read().unwrap();
+        let edit = Edit {
+            marks: marks.map(|(text, data)| Marks { text, data }),
+            align: size.map(|shift| 1 << shift),
+        };
+        if let Ok(edited) = table.edit(&edit) {
+            let mut after = before.clone();
+            if let Some(patch) = table.patch(&edited.table) {
+                prop_assert!(patch.apply(&mut after));
+                prop_assert!(!patch.apply(&mut after), "it fits once");
+            }
+            let again = Table::read(&after[..], after.len() as u64).unwrap();
+            prop_assert_eq!(&again, &edited.table);
+            let layout = Layout::of(made.ident.class);
+            for (old, new) in table.segments.iter().zip(&again.segments) {
+                prop_assert_eq!((old.flags ^ new.flags) & !MARK, 0);
+                prop_assert!(new.load.align >= old.load.align);
+                let raised = new.load.align != old.load.align;
+                prop_assert!(!raised || (new.load.address - new.load.offset) % new.load.align == 0);
+                let start = usize::try_from(made.table).unwrap() + old.index * layout.entry;
+                for (at, len) in [(layout.flags, 4), (layout.align, layout.word)] {
+                    let field = start + at..start + at + len;
+                    after[field.clone()].copy_from_slice(&before[field]);
+                }
+            }
+            prop_assert_eq!(after, before);
+        }
+    }
+}

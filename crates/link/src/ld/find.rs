@@ -1,0 +1,264 @@
+//! The real linker, and our library for its target.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::{LIBRARY, MARKER};
+use hugetools_elf::{Elf, Ident};
+
+use super::caller::Caller;
+use crate::failure::Failure;
+use crate::file;
+
+/// Names under which the linker that is simply called ld is meant.
+const OWN_NAMES: [&str; 2] = ["ld-hugetlbfs", "ld.hugetlbfs"];
+
+/// The real linker and its first arguments.
+///
+/// `LD` names it where this program is called `ld` or by its own name. Called
+/// by another name, as `ld.gold` or `ld.lld`, it stands for the linker of that
+/// name: `gcc -fuse-ld=` asks for one so. What is this program itself, under
+/// whatever link, is passed over.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
+    let called = caller.argv.first().map(Path::new);
+    let called = called.and_then(Path::file_name).unwrap_or_default();
+    let name = match OWN_NAMES.iter().any(|own| called == *own) || called.is_empty() {
+        true => OsStr::new("ld"),
+        false => called,
+    };
+    if let Some(ld) = caller
+        .ld
+        .as_deref()
+        .filter(|ld| !ld.is_empty() && name == "ld")
+    {
+        if let Some(words) = named(caller, ld)? {
+            return Ok(words);
+        }
+    }
+    match search(caller, name) {
+        Some(path) => Ok(vec![path.into()]),
+        None => Err(Failure::new(format!(
+            "there is no other {} in COMPILER_PATH or PATH",
+            Path::new(name).display()
+        ))
+        .next("LD=PATH names the real linker")),
+    }
+}
+
+/// The linker that `LD` names, with arguments perhaps; `None` where that is
+/// this program.
+fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
+    let whole = [ld.to_owned()];
+    let blank = |byte: &u8| byte.is_ascii_whitespace();
+    let words = ld.as_bytes().split(blank).filter(|word| !word.is_empty());
+    let words: Vec<OsString> = words
+        .map(|word| OsStr::from_bytes(word).to_owned())
+        .collect();
+    let is_file = Path::new(ld).is_file();
+    let words = if is_file { whole.to_vec() } else { words };
+    let Some((name, rest)) = words.split_first() else {
+        return Ok(None);
+    };
+    let found = match name.as_bytes().contains(&b'/') {
+        true => Vec::from([PathBuf::from(name)]),
+        false => programs(caller, name).collect(),
+    };
+    let mut found = found.into_iter().filter(|path| path.is_file()).peekable();
+    if found.peek().is_none() {
+        return Err(
+            Failure::of(Path::new(ld), "LD names it, and there is no such linker")
+                .next("correct LD, or unset it"),
+        );
+    }
+    let other = found.find(|path| !is_self(caller, path));
+    Ok(other.map(|path| {
+        let words = std::iter::once(path.into()).chain(rest.iter().cloned());
+        words.collect()
+    }))
+}
+
+/// The first program of a name that is not this one.
+fn search(caller: &Caller, name: &OsStr) -> Option<PathBuf> {
+    programs(caller, name).find(|path| !is_self(caller, path))
+}
+
+/// The programs of a name, where compilers have theirs and in the path.
+fn programs(caller: &Caller, name: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let paths = [&caller.compiler_path, &caller.path];
+    let paths = paths.into_iter().flatten();
+    let dirs = paths.flat_map(std::env::split_paths);
+    dirs.map(move |dir| dir.join(name))
+        .filter(|path| fs::metadata(path).is_ok_and(|found| runs(&found)))
+}
+
+fn runs(found: &Metadata) -> bool {
+    found.is_file() && found.mode() & 0o111 != 0
+}
+
+fn is_self(caller: &Caller, path: &Path) -> bool {
+    let file = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let own = caller.exe.as_deref().and_then(file);
+    own.is_some() && own == file(path)
+}
+
+/// The directory of our library for a machine: beside this program, or in the
+/// prefix that it is installed in.
+pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<PathBuf> {
+    let beside = caller.exe.as_deref()?.parent()?;
+    let prefix = match beside.file_name().map(OsStr::as_bytes) {
+        Some(b"bin" | b"sbin") => beside.parent(),
+        Some(b"libhugetlbfs" | b"hugetools") => beside.parent().and_then(Path::parent),
+        _ => None,
+    };
+    let triplet = format!("lib/{}-linux-gnu", ident.machine);
+    let below = [&triplet, "lib64", "lib", "lib/hugetools"];
+    let installed = prefix
+        .into_iter()
+        .flat_map(|prefix| below.map(|dir| prefix.join(dir)));
+    std::iter::once(beside.to_owned())
+        .chain(installed)
+        .find(|dir| is_ours(&dir.join(LIBRARY), ident))
+}
+
+fn is_ours(path: &Path, ident: Ident) -> bool {
+    let elf = file::open(path, false)
+        .ok()
+        .and_then(|file| Elf::read(file).ok());
+    elf.is_some_and(|elf| elf.ident() == ident && elf.defines(MARKER).unwrap_or(false))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    /// Directories of programs, and this program in one of them.
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn new() -> Place {
+            let place = Place(tempfile::tempdir().unwrap());
+            place.program("own/ld-hugetlbfs", 0o755);
+            place
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn program(&self, name: &str, mode: u32) {
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let file = fs::File::create(&path).unwrap();
+            file.set_permissions(fs::Permissions::from_mode(mode))
+                .unwrap();
+        }
+
+        fn link(&self, name: &str) {
+            let path = self.path(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            symlink(self.path("own/ld-hugetlbfs"), path).unwrap();
+        }
+
+        fn caller(&self, called: &str, ld: Option<&str>) -> Caller {
+            let dirs = |names: &[&str]| {
+                let dirs = names.iter().map(|name| self.path(name));
+                Some(std::env::join_paths(dirs).unwrap())
+            };
+            Caller {
+                argv: vec![called.into()],
+                exe: Some(self.path("own/ld-hugetlbfs")),
+                ld: ld.map(|ld| ld.replace("DIR", self.0.path().to_str().unwrap()).into()),
+                compiler_path: dirs(&["own", "gcc"]),
+                path: dirs(&["own", "first", "second"]),
+                ..Caller::default()
+            }
+        }
+
+        /// The linker, as a line with DIR for the directory.
+        fn found(&self, called: &str, ld: Option<&str>) -> String {
+            let found = linker(&self.caller(called, ld));
+            let words = found.map(|words| {
+                let words: Vec<&str> = words.iter().map(|w| w.to_str().unwrap()).collect();
+                words.join(" ")
+            });
+            let text = words.unwrap_or_else(|failure| failure.to_string());
+            text.replace(self.0.path().to_str().unwrap(), "DIR")
+        }
+    }
+
+    #[test]
+    fn links_to_this_program_are_passed_over() {
+        let place = Place::new();
+        place.link("own/ld");
+        place.link("first/ld");
+        assert_eq!(
+            place.found("/x/ld", None),
+            "there is no other ld in COMPILER_PATH or PATH\n  LD=PATH names the real linker"
+        );
+        place.program("second/ld", 0o755);
+        assert_eq!(place.found("ld", None), "DIR/second/ld");
+        assert_eq!(place.found("own/ld.hugetlbfs", None), "DIR/second/ld");
+        place.program("gcc/ld", 0o644);
+        assert_eq!(place.found("ld", None), "DIR/second/ld");
+        place.program("gcc/ld", 0o755);
+        assert_eq!(place.found("ld-hugetlbfs", None), "DIR/gcc/ld");
+    }
+
+    #[test]
+    fn the_name_it_is_called_by_names_the_linker() {
+        let place = Place::new();
+        for name in ["ld", "ld.gold", "ld.lld"] {
+            place.link(&format!("own/{name}"));
+            place.program(&format!("second/{name}"), 0o755);
+        }
+        assert_eq!(place.found("/a/ld.gold", None), "DIR/second/ld.gold");
+        assert_eq!(place.found("ld.lld", Some("ld")), "DIR/second/ld.lld");
+        assert_eq!(
+            place.found("ld.mold", None),
+            "there is no other ld.mold in COMPILER_PATH or PATH\n  LD=PATH names the real linker"
+        );
+    }
+
+    #[test]
+    fn ld_names_the_linker_unless_it_is_this_program() {
+        let place = Place::new();
+        place.link("first/mine");
+        place.program("second/ld", 0o755);
+        place.program("second/other", 0o755);
+        place.program("with blank/ld", 0o755);
+        assert_eq!(place.found("ld", Some("other")), "DIR/second/other");
+        assert_eq!(
+            place.found("ld", Some("DIR/second/other -m x")),
+            "DIR/second/other -m x"
+        );
+        assert_eq!(
+            place.found("ld", Some("DIR/with blank/ld")),
+            "DIR/with blank/ld"
+        );
+        for own in ["", " ", "mine", "DIR/first/mine"] {
+            assert_eq!(place.found("ld", Some(own)), "DIR/second/ld", "{own}");
+        }
+        assert_eq!(
+            place.found("ld", Some("none -m x")),
+            "none -m x: LD names it, and there is no such linker\n  correct LD, or unset it"
+        );
+    }
+
+    #[test]
+    fn a_library_that_is_not_ours_is_none() {
+        let place = Place::new();
+        place.program("own/libhugetlbfs.so", 0o644);
+        assert_eq!(library(&place.caller("ld", None), Ident::native()), None);
+    }
+}

@@ -1,0 +1,180 @@
+//! What the linker is told: the user's line, and what huge pages need.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::request::{Kind, Request};
+
+/// The dialect of a linker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// GNU ld and gold.
+    Gnu,
+    /// LLVM's.
+    Lld,
+}
+
+/// What is known beside the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// The dialect of the linker.
+    pub(crate) dialect: Dialect,
+    /// By how many bytes segments must be apart.
+    pub(crate) size: u64,
+    /// Where the linker begins a program with fixed addresses, by itself.
+    pub(crate) base: Option<u64>,
+    /// The directory of our library for the target, if there is one.
+    pub(crate) library: Option<PathBuf>,
+}
+
+/// Shared libraries that compilers name at the end of every line, behind those
+/// of the user. Ours comes before them, or it would stand in for nothing.
+const LAST: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
+
+/// The whole line.
+pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
+    let (options, operands) = request.args.split_at(request.end);
+    let mut line = options.to_vec();
+    if request.kind != Kind::Relocatable {
+        if !request.is_static {
+            let last = |arg: &OsString| LAST.iter().any(|name| arg == name);
+            let at = line.iter().position(last).unwrap_or(line.len());
+            line.splice(at..at, library());
+            line.extend(
+                facts
+                    .library
+                    .iter()
+                    .map(|dir| joined("-L", dir.as_os_str())),
+            );
+        }
+        line.extend(alignment(request, facts));
+    }
+    line.extend_from_slice(operands);
+    line
+}
+
+/// The library, also where nothing refers to it: compilers say `--as-needed`.
+fn library() -> impl Iterator<Item = OsString> {
+    let words = [
+        "--push-state",
+        "-Bdynamic",
+        "--no-as-needed",
+        "-lhugetlbfs",
+        "--pop-state",
+    ];
+    words.into_iter().map(OsString::from)
+}
+
+fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
+    let size = facts.size;
+    let mut words: Vec<OsString> = vec!["-z".into(), format!("max-page-size={size}").into()];
+    // What is protected after relocation ends at a common page. lld, which
+    // gives it a segment of its own, would protect beyond the segment's end,
+    // and no loader can.
+    if facts.dialect == Dialect::Gnu {
+        words.extend(["-z".into(), format!("common-page-size={size}").into()]);
+    }
+    if let (Kind::Fixed, false, Some(default)) = (request.kind, request.is_placed, facts.base) {
+        let base = (default - default % size).max(size);
+        match facts.dialect {
+            Dialect::Gnu if base == default => {}
+            Dialect::Gnu => words.push(format!("-Ttext-segment={base:#x}").into()),
+            // It has defaults of its own.
+            Dialect::Lld => words.push(format!("--image-base={base:#x}").into()),
+        }
+    }
+    words
+}
+
+fn joined(option: &str, value: &OsStr) -> OsString {
+    let bytes = [option.as_bytes(), value.as_bytes()].concat();
+    OsStr::from_bytes(&bytes).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GNU: Facts = Facts {
+        dialect: Dialect::Gnu,
+        size: 2 << 20,
+        base: Some(0x40_0000),
+        library: None,
+    };
+
+    fn planned(line: &str, facts: &Facts) -> String {
+        let args = line.split(' ').map(OsString::from).collect();
+        let line = plan(&Request::new(args).unwrap(), facts);
+        let line: Vec<&str> = line.iter().map(|arg| arg.to_str().unwrap()).collect();
+        line.join(" ")
+    }
+
+    const LIBRARY: &str = "--push-state -Bdynamic --no-as-needed -lhugetlbfs --pop-state";
+    const PAGES: &str = "-z max-page-size=2097152 -z common-page-size=2097152";
+
+    #[test]
+    fn the_library_comes_before_those_of_the_compiler() {
+        assert_eq!(
+            planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &GNU),
+            format!("-pie -o x a.o -lz {LIBRARY} -lgcc_s -lc crtn.o {PAGES}")
+        );
+        let beside = Facts {
+            library: Some("/lib/ours".into()),
+            ..GNU
+        };
+        assert_eq!(
+            planned("a.o -- b.o -lc", &beside),
+            format!("a.o {LIBRARY} -L/lib/ours {PAGES} -- b.o -lc")
+        );
+    }
+
+    #[test]
+    fn a_static_program_has_no_library_and_an_object_no_segments() {
+        assert_eq!(
+            planned("-static a.o -lc", &GNU),
+            format!("-static a.o -lc {PAGES}")
+        );
+        assert_eq!(planned("-r a.o -lc", &GNU), "-r a.o -lc");
+    }
+
+    #[test]
+    fn a_fixed_program_begins_at_a_huge_page() {
+        let facts = |size, base, dialect| Facts {
+            dialect,
+            size,
+            base: Some(base),
+            library: None,
+        };
+        let base = |line, facts: &Facts| {
+            let line = planned(line, facts);
+            let last = line.rsplit(' ').next().unwrap_or_default().to_owned();
+            last.starts_with('-').then_some(last)
+        };
+        let (gnu, lld) = (Dialect::Gnu, Dialect::Lld);
+        let told = |text: &str| Some(text.to_owned());
+        assert_eq!(base("-static a", &facts(2 << 20, 0x40_0000, gnu)), None);
+        let arm = facts(2 << 20, 0x1_0000, gnu);
+        assert_eq!(base("a", &arm), told("-Ttext-segment=0x200000"));
+        assert_eq!(base("-pie a", &arm), None);
+        assert_eq!(base("-Ttext=0 a", &arm), None);
+        let i386 = facts(4 << 20, 0x804_8000, gnu);
+        assert_eq!(base("a", &i386), told("-Ttext-segment=0x8000000"));
+        let large = facts(1 << 30, 0x40_0000, lld);
+        assert_eq!(base("a", &large), told("--image-base=0x40000000"));
+        let usual = facts(2 << 20, 0x40_0000, lld);
+        assert_eq!(base("a", &usual), told("--image-base=0x400000"));
+    }
+
+    #[test]
+    fn common_pages_are_not_for_lld() {
+        let lld = Facts {
+            dialect: Dialect::Lld,
+            ..GNU
+        };
+        assert_eq!(
+            planned("-static -pie a", &lld),
+            "-static -pie a -z max-page-size=2097152"
+        );
+    }
+}

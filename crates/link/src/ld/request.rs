@@ -1,0 +1,307 @@
+//! The linker's command line, as far as ld.hugetlbfs must understand it.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use hugetools_elf::Marks;
+use hugetools_model::PageSize;
+
+use super::target;
+use crate::change::Align;
+use crate::failure::Failure;
+
+/// What is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An object file from others: it has no segments.
+    Relocatable,
+    /// A program with fixed addresses.
+    Fixed,
+    /// A program or library that can go anywhere.
+    Anywhere,
+}
+
+/// A command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Request {
+    /// How segments shall be aligned, if at all.
+    pub(crate) align: Option<Align>,
+    /// Which segments shall be marked, if any.
+    pub(crate) marks: Option<Marks>,
+    /// What is linked.
+    pub(crate) kind: Kind,
+    /// Whether no shared library is looked for at the end of the line.
+    pub(crate) is_static: bool,
+    /// Whether the line says itself where text goes.
+    pub(crate) is_placed: bool,
+    /// The last emulation that is named.
+    pub(crate) emulation: Option<String>,
+    /// The file that is made.
+    pub(crate) output: PathBuf,
+    /// The line without our own options.
+    pub(crate) args: Vec<OsString>,
+    /// Where options end in it: at `--`, or behind the last argument.
+    pub(crate) end: usize,
+}
+
+/// The beginning of all options of ours.
+const OURS: &[u8] = b"--hugetlbfs-";
+
+/// Whether any option on the line is ours.
+pub(crate) fn concerns_us(args: &[OsString]) -> bool {
+    let options = args.iter().take_while(|arg| *arg != "--");
+    options
+        .into_iter()
+        .any(|arg| arg.as_bytes().starts_with(OURS))
+}
+
+impl Request {
+    /// Reads a command line, response files already expanded.
+    ///
+    /// # Errors
+    /// When an option of ours is wrong.
+    pub(crate) fn new(line: Vec<OsString>) -> Result<Request, Failure> {
+        let mut request = Request {
+            align: None,
+            marks: None,
+            kind: Kind::Fixed,
+            is_static: false,
+            is_placed: false,
+            emulation: None,
+            output: PathBuf::from("a.out"),
+            args: Vec::with_capacity(line.len()),
+            end: 0,
+        };
+        let mut line = line.into_iter();
+        while let Some(arg) = line.next() {
+            if arg == "--" {
+                request.end = request.args.len();
+                request.args.push(arg);
+                request.args.extend(line);
+                return Ok(request);
+            }
+            if arg.as_bytes().starts_with(OURS) {
+                request.take_ours(&arg.to_string_lossy())?;
+                continue;
+            }
+            let wants_value = request.look(&arg);
+            request.args.push(arg);
+            let value = wants_value.and_then(|set| Some((set, line.next()?)));
+            if let Some((set, value)) = value {
+                set(&mut request, &value);
+                request.args.push(value);
+            }
+        }
+        request.end = request.args.len();
+        Ok(request)
+    }
+
+    fn take_ours(&mut self, option: &str) -> Result<(), Failure> {
+        let wrong = |what: &str| Err(Failure::new(format!("{option}: {what}")));
+        match option.split_once('=') {
+            None if option == "--hugetlbfs-align" => self.align = Some(Align::Usual),
+            Some(("--hugetlbfs-align", size)) => match size.parse::<PageSize>() {
+                Ok(size) if size.get().is_power_of_two() => {
+                    self.align = Some(Align::To(size.get()))
+                }
+                Ok(_) => return wrong("the size is no power of two"),
+                Err(error) => return wrong(&error.to_string()),
+            },
+            Some(("--hugetlbfs-link", "B")) => self.mark(false),
+            Some(("--hugetlbfs-link", "BDT")) => self.mark(true),
+            Some(("--hugetlbfs-link", _)) => {
+                return wrong("write B (bss and data) or BDT (text, too)");
+            }
+            // There are no linker scripts to be found.
+            Some(("--hugetlbfs-script-path", _)) => {}
+            _ => {
+                return wrong(
+                    "no such option\n  there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn mark(&mut self, text: bool) {
+        self.marks = Some(Marks { text, data: true });
+        self.align = self.align.or(Some(Align::Usual));
+    }
+
+    /// Learns from an argument. Where its value is the next one, returns what
+    /// to do with that.
+    fn look(&mut self, arg: &OsString) -> Option<fn(&mut Request, &OsString)> {
+        let bytes = arg.as_bytes();
+        match bytes {
+            b"-o" | b"--output" => return Some(|request, value| request.output = value.into()),
+            b"-m" => {
+                return Some(|request, value| {
+                    request.emulation = Some(value.to_string_lossy().into_owned());
+                });
+            }
+            b"-r" | b"-i" | b"-Ur" => self.kind = Kind::Relocatable,
+            b"-dn" => self.is_static = true,
+            b"-dy" => self.is_static = false,
+            [b'-', b'o', name @ ..] => self.output = OsString::from_vec(name.to_vec()).into(),
+            [b'-', b'm', name @ ..] => self.emulate(name),
+            _ => self.look_long(bytes),
+        }
+        None
+    }
+
+    /// Other options than `-m` begin with an m: only known names count.
+    fn emulate(&mut self, name: &[u8]) {
+        let name = String::from_utf8_lossy(name);
+        if target::ident(&name).is_some() {
+            self.emulation = Some(name.into_owned());
+        }
+    }
+
+    /// Options of several letters, which may begin with one dash or two.
+    fn look_long(&mut self, arg: &[u8]) {
+        let Some(name) = arg.strip_prefix(b"--").or_else(|| arg.strip_prefix(b"-")) else {
+            return;
+        };
+        let relocatable = self.kind == Kind::Relocatable;
+        match name {
+            b"relocatable" => self.kind = Kind::Relocatable,
+            b"pie" | b"pic-executable" | b"shared" | b"Bshareable" if !relocatable => {
+                self.kind = Kind::Anywhere;
+            }
+            b"no-pie" | b"no-pic-executable" if !relocatable => self.kind = Kind::Fixed,
+            b"static" | b"Bstatic" | b"non_shared" => self.is_static = true,
+            b"Bdynamic" | b"call_shared" => self.is_static = false,
+            [b'T', ..] | b"script" | b"image-base" => self.is_placed = true,
+            _ => {
+                let starts = |prefix: &[u8]| name.starts_with(prefix);
+                self.is_placed |= starts(b"script=") || starts(b"image-base=");
+                if let Some(output) = arg.strip_prefix(b"--output=") {
+                    self.output = OsString::from_vec(output.to_vec()).into();
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    fn read(line: &str) -> Request {
+        Request::new(args(line)).unwrap()
+    }
+
+    fn left(line: &str) -> String {
+        let args = read(line).args;
+        let args: Vec<&str> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
+        args.join(" ")
+    }
+
+    #[test]
+    fn our_options_are_taken_and_all_else_stays() {
+        let line = "-o x --hugetlbfs-align a.o  --hugetlbfs-script-path=/s --hugetlbfs-link=B -lc";
+        assert_eq!(left(line), "-o x a.o  -lc");
+        let line = "a.o -- --hugetlbfs-align -o y";
+        assert_eq!(left(line), line);
+        let request = read(line);
+        assert_eq!((request.end, request.align), (1, None));
+        assert!(!concerns_us(&args(line)));
+        assert!(concerns_us(&args("a --hugetlbfs-link=B -- b")));
+    }
+
+    #[test]
+    fn what_is_asked_for() {
+        let marks = |text| Some(Marks { text, data: true });
+        let asked = |line| (read(line).align, read(line).marks);
+        assert_eq!(asked("--hugetlbfs-align"), (Some(Align::Usual), None));
+        let size = Some(Align::To(32 << 20));
+        assert_eq!(asked("--hugetlbfs-align=32MB"), (size, None));
+        assert_eq!(
+            asked("--hugetlbfs-link=B"),
+            (Some(Align::Usual), marks(false))
+        );
+        assert_eq!(
+            asked("--hugetlbfs-link=BDT --hugetlbfs-align=32M"),
+            (size, marks(true))
+        );
+        assert_eq!(
+            asked("--hugetlbfs-align=32M --hugetlbfs-link=BDT"),
+            (size, marks(true))
+        );
+        assert_eq!(asked("--hugetlbfs-script-path=x"), (None, None));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let told = |line| Request::new(args(line)).unwrap_err().to_string();
+        assert_eq!(
+            told("--hugetlbfs-link=D"),
+            "--hugetlbfs-link=D: write B (bss and data) or BDT (text, too)"
+        );
+        assert_eq!(
+            told("--hugetlbfs-align=3M"),
+            "--hugetlbfs-align=3M: the size is no power of two"
+        );
+        assert_eq!(
+            told("--hugetlbfs-align="),
+            "--hugetlbfs-align=: not a number"
+        );
+        let none =
+            "no such option\n  there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
+        for option in ["--hugetlbfs-link", "--hugetlbfs-x=1", "--hugetlbfs-"] {
+            assert_eq!(told(option), format!("{option}: {none}"));
+        }
+    }
+
+    #[test]
+    fn the_output_is_found_however_it_is_written() {
+        let output = |line| read(line).output.to_str().unwrap().to_owned();
+        assert_eq!(output("a.o"), "a.out");
+        assert_eq!(output("a.o -o x"), "x");
+        assert_eq!(output("-ox a.o -oy"), "y");
+        assert_eq!(output("--output=x --oformat=elf64-x86-64"), "x");
+        assert_eq!(output("--output x --omagic"), "x");
+        assert_eq!(output("a.o -o"), "a.out");
+        assert_eq!(read("a -o -- -r").kind, Kind::Relocatable);
+    }
+
+    #[test]
+    fn kinds_and_emulations() {
+        let kind = |line| read(line).kind;
+        assert_eq!(kind("a.o"), Kind::Fixed);
+        assert_eq!(kind("-pie a.o"), Kind::Anywhere);
+        assert_eq!(kind("--pie --no-pie"), Kind::Fixed);
+        assert_eq!(kind("-shared -r -pie"), Kind::Relocatable);
+        assert_eq!(kind("-rpath=/x -retain-symbols-file"), Kind::Fixed);
+        let emulation = |line| read(line).emulation;
+        assert_eq!(emulation("-m elf_x86_64").as_deref(), Some("elf_x86_64"));
+        assert_eq!(
+            emulation("-melf_i386 -maarch64linux").as_deref(),
+            Some("aarch64linux")
+        );
+        assert_eq!(emulation("-max-cache-size=8 -mri-script"), None);
+    }
+
+    #[test]
+    fn static_counts_where_it_stands_last_and_text_may_have_its_place() {
+        assert!(read("-static a.o").is_static);
+        assert!(!read("-Bstatic -lx -Bdynamic -lc").is_static);
+        assert!(read("-dy -dn").is_static);
+        assert!(!read("-static-x -nostdlib").is_static);
+        for line in [
+            "-Ttext-segment=0x1",
+            "-T x",
+            "-Tx",
+            "--image-base=0",
+            "--script=x",
+        ] {
+            assert!(read(line).is_placed, "{line}");
+        }
+        assert!(!read("-t --trace").is_placed);
+    }
+}

@@ -1,0 +1,138 @@
+//! Response files: an argument `@FILE` stands for the arguments in FILE. GNU
+//! ld, gold and lld read them alike.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// So many files are read; beyond, one surely names itself.
+const MOST: usize = 2000;
+
+/// The arguments with those of all response files in their places. What names
+/// no file that can be read stays as it is.
+pub(crate) fn expand(
+    args: Vec<OsString>,
+    read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,
+) -> Vec<OsString> {
+    let mut left = MOST;
+    let mut queue = VecDeque::from(args);
+    let mut out = Vec::with_capacity(queue.len());
+    while let Some(arg) = queue.pop_front() {
+        let contents = match arg.as_bytes() {
+            [b'@', path @ ..] if left > 0 => read(Path::new(OsStr::from_bytes(path))).ok(),
+            _ => None,
+        };
+        match contents {
+            None => out.push(arg),
+            Some(contents) => {
+                left -= 1;
+                for word in words(&contents).into_iter().rev() {
+                    queue.push_front(word);
+                }
+            }
+        }
+    }
+    out
+}
+
+/// The words of a response file: apart at white space, except within quotes
+/// and behind a backslash, which is taken away everywhere.
+fn words(contents: &[u8]) -> Vec<OsString> {
+    let mut words = Vec::new();
+    let mut word: Option<Vec<u8>> = None;
+    let mut quote = None;
+    let mut escaped = false;
+    for &byte in contents {
+        match byte {
+            _ if escaped => {
+                escaped = false;
+                word.get_or_insert_default().push(byte);
+            }
+            b'\\' => {
+                escaped = true;
+                word.get_or_insert_default();
+            }
+            _ if quote == Some(byte) => quote = None,
+            _ if quote.is_some() => word.get_or_insert_default().push(byte),
+            b'\'' | b'"' => {
+                quote = Some(byte);
+                word.get_or_insert_default();
+            }
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(byte),
+        }
+    }
+    words.extend(word);
+    words.into_iter().map(OsString::from_vec).collect()
+}
+
+/// A response file with these arguments.
+pub(crate) fn write(args: &[OsString]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for arg in args {
+        if arg.is_empty() {
+            out.extend_from_slice(b"\"\"");
+        }
+        for &byte in arg.as_bytes() {
+            if byte.is_ascii_whitespace() || matches!(byte, 0x0b | b'\\' | b'\'' | b'"') {
+                out.push(b'\\');
+            }
+            out.push(byte);
+        }
+        out.push(b'\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn strings(args: &[&str]) -> Vec<OsString> {
+        args.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn words_are_quoted_as_the_linkers_have_it() {
+        let text = b"a 'b c'\t\"d 'e\"\n\\ f g\\\\h '' '\\'x' \xff\x0b-o\r\n";
+        let mut expected = strings(&["a", "b c", "d 'e", " f", "g\\h", "", "'x"]);
+        expected.push(OsString::from_vec(vec![0xff]));
+        expected.push("-o".into());
+        assert_eq!(words(text), expected);
+        assert_eq!(words(b" \n"), strings(&[]));
+    }
+
+    #[test]
+    fn files_stand_for_their_words_and_may_name_others() {
+        let read = |path: &Path| match path.to_str() {
+            Some("one") => Ok(b"a @two d".to_vec()),
+            Some("two") => Ok(b"b c".to_vec()),
+            Some("empty") => Ok(Vec::new()),
+            _ => Err(io::Error::other("no file")),
+        };
+        let args = strings(&["x", "@one", "@none", "@empty", "@", ""]);
+        let expected = strings(&["x", "a", "b", "c", "d", "@none", "@", ""]);
+        assert_eq!(expand(args, &read), expected);
+    }
+
+    #[test]
+    fn a_file_that_names_itself_comes_to_an_end() {
+        let read = |_: &Path| Ok(b"@self x".to_vec());
+        let args = expand(strings(&["@self"]), &read);
+        assert_eq!(args.len(), MOST + 1);
+        assert_eq!(args[0], "@self");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(
+            args in prop::collection::vec(prop::collection::vec(1u8.., 0..9), 0..9),
+        ) {
+            let args: Vec<OsString> = args.into_iter().map(OsString::from_vec).collect();
+            prop_assert_eq!(words(&write(&args)), args);
+        }
+    }
+}

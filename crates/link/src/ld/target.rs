@@ -1,0 +1,144 @@
+//! For which machine is linked, and what its huge pages ask of a program.
+
+use hugetools_elf::{Class, Endian, Ident, Machine};
+
+/// What huge pages ask of the programs of a machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target {
+    /// The size that segments must be apart by, in bytes.
+    pub(crate) size: u64,
+    /// Where GNU ld begins a program with fixed addresses.
+    pub(crate) base: u64,
+}
+
+const ELF_386: u16 = 3;
+const ELF_PPC: u16 = 20;
+const ELF_PPC64: u16 = 21;
+const ELF_S390: u16 = 22;
+const ELF_ARM: u16 = 40;
+const ELF_X86_64: u16 = 62;
+const ELF_AARCH64: u16 = 183;
+const ELF_RISCV: u16 = 243;
+const ELF_LOONGARCH: u16 = 258;
+
+const MIB: u64 = 1 << 20;
+
+impl Target {
+    /// That of a machine; `None` for machines whose huge pages are not known.
+    ///
+    /// | machine | size | because |
+    /// |---|---|---|
+    /// | x86_64 | 2 MiB | its smallest huge pages |
+    /// | i386 | 4 MiB | its huge pages without PAE; with PAE they have 2 MiB |
+    /// | aarch64, arm, riscv | 2 MiB | huge pages over base pages of 4 KiB |
+    /// | ppc, ppc64 | 256 MiB | with the hash MMU all pages of such a slice have one size |
+    /// | s390 | 1 MiB | its smallest huge pages |
+    /// | loongarch | 32 MiB | its huge pages over base pages of 16 KiB |
+    pub(crate) fn of(ident: Ident) -> Option<Target> {
+        let (size, base) = match (ident.machine.0, ident.class) {
+            (ELF_X86_64, _) => (2 * MIB, 0x40_0000),
+            (ELF_386, _) => (4 * MIB, 0x804_8000),
+            (ELF_AARCH64, _) => (2 * MIB, 0x40_0000),
+            (ELF_ARM | ELF_RISCV, _) => (2 * MIB, 0x1_0000),
+            (ELF_PPC | ELF_PPC64, _) => (256 * MIB, 0x1000_0000),
+            (ELF_S390, Class::Elf64) => (MIB, 0x100_0000),
+            (ELF_S390, Class::Elf32) => (MIB, 0x40_0000),
+            (ELF_LOONGARCH, _) => (32 * MIB, 0x1_2000_0000),
+            _ => return None,
+        };
+        Some(Target { size, base })
+    }
+}
+
+/// The machine of an emulation (`-m`), by the names that GNU ld, gold and lld
+/// have.
+pub(crate) fn ident(emulation: &str) -> Option<Ident> {
+    use Class::{Elf32, Elf64};
+    use Endian::{Big, Little};
+    const NAMES: &[(&str, Class, Endian, u16)] = &[
+        ("elf_x86_64", Elf64, Little, ELF_X86_64),
+        ("elf32_x86_64", Elf32, Little, ELF_X86_64),
+        ("elf_i386", Elf32, Little, ELF_386),
+        ("elf_iamcu", Elf32, Little, ELF_386),
+        ("elf64lppc", Elf64, Little, ELF_PPC64),
+        ("elf64ppc", Elf64, Big, ELF_PPC64),
+        ("elf32lppc", Elf32, Little, ELF_PPC),
+        ("elf32ppc", Elf32, Big, ELF_PPC),
+        ("elf64_s390", Elf64, Big, ELF_S390),
+        ("elf32_s390", Elf32, Big, ELF_S390),
+        ("elf_s390", Elf32, Big, ELF_S390),
+        ("armelfb", Elf32, Big, ELF_ARM),
+        ("armelf", Elf32, Little, ELF_ARM),
+        ("elf64lriscv", Elf64, Little, ELF_RISCV),
+        ("elf64briscv", Elf64, Big, ELF_RISCV),
+        ("elf32lriscv", Elf32, Little, ELF_RISCV),
+        ("elf32briscv", Elf32, Big, ELF_RISCV),
+        ("elf64loongarch", Elf64, Little, ELF_LOONGARCH),
+        ("elf32loongarch", Elf32, Little, ELF_LOONGARCH),
+        ("aarch64linux32b", Elf32, Big, ELF_AARCH64),
+        ("aarch64elf32b", Elf32, Big, ELF_AARCH64),
+        ("aarch64linux32", Elf32, Little, ELF_AARCH64),
+        ("aarch64elf32", Elf32, Little, ELF_AARCH64),
+        ("aarch64linuxb", Elf64, Big, ELF_AARCH64),
+        ("aarch64elfb", Elf64, Big, ELF_AARCH64),
+        ("aarch64linux", Elf64, Little, ELF_AARCH64),
+        ("aarch64elf", Elf64, Little, ELF_AARCH64),
+    ];
+    // Behind a name may stand a system: elf_x86_64_fbsd, armelf_linux_eabi.
+    let rest = |name: &str| emulation.strip_prefix(name);
+    let fits = |name| rest(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    let powerpc = emulation == "elf32ppclinux";
+    let (_, class, endian, machine) = NAMES
+        .iter()
+        .find(|(name, ..)| fits(name) || powerpc && *name == "elf32ppc")?;
+    Some(Ident {
+        class: *class,
+        endian: *endian,
+        machine: Machine(*machine),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(emulation: &str) -> Option<(u64, u64)> {
+        let target = Target::of(ident(emulation)?)?;
+        Some((target.size / MIB, target.base))
+    }
+
+    #[test]
+    fn emulations_are_those_of_the_linkers() {
+        assert_eq!(sizes("elf_x86_64"), Some((2, 0x40_0000)));
+        assert_eq!(sizes("elf_x86_64_fbsd"), Some((2, 0x40_0000)));
+        assert_eq!(sizes("elf32_x86_64"), Some((2, 0x40_0000)));
+        assert_eq!(sizes("elf_i386"), Some((4, 0x804_8000)));
+        assert_eq!(sizes("aarch64linux"), Some((2, 0x40_0000)));
+        assert_eq!(sizes("elf64lppc"), Some((256, 0x1000_0000)));
+        assert_eq!(sizes("elf32ppclinux"), Some((256, 0x1000_0000)));
+        assert_eq!(sizes("elf64_s390"), Some((1, 0x100_0000)));
+        assert_eq!(sizes("elf64lriscv"), Some((2, 0x1_0000)));
+        assert_eq!(sizes("elf64lriscv_lp64f"), Some((2, 0x1_0000)));
+        assert_eq!(sizes("armelf_linux_eabi"), Some((2, 0x1_0000)));
+        assert_eq!(sizes("elf64loongarch"), Some((32, 0x1_2000_0000)));
+        assert_eq!(sizes("i386pep"), None);
+        assert_eq!(sizes("elf_x86_64x"), None);
+        assert_eq!(sizes(""), None);
+    }
+
+    #[test]
+    fn machines_have_their_byte_order() {
+        let told = |emulation| ident(emulation).unwrap().to_string();
+        assert_eq!(told("elf_x86_64"), "64-bit x86_64");
+        assert_eq!(told("elf64ppc"), "64-bit big-endian ppc64");
+        assert_eq!(told("elf64lppc"), "64-bit ppc64");
+        assert_eq!(told("elf64_s390"), "64-bit big-endian s390x");
+        assert_eq!(told("aarch64linuxb"), "64-bit big-endian aarch64");
+        assert_eq!(told("aarch64linux32"), "32-bit aarch64");
+        assert_eq!(told("elf64lriscv"), "64-bit riscv");
+        assert_eq!(told("elf_i386"), "32-bit i386");
+        assert_eq!(told("elf32ppclinux"), "32-bit big-endian ppc");
+        assert_eq!(told("elf64loongarch"), "64-bit loongarch");
+        assert_eq!(told("armelfb_linux_eabi"), "32-bit big-endian arm");
+    }
+}

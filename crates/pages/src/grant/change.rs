@@ -1,0 +1,248 @@
+//! What a program does to huge pages that it asked for: `munmap`, `mprotect`,
+//! `madvise`, `mremap`, `mbind`. The calls are made as they are, and for parts
+//! of a huge page refused as the kernel refuses them, whatever stands behind
+//! the page by now. Their ranges may hold other memory, too.
+//!
+//! Calls that do not go through libc are not noticed.
+#![expect(unsafe_code, reason = "changes the program's mappings for it")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use super::{forget, leave, turn, windows};
+use crate::sys::{self, Errno, Result};
+use crate::unit::State;
+use crate::window::Window;
+use crate::{move_down, register};
+
+const INVALID: Errno = Errno(libc::EINVAL);
+
+/// At most so much is closed to writers at once while it moves.
+const PIECE: usize = 16 << 20;
+
+/// Whether a range holds memory of this kind.
+pub fn meets(range: &Range<usize>) -> bool {
+    register::look(|| parts(range).next().is_some())
+}
+
+/// The windows that have memory in a range, and the addresses in them.
+fn parts(range: &Range<usize>) -> impl Iterator<Item = (&'static Window, Range<usize>)> {
+    let range = range.clone();
+    let part = move |window: &'static Window| {
+        let start = range.start.max(window.base);
+        let end = range.end.min(window.base + window.len);
+        (start < end).then_some((window, start..end))
+    };
+    windows()
+        .filter_map(part)
+        .filter(|(window, part)| runs(window, part).next().is_some())
+}
+
+/// The runs of units of a window that a part of it touches, without those that
+/// are gone.
+fn runs(window: &'static Window, part: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let units = window.units();
+    let is_gone = |unit: &usize| units[*unit].settled().0 == State::Gone;
+    let end = window.unit_at(part.end - 1) + 1;
+    let mut at = window.unit_at(part.start);
+    core::iter::from_fn(move || {
+        let start = (at..end).find(|unit| !is_gone(unit))?;
+        at = (start..end).find(is_gone).unwrap_or(end);
+        Some(start..at)
+    })
+}
+
+/// Calls `each` for all runs of units that a range touches.
+fn each_run(
+    range: &Range<usize>,
+    mut each: impl FnMut(&'static Window, Range<usize>) -> Result<()>,
+) -> Result<()> {
+    for (window, part) in parts(range) {
+        for run in runs(window, &part) {
+            each(window, run)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses parts of huge pages.
+fn whole_pages(range: &Range<usize>) -> Result<()> {
+    let is_whole = |(window, part): (&Window, Range<usize>)| {
+        let page = window.layout.unit;
+        part.start % page == 0 && part.end % page == 0
+    };
+    match parts(range).all(is_whole) {
+        true => Ok(()),
+        false => Err(INVALID),
+    }
+}
+
+/// Refuses what the program has closed to writing or keeps from its children.
+fn only_plain(range: &Range<usize>) -> Result<()> {
+    each_run(range, |window, run| {
+        let special = |state: State| state.is_hugetlb() && !state.is_inherited();
+        let units = &window.units()[run];
+        match units.iter().any(|unit| special(unit.settled().0)) {
+            true => Err(INVALID),
+            false => Ok(()),
+        }
+    })
+}
+
+/// Changes the states of a run of units.
+fn change(window: &Window, run: Range<usize>, to: impl Fn(State) -> State) {
+    for unit in &window.units()[run] {
+        loop {
+            let (state, used) = unit.settled();
+            if unit.replace((state, used), (to(state), used)) {
+                break;
+            }
+        }
+    }
+}
+
+/// Moves the units of a range that are in a state to ordinary memory.
+fn lower(range: &Range<usize>, from: State) -> Result<()> {
+    each_run(range, |window, run| {
+        let is_from = |unit: &usize| window.units()[*unit].settled().0 == from;
+        let most = (PIECE / window.layout.unit).max(1);
+        let mut at = run.start;
+        while let Some(start) = (at..run.end).find(is_from) {
+            let limit = run.end.min(start + most);
+            let end = (start..limit).find(|unit| !is_from(unit));
+            at = end.unwrap_or(limit);
+            lower_run(window, start..at, from)?;
+        }
+        Ok(())
+    })
+}
+
+fn lower_run(window: &Window, run: Range<usize>, from: State) -> Result<()> {
+    if !from.is_inherited() {
+        let (addr, end) = (window.address(run.start), window.address(run.end));
+        // SAFETY: for the copy; whoever lowers it gives it its access after.
+        unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
+    }
+    match move_down::move_units(window, run, from) {
+        0 => Err(Errno(libc::ENOMEM)),
+        _ => Ok(()),
+    }
+}
+
+/// `munmap`
+pub fn munmap(range: &Range<usize>) -> Result<()> {
+    let _turn = turn();
+    whole_pages(range)?;
+    // SAFETY: the program unmaps it.
+    unsafe { sys::munmap(range.start, range.len())? };
+    release(range);
+    Ok(())
+}
+
+/// Notes that what lies in a range is not ours any more.
+fn release(range: &Range<usize>) {
+    // A window that is forgotten is out of what is walked here: one by one.
+    while let Some((window, part)) = parts(range).next() {
+        for run in runs(window, &part) {
+            leave(window, run);
+        }
+        let mut units = window.units().iter();
+        if units.all(|unit| unit.load().0 == State::Gone) {
+            forget(window);
+        }
+    }
+}
+
+/// `mprotect`. What is opened to writing and shared with a child by now moves
+/// to ordinary memory first; so does what is to be written and executed, for
+/// which it could not move later.
+pub fn mprotect(range: &Range<usize>, prot: c_int) -> Result<()> {
+    let _turn = turn();
+    whole_pages(range)?;
+    let writable = prot & libc::PROT_WRITE != 0;
+    if writable {
+        lower(range, State::Lent)?;
+    }
+    if writable && prot & libc::PROT_EXEC != 0 {
+        lower(range, State::Shut)?;
+        lower(range, State::Huge)?;
+    }
+    each_run(range, |window, run| {
+        let (addr, end) = (window.address(run.start), window.address(run.end));
+        // SAFETY: the program protects it.
+        unsafe { sys::mprotect(addr, end - addr, prot)? };
+        change(window, run, |state| state.protected(writable));
+        Ok(())
+    })?;
+    // SAFETY: the program protects it.
+    unsafe { sys::mprotect(range.start, range.len(), prot) }
+}
+
+/// `madvise`. What is dropped becomes ordinary memory, since a huge page that
+/// is not there might not be had again.
+pub fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
+    let _turn = turn();
+    let apart = match advice {
+        libc::MADV_DONTFORK => Some(true),
+        libc::MADV_DOFORK => Some(false),
+        _ => None,
+    };
+    if apart.is_some() {
+        whole_pages(range)?;
+    }
+    if advice == libc::MADV_DONTNEED {
+        only_plain(range)?;
+        lower(range, State::Huge)?;
+    }
+    // SAFETY: the program's own advice.
+    let result = unsafe { sys::madvise(range.start, range.len(), advice) };
+    // With a hole in the range all the rest was advised.
+    let done = matches!(result, Ok(()) | Err(Errno(libc::ENOMEM)));
+    if let Some(apart) = apart.filter(|_| done) {
+        each_run(range, |window, run| {
+            change(window, run, |state| state.kept_apart(apart));
+            Ok(())
+        })?;
+    }
+    result
+}
+
+/// `mremap` of memory that begins in a region. A smaller length takes away the
+/// end; what moves becomes ordinary memory of the program's own; nothing grows.
+pub fn mremap(
+    addr: usize,
+    old_len: usize,
+    new_len: usize,
+    flags: c_int,
+    new_addr: usize,
+) -> Result<usize> {
+    let end = addr.checked_add(old_len).ok_or(INVALID)?;
+    if new_len == 0 || new_len > old_len {
+        return Err(INVALID);
+    }
+    if flags & !libc::MREMAP_MAYMOVE == 0 {
+        if new_len < old_len {
+            munmap(&(addr + new_len..end))?;
+        }
+        return Ok(addr);
+    }
+    let _turn = turn();
+    let old = addr..end;
+    whole_pages(&old)?;
+    only_plain(&old)?;
+    lower(&old, State::Huge)?;
+    // SAFETY: the program moves its memory.
+    let moved = unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr)? };
+    release(&old);
+    Ok(moved)
+}
+
+/// The flags for `mbind`: the pages are there already, so they have to move to
+/// where the program wants them.
+pub fn mbind_flags(range: &Range<usize>, flags: usize) -> usize {
+    const MPOL_MF_MOVE: usize = 1 << 1;
+    match meets(range) {
+        true => flags | MPOL_MF_MOVE,
+        false => flags,
+    }
+}

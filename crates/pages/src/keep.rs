@@ -1,0 +1,33 @@
+//! Copies of the program's environment, which the program may write over.
+#![expect(unsafe_code, reason = "hands out mapped memory")]
+
+use crate::sys;
+
+/// A copy that stays for ever; `None` where there is no memory for it.
+pub fn keep(bytes: &[u8]) -> Option<&'static [u8]> {
+    if bytes.is_empty() {
+        return Some(&[]);
+    }
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping replaces nothing.
+    let at = unsafe { sys::mmap(0, bytes.len(), prot, flags, -1, 0) }.ok()?;
+    // SAFETY: the new mapping has that length, and nobody else has it.
+    unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+    // SAFETY: written above; the mapping is never changed or given back.
+    Some(unsafe { core::slice::from_raw_parts(at as *const u8, bytes.len()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_outlives_what_it_was_made_from() {
+        let mut value = b"/a:/b".to_vec();
+        let kept = keep(&value).unwrap();
+        value.fill(0);
+        assert_eq!(kept, b"/a:/b");
+        assert_eq!(keep(b""), Some(&b""[..]));
+    }
+}

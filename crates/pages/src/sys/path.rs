@@ -1,0 +1,91 @@
+//! What is known and made by path: file systems, files that outlive an `exec`.
+#![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
+
+use core::ffi::{CStr, c_char, c_int};
+
+use super::call::{Result, call};
+use crate::bits::{extended, int, unsigned};
+
+/// A file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Its type, as `f_type` of `statfs(2)`.
+    pub kind: u64,
+    /// Its block size, for a hugetlbfs the page size.
+    pub block: usize,
+}
+
+/// `statfs(2)`.
+///
+/// # Safety
+/// `path` must be a C string, or an address at which the kernel finds none.
+pub unsafe fn file_system(path: *const c_char) -> Result<FileSystem> {
+    let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+    let args = [path as usize, state.as_mut_ptr() as usize, 0, 0, 0, 0];
+    call(libc::SYS_statfs, args)?;
+    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
+    let state = unsafe { state.assume_init() };
+    Ok(FileSystem {
+        kind: u64::try_from(state.f_type & 0xffff_ffff).unwrap_or(0),
+        block: usize::try_from(state.f_bsize).unwrap_or(0),
+    })
+}
+
+/// Whether the real user may read, write and search a directory, by
+/// `access(2)`.
+pub fn may_use(path: &CStr) -> bool {
+    let mode = libc::R_OK | libc::W_OK | libc::X_OK;
+    let args = [
+        extended(libc::AT_FDCWD),
+        path.as_ptr() as usize,
+        extended(mode),
+        0,
+        0,
+        0,
+    ];
+    call(libc::SYS_faccessat, args).is_ok()
+}
+
+/// `open(2)`, for a descriptor that the program keeps, across `exec` too.
+pub fn open_inherited(path: &CStr, flags: c_int, mode: usize) -> Result<c_int> {
+    let args = [
+        extended(libc::AT_FDCWD),
+        path.as_ptr() as usize,
+        extended(flags),
+        mode,
+        0,
+        0,
+    ];
+    call(libc::SYS_openat, args).map(int)
+}
+
+/// `memfd_create(2)`, for a descriptor that the program keeps.
+pub fn memory_file(name: &CStr, flags: c_int) -> Result<c_int> {
+    let flags = unsigned(flags) as usize;
+    let args = [name.as_ptr() as usize, flags, 0, 0, 0, 0];
+    call(libc::SYS_memfd_create, args).map(int)
+}
+
+/// `unlink(2)`.
+pub fn unlink(path: &CStr) -> Result<()> {
+    let args = [extended(libc::AT_FDCWD), path.as_ptr() as usize, 0, 0, 0, 0];
+    call(libc::SYS_unlinkat, args).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::Errno;
+
+    #[test]
+    fn file_systems_by_path() {
+        const PROC: u64 = 0x9fa0;
+        let kind = |path: &CStr| {
+            // SAFETY: a C string.
+            unsafe { file_system(path.as_ptr()) }.map(|found| found.kind)
+        };
+        assert_eq!(kind(c"/proc"), Ok(PROC));
+        assert_eq!(kind(c"/no/such/path"), Err(Errno(libc::ENOENT)));
+        assert!(!may_use(c"/no/such/path"));
+    }
+}

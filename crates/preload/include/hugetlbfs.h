@@ -1,0 +1,74 @@
+/*
+ * The C interface of libhugetlbfs. See get_huge_pages(3), gethugepagesizes(3)
+ * and hugetlbfs_find_path(3).
+ *
+ * SPDX-License-Identifier: MIT OR Apache-2.0
+ */
+#ifndef HUGETLBFS_H
+#define HUGETLBFS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The type of a hugetlbfs, as statfs(2) gives it. */
+#define HUGETLBFS_MAGIC 0x958458f6
+
+/* A program header that wants its segment on huge pages. */
+#ifndef PF_LINUX_HUGETLB
+#define PF_LINUX_HUGETLB 0x100000
+#endif
+
+/*
+ * Sizes in bytes. gethugepagesize is the size that the other functions use:
+ * the kernel's default, or HUGETLB_DEFAULT_PAGE_SIZE; -1 and errno ENOSYS where
+ * there is none. The other two fill in at most n sizes and return how many;
+ * with NULL and 0, how many there are.
+ */
+long gethugepagesize(void);
+int gethugepagesizes(long pagesizes[], int n_elem);
+int getpagesizes(long pagesizes[], int n_elem);
+
+/*
+ * Mounts. test_path: 1 for a hugetlbfs, 0 for another file system, -1 with
+ * errno. find_path: where a hugetlbfs of that page size is mounted, or NULL.
+ * unlinked_fd: an open file of that page size without a name, or -1.
+ */
+int hugetlbfs_test_path(const char *mount);
+const char *hugetlbfs_find_path(void);
+const char *hugetlbfs_find_path_for_size(long page_size);
+int hugetlbfs_unlinked_fd(void);
+int hugetlbfs_unlinked_fd_for_size(long page_size);
+
+/* Huge pages of the default size and nothing else, or NULL. */
+typedef unsigned long ghp_t;
+
+#define GHP_DEFAULT ((ghp_t)0x01UL)
+#define GHP_MASK GHP_DEFAULT
+
+void *get_huge_pages(size_t len, ghp_t flags);
+void free_huge_pages(void *ptr);
+
+/*
+ * Memory of any length. GHR_FALLBACK: on other pages where huge pages cannot be
+ * had. GHR_COLOR: begins at a different cache line each time, where the length
+ * leaves room. GHR_STRICT: neither.
+ */
+typedef unsigned long ghr_t;
+
+#define GHR_STRICT ((ghr_t)0x10000000UL)
+#define GHR_FALLBACK ((ghr_t)0x20000000UL)
+#define GHR_COLOR ((ghr_t)0x40000000UL)
+#define GHR_DEFAULT (GHR_FALLBACK | GHR_COLOR)
+#define GHR_MASK (GHR_STRICT | GHR_FALLBACK | GHR_COLOR)
+
+void *get_hugepage_region(size_t len, ghr_t flags);
+void free_hugepage_region(void *ptr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

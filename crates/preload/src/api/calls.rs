@@ -1,0 +1,59 @@
+//! The public functions, as the whole process knows them: a program that
+//! defines one of them has its own called here. Each goes through a word that
+//! the loader fills, since a direct call would be to our own, or its result
+//! even be known to the compiler.
+#![expect(unsafe_code, reason = "calls functions by address")]
+
+use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+
+use hugetools_pages::{address_word, weak_function};
+
+macro_rules! functions {
+    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $word:ident = $symbol:literal;)*) => {$(
+        address_word!($word = $symbol);
+
+        $(#[$meta])*
+        pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
+            type Function = unsafe extern "C" fn($($type),*) -> $result;
+            let Some(function) = weak_function!($word as Function) else {
+                // The loader leaves no word of a name that we define empty.
+                unreachable!()
+            };
+            // SAFETY: as the caller says.
+            unsafe { function($($argument),*) }
+        }
+    )*};
+}
+
+functions! {
+    /// # Safety
+    /// As the function's; so for all of these.
+    gethugepagesize() -> c_long,
+        hugetools_gethugepagesize = "gethugepagesize";
+    gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int,
+        hugetools_gethugepagesizes = "gethugepagesizes";
+    getpagesizes(sizes: *mut c_long, room: c_int) -> c_int,
+        hugetools_getpagesizes = "getpagesizes";
+    reset() -> (),
+        hugetools_reset = "__tp_kernel_default_hugepage_size_reset";
+    test_path(path: *const c_char) -> c_int,
+        hugetools_test_path = "hugetlbfs_test_path";
+    find_path() -> *const c_char,
+        hugetools_find_path = "hugetlbfs_find_path";
+    find_path_for_size(size: c_long) -> *const c_char,
+        hugetools_find_path_for_size = "hugetlbfs_find_path_for_size";
+    unlinked_fd() -> c_int,
+        hugetools_unlinked_fd = "hugetlbfs_unlinked_fd";
+    unlinked_fd_for_size(size: c_long) -> c_int,
+        hugetools_unlinked_fd_for_size = "hugetlbfs_unlinked_fd_for_size";
+    get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void,
+        hugetools_get_huge_pages = "get_huge_pages";
+    free_huge_pages(start: *mut c_void) -> (),
+        hugetools_free_huge_pages = "free_huge_pages";
+    get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void,
+        hugetools_get_hugepage_region = "get_hugepage_region";
+    free_hugepage_region(start: *mut c_void) -> (),
+        hugetools_free_hugepage_region = "free_hugepage_region";
+    cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void,
+        hugetools_cachecolor = "cachecolor";
+}

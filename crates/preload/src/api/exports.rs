@@ -1,0 +1,158 @@
+//! The public functions. Each is one line; a second copy of the library only
+//! forwards to the first one (see `marker`).
+#![expect(unsafe_code, reason = "exports functions that take addresses")]
+
+use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
+
+use super::{calls, color, files, mounts, regions, sizes};
+use crate::marker;
+
+/// Our own answer, or that of the copy that came before this one.
+macro_rules! first {
+    ($ours:expr, $theirs:expr) => {
+        match marker::is_first() {
+            true => $ours,
+            // SAFETY: as the caller says.
+            false => unsafe { $theirs },
+        }
+    };
+}
+
+/// `gethugepagesize(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn gethugepagesize() -> c_long {
+    first!(sizes::default_size(), calls::gethugepagesize())
+}
+
+/// `gethugepagesizes(3)`
+///
+/// # Safety
+/// `sizes` must have room for so many, or be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int {
+    first!(
+        // SAFETY: as the caller says.
+        unsafe { sizes::huge_sizes(sizes, room) },
+        calls::gethugepagesizes(sizes, room)
+    )
+}
+
+/// `getpagesizes(3)`
+///
+/// # Safety
+/// As for [`gethugepagesizes`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getpagesizes(sizes: *mut c_long, room: c_int) -> c_int {
+    first!(
+        // SAFETY: as the caller says.
+        unsafe { sizes::all_sizes(sizes, room) },
+        calls::getpagesizes(sizes, room)
+    )
+}
+
+/// For tests of programs that pretend to be another machine: the kernel's
+/// default size is read again.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tp_kernel_default_hugepage_size_reset() {
+    first!(sizes::forget(), calls::reset());
+}
+
+/// `hugetlbfs_test_path(3)`
+///
+/// # Safety
+/// `path` must be a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hugetlbfs_test_path(path: *const c_char) -> c_int {
+    first!(
+        // SAFETY: as the caller says.
+        unsafe { mounts::test_path(path) },
+        calls::test_path(path)
+    )
+}
+
+/// `hugetlbfs_find_path(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn hugetlbfs_find_path() -> *const c_char {
+    first!(mounts::find_path(), calls::find_path())
+}
+
+/// `hugetlbfs_find_path_for_size(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn hugetlbfs_find_path_for_size(size: c_long) -> *const c_char {
+    first!(
+        mounts::find_path_for_size(size),
+        calls::find_path_for_size(size)
+    )
+}
+
+/// `hugetlbfs_unlinked_fd(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn hugetlbfs_unlinked_fd() -> c_int {
+    first!(files::unlinked(), calls::unlinked_fd())
+}
+
+/// `hugetlbfs_unlinked_fd_for_size(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn hugetlbfs_unlinked_fd_for_size(size: c_long) -> c_int {
+    first!(
+        files::unlinked_for_size(size),
+        calls::unlinked_fd_for_size(size)
+    )
+}
+
+/// `get_huge_pages(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
+    first!(
+        regions::get_huge_pages(len, flags),
+        calls::get_huge_pages(len, flags)
+    )
+}
+
+/// `free_huge_pages(3)`
+///
+/// # Safety
+/// `start` must come from [`get_huge_pages`] and be used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free_huge_pages(start: *mut c_void) {
+    first!(
+        // SAFETY: as the caller says.
+        unsafe { regions::free_huge_pages(start) },
+        calls::free_huge_pages(start)
+    );
+}
+
+/// `get_hugepage_region(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void {
+    first!(
+        regions::get_region(len, flags),
+        calls::get_hugepage_region(len, flags)
+    )
+}
+
+/// `free_hugepage_region(3)`
+///
+/// # Safety
+/// `start` must come from [`get_hugepage_region`] and be used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free_hugepage_region(start: *mut c_void) {
+    first!(
+        // SAFETY: as the caller says.
+        unsafe { regions::free_region(start) },
+        calls::free_hugepage_region(start)
+    );
+}
+
+/// What `get_hugepage_region` calls for `GHR_COLOR`. Never documented, but
+/// always exported: an address within the first `room` bytes from `start` on.
+///
+/// # Safety
+/// As for a pointer that moves within a block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void {
+    first!(
+        color::shift(start, room),
+        calls::cachecolor(start, len, room)
+    )
+}

@@ -1,0 +1,95 @@
+//! Files of huge pages without a name: `hugetlbfs_unlinked_fd` and
+//! `hugetlbfs_unlinked_fd_for_size`. As ever they are inherited across `exec`.
+#![expect(unsafe_code, reason = "calls functions by address, with paths")]
+
+use core::ffi::{CStr, c_int, c_long};
+
+use hugetools_pages::file::Path;
+use hugetools_pages::hugetlb;
+use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::sys::{self, Errno, Result};
+
+use super::calls;
+
+/// `hugetlbfs_unlinked_fd`
+pub(crate) fn unlinked() -> c_int {
+    // SAFETY: takes nothing.
+    match unsafe { calls::gethugepagesize() } {
+        // With the errno of that.
+        -1 => -1,
+        // SAFETY: takes a number.
+        size => unsafe { calls::unlinked_fd_for_size(size) },
+    }
+}
+
+/// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
+/// kernel has such files.
+pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
+    // SAFETY: takes a number.
+    let dir = unsafe { calls::find_path_for_size(size) };
+    let file = match dir.is_null() {
+        true => without_mount(size),
+        // SAFETY: what that function gives: a C string that stays.
+        false => on_mount(unsafe { CStr::from_ptr(dir) }),
+    };
+    file.unwrap_or_else(|error| {
+        sys::set_errno(error);
+        -1
+    })
+}
+
+fn without_mount(size: c_long) -> Result<c_int> {
+    let size = usize::try_from(size).unwrap_or(0);
+    if !size.is_power_of_two() {
+        say(
+            Level::Warning,
+            format_args!("there are no pages of {size} bytes"),
+        );
+        return Err(Errno(libc::ENOENT));
+    }
+    hugetlb::inherited_file(c"libhugetlbfs", size).inspect_err(|error| {
+        let (name, number) = (SizeName(size), error.0);
+        say(
+            Level::Warning,
+            format_args!(
+                "no hugetlbfs of {name} pages is mounted for this user, and the kernel makes no \
+                 file of such pages without one: errno {number}"
+            ),
+        );
+    })
+}
+
+fn on_mount(dir: &CStr) -> Result<c_int> {
+    let nameless = libc::O_TMPFILE | libc::O_RDWR;
+    let file = match sys::open_inherited(dir, nameless, 0o600) {
+        // Before Linux 5.1, or on what the program says is a hugetlbfs.
+        Err(Errno(libc::EOPNOTSUPP | libc::EISDIR | libc::EINVAL)) => named_and_removed(dir),
+        result => result,
+    };
+    file.inspect_err(|error| {
+        let dir = dir.to_str().unwrap_or("the mount");
+        let number = error.0;
+        say(
+            Level::Error,
+            format_args!("no file can be made on {dir}: errno {number}"),
+        );
+    })
+}
+
+/// Makes a file under a name that nobody has, and removes the name.
+fn named_and_removed(dir: &CStr) -> Result<c_int> {
+    const TRIES: u64 = 100;
+    let dir = dir.to_str().map_err(|_| Errno(libc::EINVAL))?;
+    let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
+    let start = sys::random() ^ sys::now() << 20 ^ u64::from(sys::gettid());
+    for n in start..start.saturating_add(TRIES) {
+        let name = format_args!("{dir}/libhugetlbfs.tmp.{:012x}", n & 0xffff_ffff_ffff);
+        let path = Path::of(name).ok_or(Errno(libc::ENAMETOOLONG))?;
+        match sys::open_inherited(path.c_str(), flags, 0o600) {
+            Err(Errno(libc::EEXIST)) => {}
+            Err(error) => return Err(error),
+            Ok(fd) => return sys::unlink(path.c_str()).map(|()| fd),
+        }
+    }
+    Err(Errno(libc::EEXIST))
+}

@@ -1,0 +1,87 @@
+//! The kernel's lists of sizes and mounts. They are opened by libc's `open` and
+//! `opendir`, on exactly these paths: programs put their own in the place of
+//! those to pretend to be on another machine.
+#![expect(unsafe_code, reason = "calls functions of libc")]
+
+use core::ffi::CStr;
+
+use hugetools_contract::mounts::Scanner;
+use hugetools_pages::file;
+use hugetools_pages::sys::{Errno, File, Result, errno};
+
+const SIZES: &CStr = c"/sys/kernel/mm/hugepages/";
+
+/// Opens a file for reading, as the program would.
+fn open(path: &CStr) -> Result<File> {
+    let flags = libc::O_RDONLY | libc::O_CLOEXEC;
+    // SAFETY: a path and flags that need no third argument.
+    match unsafe { libc::open(path.as_ptr(), flags) } {
+        -1 => Err(errno()),
+        fd => Ok(File::from_fd(fd)),
+    }
+}
+
+/// The kernel's default huge page size in bytes.
+pub(crate) fn kernel_default() -> Option<usize> {
+    let mut buffer = [0; 8192];
+    let meminfo = open(c"/proc/meminfo").ok()?;
+    let text = file::fill(&meminfo, &mut buffer);
+    let kib = usize::try_from(file::tagged(text, b"Hugepagesize:")?).ok()?;
+    kib.checked_mul(1024).filter(|size| *size > 0)
+}
+
+/// Calls `each` for every huge page size in bytes, in the kernel's order. A
+/// kernel without the directory has none but the default one.
+pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
+    // SAFETY: a path.
+    let dir = unsafe { libc::opendir(SIZES.as_ptr()) };
+    if dir.is_null() {
+        return match errno() {
+            Errno(libc::ENOENT) => Ok(()),
+            error => Err(error),
+        };
+    }
+    loop {
+        // SAFETY: a directory that is open.
+        let entry = unsafe { libc::readdir(dir) };
+        if entry.is_null() {
+            break;
+        }
+        // SAFETY: an entry that stays until the next is read.
+        let name = unsafe { &(*entry).d_name };
+        // SAFETY: a C string within the entry.
+        let name = unsafe { CStr::from_ptr(name.as_ptr()) };
+        if let Some(size) = size_of_name(name) {
+            each(size);
+        }
+    }
+    // SAFETY: a directory that is open, and used no more.
+    unsafe { libc::closedir(dir) };
+    Ok(())
+}
+
+/// `hugepages-2048kB`
+fn size_of_name(name: &CStr) -> Option<usize> {
+    let digits = name.to_bytes().strip_prefix(b"hugepages-")?;
+    let kib = usize::try_from(file::leading_number(digits)?).ok()?;
+    kib.checked_mul(1024).filter(|size| *size > 0)
+}
+
+/// Calls `each` for the mount point of every hugetlbfs.
+pub(crate) fn each_mount(mut each: impl FnMut(&CStr)) -> Result<()> {
+    let table = open(c"/proc/mounts").or_else(|_| open(c"/etc/mtab"))?;
+    let mut scanner = Scanner::new();
+    let mut buffer = [0; 1024];
+    loop {
+        match table.read(&mut buffer) {
+            Ok(0) | Err(_) => return Ok(()),
+            Ok(len) => {
+                for byte in &buffer[..len] {
+                    if scanner.take(*byte) {
+                        each(scanner.point());
+                    }
+                }
+            }
+        }
+    }
+}

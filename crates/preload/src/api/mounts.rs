@@ -1,0 +1,226 @@
+//! Mounts of hugetlbfs: `hugetlbfs_test_path`, `hugetlbfs_find_path` and
+//! `hugetlbfs_find_path_for_size`.
+#![expect(
+    unsafe_code,
+    reason = "takes paths, and keeps a table in mapped memory"
+)]
+
+use core::ffi::{CStr, c_char, c_int, c_long};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use hugetools_contract::mounts::PATH_MAX;
+use hugetools_pages::file::Path;
+use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::{config, sys::FileSystem};
+
+use super::{calls, listings};
+
+/// The type of a hugetlbfs.
+const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
+
+/// So many sizes; no architecture has as many.
+const SIZES: usize = 16;
+
+/// Where a hugetlbfs of one size is mounted.
+struct Mount {
+    /// The page size in bytes; 0 for an unused place.
+    size: usize,
+    path: [u8; PATH_MAX],
+}
+
+/// The first mount of each size.
+struct Table {
+    mounts: [Mount; SIZES],
+}
+
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The thread that is making the table just now.
+static MAKER: AtomicU32 = AtomicU32::new(0);
+
+/// `hugetlbfs_test_path`
+///
+/// # Safety
+/// `path` must be a C string.
+pub(crate) unsafe fn test_path(path: *const c_char) -> c_int {
+    // SAFETY: as the caller says.
+    match unsafe { sys::file_system(path) } {
+        Ok(found) => c_int::from(found.kind == HUGETLBFS_MAGIC),
+        Err(error) => {
+            sys::set_errno(error);
+            -1
+        }
+    }
+}
+
+/// `hugetlbfs_find_path`
+pub(crate) fn find_path() -> *const c_char {
+    // SAFETY: takes nothing.
+    match unsafe { calls::gethugepagesize() } {
+        -1 => core::ptr::null(),
+        // SAFETY: takes a number.
+        size => unsafe { calls::find_path_for_size(size) },
+    }
+}
+
+/// `hugetlbfs_find_path_for_size`
+pub(crate) fn find_path_for_size(size: c_long) -> *const c_char {
+    let size = usize::try_from(size).unwrap_or(0);
+    find(size).map_or(core::ptr::null(), CStr::as_ptr)
+}
+
+/// Whether pages of this size can be had by a mount.
+pub(crate) fn has(size: usize) -> bool {
+    find(size).is_some()
+}
+
+/// Where copies of text for this user's processes lie, unless told otherwise:
+/// below the mount for pages of `size` bytes. `None` without such a mount. The
+/// directory need not exist.
+pub fn share_dir(size: usize) -> Option<Path> {
+    let mount = find(size)?.to_str().ok()?;
+    Path::of(format_args!("{mount}/elflink-uid-{}", sys::getuid()))
+}
+
+/// The mount for pages of `size` bytes: of those that `HUGETLB_PATH` names, or
+/// else of all that this user may use, the first one.
+pub fn find(size: usize) -> Option<&'static CStr> {
+    let mount = table()?
+        .mounts
+        .iter()
+        .find(|mount| size != 0 && mount.size == size)?;
+    CStr::from_bytes_until_nul(&mount.path).ok()
+}
+
+/// The table, made at the first call. Two threads at once make two, of which
+/// one is kept: the program's own `hugetlbfs_test_path` or `open` may run
+/// meanwhile, so no lock is held. `None` while this very thread is making it,
+/// further up the stack, or where there is no memory.
+fn table() -> Option<&'static Table> {
+    let known = TABLE.load(Ordering::Acquire);
+    // SAFETY: a table that was published is complete and stays for ever.
+    if let Some(table) = unsafe { known.as_ref() } {
+        return Some(table);
+    }
+    let me = sys::gettid();
+    if MAKER.load(Ordering::Relaxed) == me {
+        return None;
+    }
+    let _ = MAKER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed);
+    let made = make();
+    let _ = MAKER.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed);
+    made
+}
+
+/// Makes the table and publishes it.
+fn make() -> Option<&'static Table> {
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping.
+    let at = unsafe { sys::mmap(0, size_of::<Table>(), prot, flags, -1, 0) }.ok()?;
+    let new = at as *mut Table;
+    // SAFETY: all bits zero are a table of unused places, and nobody else has
+    // this mapping.
+    unsafe { &mut *new }.fill();
+    let null = core::ptr::null_mut();
+    match TABLE.compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire) {
+        // SAFETY: complete, and from now on never written.
+        Ok(_) => unsafe { new.as_ref() },
+        Err(first) => {
+            // SAFETY: mapped above and known to nobody.
+            let _ = unsafe { sys::munmap(at, size_of::<Table>()) };
+            // SAFETY: a published table.
+            unsafe { first.as_ref() }
+        }
+    }
+}
+
+impl Table {
+    fn fill(&mut self) {
+        match config::get().api.path {
+            Some(paths) => {
+                let paths = paths.split(|byte| *byte == b':');
+                for path in paths.filter(|path| !path.is_empty()) {
+                    self.add_named(path);
+                }
+            }
+            None => {
+                let listed = listings::each_mount(|path| {
+                    if let Some(size) = usable(path) {
+                        self.add(path, size, Level::Debug);
+                    }
+                });
+                if listed.is_err() {
+                    say(
+                        Level::Error,
+                        format_args!("neither /proc/mounts nor /etc/mtab can be read"),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Adds what `HUGETLB_PATH` names.
+    fn add_named(&mut self, bytes: &[u8]) {
+        let mut path = [0; PATH_MAX];
+        let warn = |what: &str| {
+            let path = core::str::from_utf8(bytes).unwrap_or("a path");
+            say(Level::Warning, format_args!("HUGETLB_PATH: {path}: {what}"));
+        };
+        let Some(place) = path[..PATH_MAX - 1].get_mut(..bytes.len()) else {
+            return say(
+                Level::Error,
+                format_args!("HUGETLB_PATH: a path is too long"),
+            );
+        };
+        place.copy_from_slice(bytes);
+        let Ok(path) = CStr::from_bytes_until_nul(&path) else {
+            return;
+        };
+        // SAFETY: a C string.
+        match unsafe { calls::test_path(path.as_ptr()) } {
+            1 => match page_size(path) {
+                Some(size) => self.add(path, size, Level::Warning),
+                None => warn("its page size cannot be told"),
+            },
+            0 => warn("it is no hugetlbfs"),
+            _ => warn("it cannot be reached"),
+        }
+    }
+
+    /// Adds a mount, unless there is one of that size; `level` is how much that
+    /// matters.
+    fn add(&mut self, path: &CStr, size: usize, level: Level) {
+        let same = |mount: &&mut Mount| mount.size == size || mount.size == 0;
+        let text = path.to_str().unwrap_or("a path");
+        match self.mounts.iter_mut().find(same) {
+            Some(mount) if mount.size == 0 => {
+                let bytes = path.to_bytes_with_nul();
+                mount.path[..bytes.len()].copy_from_slice(bytes);
+                mount.size = size;
+                say(
+                    Level::Info,
+                    format_args!("pages of {} at {text}", SizeName(size)),
+                );
+            }
+            _ => say(
+                level,
+                format_args!("{text} is not used: there is a mount of its page size"),
+            ),
+        }
+    }
+}
+
+/// The page size of a mount that this user may make files in.
+fn usable(path: &CStr) -> Option<usize> {
+    // SAFETY: a C string.
+    let is_hugetlbfs = unsafe { calls::test_path(path.as_ptr()) } == 1;
+    (is_hugetlbfs && sys::may_use(path)).then(|| page_size(path))?
+}
+
+fn page_size(path: &CStr) -> Option<usize> {
+    // SAFETY: a C string.
+    let found: Result<FileSystem, Errno> = unsafe { sys::file_system(path.as_ptr()) };
+    found.ok().map(|found| found.block).filter(|size| *size > 0)
+}

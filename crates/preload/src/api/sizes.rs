@@ -1,0 +1,196 @@
+//! `gethugepagesize`, `gethugepagesizes`, `getpagesizes`.
+#![expect(unsafe_code, reason = "fills the program's array")]
+
+use core::ffi::{c_int, c_long};
+use core::fmt;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetools_contract::env::DefaultSize;
+use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::{config, facts, hugetlb};
+
+use super::{calls, listings, mounts};
+
+/// A size that was not looked for yet.
+const UNKNOWN: usize = usize::MAX;
+
+/// The kernel's default size; 0 where it has none.
+static KERNEL: AtomicUsize = AtomicUsize::new(UNKNOWN);
+
+/// The library's default size; 0 where there is none.
+static DEFAULT: AtomicUsize = AtomicUsize::new(UNKNOWN);
+
+/// The kernel's default huge page size in bytes.
+pub(crate) fn kernel_default() -> Option<usize> {
+    known(&KERNEL, listings::kernel_default)
+}
+
+/// Reads a size, or finds it out. The program's own code may run meanwhile, so
+/// no lock is held: two threads at once find the same.
+fn known(size: &AtomicUsize, find: impl FnOnce() -> Option<usize>) -> Option<usize> {
+    let mut now = size.load(Ordering::Relaxed);
+    if now == UNKNOWN {
+        now = find().unwrap_or(0);
+        if config::is_known() {
+            size.store(now, Ordering::Relaxed);
+        }
+    }
+    (now != 0).then_some(now)
+}
+
+/// Has the kernel's default size looked for again.
+pub(crate) fn forget() {
+    KERNEL.store(UNKNOWN, Ordering::Relaxed);
+}
+
+/// `gethugepagesize`
+pub(crate) fn default_size() -> c_long {
+    let size = known(&DEFAULT, choose_default);
+    match size.and_then(|size| c_long::try_from(size).ok()) {
+        Some(size) => {
+            sys::set_errno(Errno(0));
+            size
+        }
+        None => {
+            sys::set_errno(Errno(libc::ENOSYS));
+            -1
+        }
+    }
+}
+
+/// `HUGETLB_DEFAULT_PAGE_SIZE` where it is the kernel's default or there is a
+/// mount for it, else the kernel's default.
+fn choose_default() -> Option<usize> {
+    let kernel = kernel_default();
+    let asked = match config::get().api.default_size {
+        DefaultSize::Kernel => return kernel,
+        DefaultSize::Size(size) => usize::try_from(size).unwrap_or(usize::MAX),
+        DefaultSize::None => {
+            say(
+                Level::Error,
+                format_args!("HUGETLB_DEFAULT_PAGE_SIZE is no size: there is no default page size"),
+            );
+            return None;
+        }
+    };
+    if Some(asked) == kernel || mounts::has(asked) {
+        return Some(asked);
+    }
+    say(Level::Warning, format_args!("{}", NoSuchSize(asked)));
+    kernel
+}
+
+/// Why the size that was asked for is not the default.
+struct NoSuchSize(usize);
+
+impl fmt::Display for NoSuchSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = SizeName(self.0);
+        write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
+        match (hugetlb::is_offered(self.0), config::get().api.path) {
+            (false, _) => write!(f, "this machine has no pages of {size}")?,
+            (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
+            (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
+        }
+        f.write_str("; the kernel's default size is used")?;
+        match (hugetlb::is_offered(self.0), config::get().api.path) {
+            (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The program's array, filled from the front.
+struct Sizes {
+    at: *mut c_long,
+    room: usize,
+    count: usize,
+}
+
+impl Sizes {
+    /// `None` for arguments that make no sense. Null and 0 only count.
+    fn new(at: *mut c_long, room: c_int) -> Option<Sizes> {
+        let room = usize::try_from(room).ok()?;
+        (room == 0 || !at.is_null()).then_some(Sizes { at, room, count: 0 })
+    }
+
+    /// # Safety
+    /// The array must have its room.
+    unsafe fn put(&mut self, size: usize) {
+        let Ok(size) = c_long::try_from(size) else {
+            return;
+        };
+        if !self.at.is_null() {
+            if self.count == self.room {
+                return;
+            }
+            // SAFETY: within the array.
+            let place = unsafe { self.at.add(self.count) };
+            // SAFETY: as the caller says.
+            unsafe { place.write(size) };
+        }
+        self.count += 1;
+    }
+
+    fn count(&self) -> c_int {
+        c_int::try_from(self.count).unwrap_or(c_int::MAX)
+    }
+}
+
+fn failed(error: Errno) -> c_int {
+    sys::set_errno(error);
+    -1
+}
+
+/// `gethugepagesizes`: the default size first, then the others in the kernel's
+/// order.
+///
+/// # Safety
+/// `sizes` must have room for `room`, or be null.
+pub(crate) unsafe fn huge_sizes(sizes: *mut c_long, room: c_int) -> c_int {
+    let Some(mut sizes) = Sizes::new(sizes, room) else {
+        return failed(Errno(libc::EINVAL));
+    };
+    if let Some(default) = kernel_default() {
+        // SAFETY: as the caller says.
+        unsafe { sizes.put(default) };
+        let others = listings::each_size(|size| {
+            if size != default {
+                // SAFETY: as the caller says.
+                unsafe { sizes.put(size) };
+            }
+        });
+        if let Err(error) = others {
+            return failed(error);
+        }
+    }
+    sys::set_errno(Errno(0));
+    sizes.count()
+}
+
+/// `getpagesizes`: the base page size first.
+///
+/// # Safety
+/// As for [`huge_sizes`].
+pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
+    let Some(mut all) = Sizes::new(sizes, room) else {
+        return failed(Errno(libc::EINVAL));
+    };
+    if !sizes.is_null() && room == 0 {
+        return 0;
+    }
+    // SAFETY: as the caller says.
+    unsafe { all.put(facts::page_size()) };
+    let rest = match sizes.is_null() {
+        true => sizes,
+        // SAFETY: behind what was put, at most at the end of the array.
+        false => unsafe { sizes.add(all.count) },
+    };
+    let room = room - if rest.is_null() { 0 } else { all.count() };
+    // SAFETY: as the caller says.
+    match unsafe { calls::gethugepagesizes(rest, room) } {
+        -1 => -1,
+        huge => all.count() + huge,
+    }
+}

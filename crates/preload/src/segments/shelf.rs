@@ -1,0 +1,66 @@
+//! Which directory holds the shared copy of the text.
+
+use hugetools_contract::env::{Pages, SHARE_PATH};
+use hugetools_pages::config;
+use hugetools_pages::file::Path;
+use hugetools_pages::layout::asked_size;
+use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::segment::share::{NoShelf, Shelf};
+
+use crate::api::mounts;
+
+/// The directory that `HUGETLB_SHARE_PATH` names, or the user's own on the
+/// mount for the pages that were asked for. `None` where sharing was not asked
+/// for or, which is said, cannot be.
+pub(super) fn open(pages: Pages) -> Option<Shelf> {
+    let config = config::get();
+    let size = asked_size(pages).filter(|_| config.share_text)?;
+    match config.share_path {
+        Some(path) => named(path, pages),
+        None => own(size),
+    }
+}
+
+fn named(path: &[u8], pages: Pages) -> Option<Shelf> {
+    let text = core::str::from_utf8(path).ok();
+    let Some(path) = text.and_then(|text| Path::of(format_args!("{text}"))) else {
+        say(
+            Level::Warning,
+            format_args!("text: {SHARE_PATH} is no path; not shared"),
+        );
+        return None;
+    };
+    let size = match pages {
+        Pages::Size(_) => asked_size(pages),
+        Pages::Default | Pages::Thp => None,
+    };
+    opened(&path, Shelf::open(path.c_str(), size))
+}
+
+fn own(size: usize) -> Option<Shelf> {
+    match mounts::share_dir(size) {
+        Some(path) => opened(&path, Shelf::make(path.c_str(), Some(size))),
+        None => {
+            say(
+                Level::Warning,
+                format_args!(
+                    "text: not shared, since no hugetlbfs with pages of {} can be written to \
+                     (to mount one: hugeadm --create-mounts)",
+                    SizeName(size)
+                ),
+            );
+            None
+        }
+    }
+}
+
+fn opened(path: &Path, shelf: Result<Shelf, NoShelf>) -> Option<Shelf> {
+    let path = path.c_str().to_str().unwrap_or("the directory");
+    if let Err(why) = &shelf {
+        say(
+            Level::Warning,
+            format_args!("text: not shared: {path} {why}"),
+        );
+    }
+    shelf.ok()
+}

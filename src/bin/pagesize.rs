@@ -1,0 +1,5 @@
+//! See pagesize(1).
+
+fn main() -> std::process::ExitCode {
+    hugetools::pagesize::main()
+}

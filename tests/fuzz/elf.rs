@@ -1,0 +1,289 @@
+//! ELF files: what hugeedit changes, and what hugectl sees in its target.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hugetools_ctl::args;
+use hugetools_ctl::caller::Caller;
+use hugetools_ctl::effects::Effects;
+use hugetools_ctl::explore::explore;
+use hugetools_ctl::layout::{Layout, Place};
+use hugetools_ctl::live::Live;
+use hugetools_ctl::plan;
+use hugetools_ctl::request::{Request, Run};
+use hugetools_elf::{Edit, Elf, MARK, Marks, Refusal, Role, Table};
+use hugetools_link::{Align, Change, file};
+use hugetools_model::{PageSize, Root, fixture};
+
+use crate::engine::{archives, fuzz, kept};
+
+/// What numbers and names in such files look like.
+const WORDS: &[&str] = &[
+    "\x7fELF\x01\x01\x01",
+    "\x7fELF\x02\x02\x01",
+    "\x7fELF\x02\x01\x01",
+    "\0\0\0\0\0\0\0\0",
+    "\x01\0\0\0",
+    "\0\0\0\x01",
+    "\0\0\x20\0\0\0\0\0",
+    "\0\0\0\0\0\x20\0\0",
+    "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f",
+    "#!/bin/sh\n",
+    "/lib64/ld-linux-x86-64.so.2\0",
+    "$ORIGIN/../",
+];
+
+/// The requests that hugeedit makes of a table, by two bits for marks and one
+/// for the alignment.
+fn edits() -> impl Iterator<Item = Edit> {
+    (1..16u64).map(|n| Edit {
+        marks: (n & 4 != 0).then_some(Marks {
+            text: n & 1 != 0,
+            data: n & 2 != 0,
+        }),
+        align: (n & 8 != 0).then_some(4096 << (n % 4 * 9)),
+    })
+}
+
+/// Why nothing was changed, without the numbers.
+fn name(refusal: &Refusal) -> u8 {
+    match refusal {
+        Refusal::NotStarted => 1,
+        Refusal::NothingToMark(_) => 2,
+        Refusal::FixedAddresses => 3,
+        Refusal::Size(_) => 4,
+        Refusal::NoText => 5,
+        Refusal::Unaligned(_) => 6,
+    }
+}
+
+/// That a change made just what was asked for.
+fn judge(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
+    let mut changed = bytes.to_vec();
+    if let Some(patch) = before.patch(after) {
+        assert!(patch.apply(&mut changed) && patch.old.len() == patch.new.len());
+    }
+    let again = Table::read(&changed[..], changed.len() as u64).unwrap();
+    assert_eq!(again, *after);
+    assert_eq!(before.segments.len(), after.segments.len());
+    for (old, new) in before.segments.iter().zip(&after.segments) {
+        assert_eq!((old.index, old.role), (new.index, new.role));
+        assert_eq!(old.flags & !MARK, new.flags & !MARK);
+        let mut load = new.load;
+        load.align = old.load.align;
+        assert_eq!(load, old.load);
+        let wanted = match (edit.marks, old.role) {
+            (None, _) => old.is_marked(),
+            (Some(marks), Some(Role::Text)) => marks.text,
+            (Some(marks), Some(Role::Data)) => marks.data,
+            (Some(_), None) => false,
+        };
+        assert_eq!(new.is_marked(), wanted);
+        assert!(new.load.align >= old.load.align);
+        if new.load.align != old.load.align {
+            assert_eq!(Some(new.load.align), edit.align);
+            assert_eq!(
+                new.load.address.wrapping_sub(new.load.offset) % new.load.align,
+                0
+            );
+        }
+    }
+    // Asked again, there is nothing to do.
+    let second = again.edit(edit).unwrap().table;
+    assert_eq!(again.patch(&second), None);
+}
+
+#[test]
+fn tables() {
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        let table = Table::read(bytes, bytes.len() as u64).ok()?;
+        let mut shape = Vec::new();
+        for edit in edits() {
+            match table.edit(&edit) {
+                Ok(edited) => {
+                    judge(bytes, &table, &edit, &edited.table);
+                    shape.push((0, edited.missing.len(), edited.left.len()));
+                }
+                Err(refusal) => shape.push((name(&refusal), 0, 0)),
+            }
+        }
+        Some((table.ident, table.segments.len().min(6), shape))
+    });
+}
+
+#[test]
+fn images() {
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        let elf = Elf::read(bytes).ok()?;
+        let dynamic = elf.dynamic();
+        let names = ["mallocx", "gethugepagesize", ""];
+        let found = names.map(|name| elf.defines(name).ok());
+        let refers = elf.refers_to(&names).ok().map(|name| name.is_some());
+        Some((
+            elf.ident(),
+            format!("{:?}", elf.kind()),
+            elf.interpreter().map(<[u8]>::is_empty),
+            dynamic.map(|d| {
+                (
+                    d.needed.len().min(4),
+                    d.soname.is_some(),
+                    d.runpath.is_some(),
+                )
+            }),
+            (found, refers, elf.header_address().is_some()),
+        ))
+    });
+}
+
+/// A file in memory that is written over and over.
+struct Scratch {
+    _dir: tempfile::TempDir,
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn new() -> Scratch {
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let dir = dir.unwrap();
+        let path = dir.path().join("program");
+        Scratch { _dir: dir, path }
+    }
+
+    fn put(&self, bytes: &[u8]) {
+        let mut options = OpenOptions::new();
+        let options = options.create(true).write(true).truncate(true).mode(0o755);
+        options.open(&self.path).unwrap().write_all(bytes).unwrap();
+    }
+
+    fn get(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut file = OpenOptions::new().read(true).open(&self.path).unwrap();
+        file.read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+}
+
+/// hugeedit on a file: changed as its table says, or not at all.
+#[test]
+fn files() {
+    let scratch = Scratch::new();
+    let change = Change {
+        marks: Some(Marks {
+            text: true,
+            data: true,
+        }),
+        align: Some(Align::To(4096)),
+    };
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        scratch.put(bytes);
+        let changed = file::change(&scratch.path, &change);
+        let now = scratch.get();
+        match changed {
+            Err(failure) => {
+                assert_eq!(now, bytes);
+                let text = failure.to_string();
+                assert!(text.starts_with(scratch.path.to_str().unwrap()), "{text}");
+                Err(text.replace(|c: char| c.is_ascii_digit(), ""))
+            }
+            Ok(changed) => {
+                assert_eq!(now.len(), bytes.len());
+                assert_eq!(
+                    changed.edited.table,
+                    Table::read(&now[..], now.len() as u64).unwrap()
+                );
+                let differ = |(old, new): (&u8, &u8)| old != new;
+                Ok((
+                    bytes.iter().zip(&now).filter(|pair| differ(*pair)).count(),
+                    changed.lost,
+                ))
+            }
+        }
+    });
+}
+
+/// A dry run of hugectl with this target.
+fn dry_run(program: &Path) -> Run {
+    const WORDS: [&str; 7] = [
+        "hugectl",
+        "--dry-run",
+        "--heap",
+        "--shm",
+        "--text",
+        "--data",
+        "--",
+    ];
+    let words = WORDS.map(OsString::from);
+    let words = words.into_iter().chain([program.as_os_str().to_owned()]);
+    let args = args::parse(words).unwrap();
+    match Request::from_args(args) {
+        Ok(Request::Run(run)) => run,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// hugectl's look at its target: whatever it is, there is an answer.
+#[test]
+fn targets() {
+    let scratch = Scratch::new();
+    let machine = tempfile::tempdir().unwrap();
+    fixture::unpack(archives().last().unwrap(), machine.path()).unwrap();
+    let root = Root::at(machine.path()).unwrap();
+    let caller = Caller::this([(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))]);
+    let run = dry_run(&scratch.path);
+    fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        scratch.put(bytes);
+        match explore(&run, &caller, &root, None, &mut Live::new(&root)) {
+            Ok(found) => {
+                let plan = plan::make(&run, &caller, &found);
+                assert!(!plan.to_shell().is_empty());
+                Ok((
+                    format!("{:?}", found.decision),
+                    found.library.is_some(),
+                    plan.notes.len(),
+                ))
+            }
+            Err(failure) => {
+                let text = failure.to_string();
+                assert!(!text.is_empty());
+                Err((failure.status(), text.len()))
+            }
+        }
+    });
+}
+
+/// hugectl's look at the page cache: parts that a file speaks of and does not
+/// have are an error, and no signal.
+#[test]
+fn page_cache() {
+    let scratch = Scratch::new();
+    let root = live_root();
+    fuzz("elf", kept("elf"), WORDS, |bytes| {
+        scratch.put(bytes);
+        let mut options = OpenOptions::new();
+        let file = options.read(true).open(&scratch.path).unwrap();
+        let elf = Elf::read(&file).ok()?;
+        let layout = Layout::of(&elf);
+        let mut shape = Vec::new();
+        for size in [4096, 2 << 20].map(|size| PageSize::new(size).unwrap()) {
+            let looked = layout.own_pages(size, Place::Program).map(|parts| {
+                let looked = Live::new(&root).look(&file, &parts, size, Duration::from_secs(5));
+                (parts.len(), looked.is_ok())
+            });
+            shape.push(looked.ok());
+        }
+        Some((layout.marked, shape))
+    });
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the page cache is this machine's"
+)]
+fn live_root() -> Root {
+    Root::live()
+}

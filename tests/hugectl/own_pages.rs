@@ -1,0 +1,413 @@
+//! Text on huge pages of its own file, and what a copy took the place of: read
+//! from the kernel, not from what we say.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::place::{as_nobody, is_root};
+use crate::support::live::{machine, skip};
+use crate::support::program::{self, Libc};
+use crate::support::tool;
+
+const PAGE: u64 = 2 << 20;
+
+/// A directory that everybody can read, with hugectl in it.
+struct Shelf(tempfile::TempDir);
+
+impl Shelf {
+    fn new() -> Shelf {
+        let dir = tempfile::tempdir().unwrap();
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        for entry in fs::read_dir(tool::hugectl().parent().unwrap()).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, dir.path().join(path.file_name().unwrap())).unwrap();
+        }
+        // What is remembered of earlier tries is here, too.
+        let ours = dir.path().join("run");
+        fs::create_dir(&ours).unwrap();
+        std::os::unix::fs::chown(&ours, Some(65534), Some(65534)).unwrap();
+        Shelf(dir)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A copy of a program that nobody else uses.
+    fn copy(&self, from: &Path) -> PathBuf {
+        let to = self.path(from.file_name().unwrap().to_str().unwrap());
+        fs::copy(from, &to).unwrap();
+        to
+    }
+
+    /// hugectl, as a user without privileges.
+    fn command(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.path("hugectl"));
+        command.args(options).arg(program).args(arguments);
+        command.env("XDG_RUNTIME_DIR", self.path("run"));
+        command.env("PATH", "/usr/bin:/bin");
+        as_nobody(&command)
+    }
+
+    fn start(&self, options: &[&str], program: &Path, arguments: &[&str]) -> Running {
+        Running::start(self.command(options, program, arguments))
+    }
+}
+
+/// A program that waits for the end of its input.
+struct Running {
+    child: Child,
+    out: ChildStdout,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let out = child.stdout.take().unwrap();
+        Running { child, out }
+    }
+
+    /// The first line that it prints.
+    fn line(&mut self) -> String {
+        let mut line = Vec::new();
+        let mut byte = [0];
+        while self.out.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+            line.extend(byte);
+        }
+        String::from_utf8(line).unwrap()
+    }
+
+    fn text_of(&self, program: &Path) -> Text {
+        Text::of(self.child.id(), program)
+    }
+
+    /// Ends it; what it said on standard error.
+    fn end(mut self) -> String {
+        drop(self.child.stdin.take());
+        let mut err = String::new();
+        let mut pipe = self.child.stderr.take().unwrap();
+        pipe.read_to_string(&mut err).unwrap();
+        self.child.wait().unwrap();
+        err
+    }
+}
+
+/// What smaps says of a program's text, in bytes.
+#[derive(Debug, Default)]
+struct Text {
+    /// What lies in whole huge pages.
+    inner: u64,
+    /// What is mapped by huge pages of the page cache.
+    huge: u64,
+    /// What other processes map, too.
+    shared: u64,
+}
+
+impl Text {
+    fn of(pid: u32, program: &Path) -> Text {
+        let smaps = fs::read_to_string(format!("/proc/{pid}/smaps")).unwrap_or_default();
+        let mut text = Text::default();
+        let mut is_text = false;
+        for line in smaps.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if let Some((start, end)) = words[0].split_once('-') {
+                let address = |text| u64::from_str_radix(text, 16).unwrap();
+                let (start, end) = (address(start), address(end));
+                is_text = words.last() == program.to_str().as_ref() && words[1].starts_with("r-");
+                let first = start.next_multiple_of(PAGE);
+                text.inner += match is_text {
+                    true => (end / PAGE * PAGE).saturating_sub(first),
+                    false => 0,
+                };
+            } else if is_text {
+                let bytes = || words[1].parse::<u64>().unwrap() * 1024;
+                match words[0] {
+                    "FilePmdMapped:" => text.huge += bytes(),
+                    "Shared_Clean:" => text.shared += bytes(),
+                    _ => {}
+                }
+            }
+        }
+        text
+    }
+
+    fn is_huge(&self) -> bool {
+        self.inner >= 4 << 20 && self.huge * 100 >= self.inner * 99
+    }
+}
+
+/// The program of `tests/programs/segments.c`.
+fn segments(flags: &[&str]) -> PathBuf {
+    program::build("segments", Libc::Glibc, flags).unwrap()
+}
+
+/// Has hugeedit change what a program says of its alignment.
+fn align(program: &Path) {
+    let done = tool::tool("hugeedit")
+        .arg("--align")
+        .arg(program)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+}
+
+/// Whether the file system of the shelf can have huge pages.
+fn can(test: &str, err: &str) -> bool {
+    let cannot = err.contains("its file system keeps it on base pages");
+    !cannot || skip::<()>(test, "the file system has no huge pages").is_some()
+}
+
+#[test]
+fn text_is_on_huge_pages_of_its_file() {
+    let test = "text on huge pages of its file";
+    if !is_root(test) {
+        return;
+    }
+    for (flags, is_aligned) in [(&["-no-pie"][..], false), (&["-pie", "-fPIE"], true)] {
+        let shelf = Shelf::new();
+        let program = shelf.copy(&segments(flags));
+        if is_aligned {
+            align(&program);
+        }
+        let plain = Command::new(&program)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let first = shelf.start(&["-v", "--text"], &program, &[]);
+        let mut second = shelf.start(&["-v", "--text"], &program, &[]);
+        let mut first = first;
+        assert_eq!(first.line() + "\n", String::from_utf8_lossy(&plain.stdout));
+        second.line();
+        let texts = [first.text_of(&program), second.text_of(&program)];
+        let said = first.end();
+        second.end();
+        if !can(test, &said) {
+            return;
+        }
+        for text in texts {
+            assert!(text.is_huge(), "{flags:?} {text:?}\n{said}");
+            assert!(text.shared >= text.inner, "{flags:?} {text:?}");
+        }
+        let mut third = shelf.start(&["-v", "--text"], &program, &[]);
+        third.line();
+        let said = third.end();
+        assert!(
+            said.contains("are huge pages of") && said.contains(" already ("),
+            "{said}"
+        );
+        assert!(!said.contains("WARNING"), "{said}");
+    }
+}
+
+/// No library is needed for it.
+#[test]
+fn so_is_the_text_of_a_static_program() {
+    let test = "text of a static program";
+    if !is_root(test) {
+        return;
+    }
+    let shelf = Shelf::new();
+    let program = shelf.copy(&segments(&["-static", "-no-pie"]));
+    let mut running = shelf.start(&["-v", "--text"], &program, &[]);
+    running.line();
+    let text = running.text_of(&program);
+    let said = running.end();
+    if can(test, &said) {
+        // The table is touched as a whole, the code at its end.
+        assert!(text.huge * 100 >= text.inner * 60, "{text:?}\n{said}");
+        assert!(!said.contains("WARNING"), "{said}");
+    }
+}
+
+/// Waits until a program's text is on huge pages, at most for a while.
+fn settled(running: &Running, program: &Path) -> Text {
+    let start = Instant::now();
+    loop {
+        let text = running.text_of(program);
+        if text.is_huge() || start.elapsed() > Duration::from_secs(30) {
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn programs_of_the_system_unchanged() {
+    let test = "cc1plus and node";
+    let node = "console.log('ready'); process.stdin.resume()";
+    let cc1plus = fs::read_dir("/usr/lib/gcc/x86_64-linux-gnu")
+        .ok()
+        .and_then(|mut versions| {
+            versions.find_map(|version| {
+                let path = version.ok()?.path().join("cc1plus");
+                path.exists().then_some(path)
+            })
+        });
+    let programs = [
+        (cc1plus, &["-quiet", "-", "-o", "/dev/null"][..]),
+        (Some(PathBuf::from("/usr/bin/node")), &["-e", node]),
+    ];
+    if !is_root(test) {
+        return;
+    }
+    for (from, arguments) in programs {
+        let Some(from) = from.filter(|path| path.exists()) else {
+            skip::<()>(test, "a program is not there");
+            continue;
+        };
+        let shelf = Shelf::new();
+        let program = shelf.copy(&from);
+        let running = shelf.start(&["-v", "--text"], &program, arguments);
+        let text = settled(&running, &program);
+        let said = running.end();
+        if can(test, &said) {
+            assert!(text.is_huge() && text.inner > 24 << 20, "{text:?}\n{said}");
+        }
+    }
+}
+
+/// A file system in memory that knows base pages alone.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn new(dir: PathBuf) -> Mounted {
+        fs::create_dir(&dir).unwrap();
+        let mounted = Command::new("mount")
+            .args(["-t", "ramfs", "none"])
+            .arg(&dir)
+            .status();
+        assert!(mounted.unwrap().success());
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o755)).unwrap();
+        Mounted(dir)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let done = Command::new("umount").arg(&self.0).status();
+        assert!(
+            done.is_ok_and(|status| status.success()),
+            "{}",
+            self.0.display()
+        );
+    }
+}
+
+/// The next rung takes over, and the reason is told: at the start, at the end,
+/// and not again for the same file.
+#[test]
+fn a_file_system_that_cannot_is_named() {
+    let test = "a file system without huge pages";
+    let Some(live) = machine(test) else {
+        return;
+    };
+    if !live.thp_serves() {
+        return skip(test, "transparent huge pages are off").unwrap_or(());
+    }
+    let shelf = Shelf::new();
+    let mounted = Mounted::new(shelf.path("memory"));
+    let program = mounted.0.join("program");
+    fs::copy(segments(&["-no-pie"]), &program).unwrap();
+    for cost in ["nothing of ", " cannot all be "] {
+        let options = ["-v", "--text=thp", "--report", "--json"];
+        let mut running = shelf.start(&options, &program, &[]);
+        running.line();
+        let said = running.end();
+        assert!(
+            said.contains("its file system keeps it on base pages"),
+            "{said}"
+        );
+        assert!(said.contains(cost), "{said}");
+        let json = said.lines().find(|line| line.starts_with('{')).unwrap();
+        let proof: serde_json::Value = serde_json::from_str(json).unwrap();
+        let rows = proof["segments"].as_array().unwrap();
+        let is_ours = |row: &&serde_json::Value| {
+            row["segment"] == "text" && row["object"] == program.to_str().unwrap()
+        };
+        let text = rows.iter().find(is_ours).unwrap();
+        assert_eq!(text["mechanism"], "thp", "{text}");
+        assert!(
+            text["huge"]["2097152"].as_u64().unwrap() >= 8 << 20,
+            "{text}"
+        );
+        assert_eq!(
+            text["reason"],
+            "the file system keeps the file on base pages"
+        );
+    }
+    drop(mounted);
+}
+
+/// What a copy took the place of is still text, data and bss.
+#[test]
+fn status_knows_segments_that_are_copies() {
+    let Some(live) = machine("segments from a pool") else {
+        return;
+    };
+    live.set_pool(40);
+    let aligned = ["-no-pie", "-Wl,-z,max-page-size=2097152,-z,noseparate-code"];
+    for flags in [&["-no-pie"][..], &["-pie", "-fPIE"], &aligned] {
+        let shelf = Shelf::new();
+        let program = shelf.copy(&segments(flags));
+        let mut running = shelf.start(&["--text=2MB", "--data"], &program, &[]);
+        running.line();
+        let pid = running.child.id().to_string();
+        let status = tool::tool("hugectl")
+            .args(["--status", &pid, "--json"])
+            .output()
+            .unwrap();
+        let proof: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+        let huge = |segment: &str| {
+            let rows = proof["segments"].as_array().unwrap();
+            let is_ours = |row: &&serde_json::Value| {
+                row["segment"] == segment && row["object"] == program.to_str().unwrap()
+            };
+            let row = rows.iter().find(is_ours).unwrap();
+            assert_eq!(row["mechanism"], "hugetlb", "{row}");
+            row["huge"]["2097152"].as_u64().unwrap()
+        };
+        // Without the pages at both ends of each.
+        let (text, data, bss) = (huge("text"), huge("data"), huge("bss"));
+        assert!(
+            text >= 8 << 20 && data >= 4 << 20 && bss >= 12 << 20,
+            "{proof}"
+        );
+        let used = (40 - live.free_pages()) * PAGE;
+        assert_eq!(used, text + data + bss, "{flags:?}");
+        assert_eq!(running.end(), "");
+    }
+    assert_eq!(live.free_pages(), 40);
+}
+
+/// A start writes nothing to the file, and leaves nothing where there was
+/// nothing to do.
+#[test]
+fn the_file_is_left_as_it_is() {
+    if !is_root("a file that stays as it is") {
+        return;
+    }
+    let shelf = Shelf::new();
+    let program = shelf.copy(&segments(&["-no-pie"]));
+    let before = (
+        fs::read(&program).unwrap(),
+        fs::metadata(&program).unwrap().modified().unwrap(),
+    );
+    let mut child = shelf.start(&["--text"], &program, &[]);
+    child.child.stdin.as_mut().unwrap().write_all(b"y").unwrap();
+    child.end();
+    let after = (
+        fs::read(&program).unwrap(),
+        fs::metadata(&program).unwrap().modified().unwrap(),
+    );
+    assert!(before == after);
+    let small = shelf
+        .command(&["-q", "--text", "--data"], Path::new("/bin/true"), &[])
+        .output()
+        .unwrap();
+    assert!(small.status.success());
+}

@@ -1,0 +1,104 @@
+//! The C interface: programs that are linked with `-lhugetlbfs`.
+
+mod calls;
+mod header;
+mod memory;
+mod peer;
+mod variables;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+use crate::support::bless::project;
+use crate::support::live::skip;
+use crate::support::program::{Libc, build_as};
+use crate::support::tool::Ran;
+
+/// With whose header and library a program was built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Built {
+    /// Ours.
+    Here,
+    /// Those of Debian's libhugetlbfs-dev 2.23.
+    ByDebian,
+}
+
+/// Which library a program runs with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum With {
+    /// libhugetlbfs.so
+    Ours,
+    /// libhugetlbfs_heap.so in its place.
+    Heap,
+    /// The one that the system has.
+    System,
+}
+
+impl With {
+    /// A directory that has it by the names by which programs look for it.
+    fn place(self) -> Option<PathBuf> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, file) = match self {
+            With::Ours => ("ours", env!("HUGETOOLS_PRELOAD")),
+            With::Heap => ("heap", env!("HUGETOOLS_HEAP")),
+            With::System => return None,
+        };
+        let tmp = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let place = tmp.join(format!("api-{name}-{}", env!("HUGETOOLS_DIGEST")));
+        fs::create_dir_all(&place).unwrap();
+        for link in ["libhugetlbfs.so", "libhugetlbfs.so.0"] {
+            let link = place.join(link);
+            let _ = fs::remove_file(&link);
+            symlink(file, &link).unwrap();
+        }
+        Some(place)
+    }
+}
+
+/// Whether Debian's libhugetlbfs-dev 2.23 is here, or a skip that is heard.
+fn debian_is_here(test: &str) -> bool {
+    let mut query = Command::new("dpkg-query");
+    let output = query
+        .args(["-W", "-f", "${Version}", "libhugetlbfs-dev"])
+        .output();
+    let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let here = version.is_ok_and(|version| version.starts_with("2.23"));
+    if !here {
+        let _: Option<()> = skip(test, "libhugetlbfs-dev 2.23 is not installed");
+    }
+    here
+}
+
+/// A program of `tests/programs` with the header and the library of `built`.
+fn program(name: &str, built: Built, libc: Libc) -> Option<PathBuf> {
+    let include = format!("-I{}", project("crates/preload/include").display());
+    let place = format!("-L{}", With::Ours.place()?.display());
+    let mut flags = match built {
+        Built::Here => vec![include.as_str(), place.as_str()],
+        Built::ByDebian => vec![],
+    };
+    // Some of them define functions as another header declares them.
+    flags.extend(["-Wno-builtin-declaration-mismatch", "-Wl,--no-as-needed"]);
+    flags.push("-lhugetlbfs");
+    build_as(&format!("{name}-{built:?}-{libc:?}"), name, libc, &flags)
+}
+
+/// Runs a program in an environment of nothing but these variables.
+fn run(program: &Path, with: With, variables: &[(&str, &str)], args: &[&str]) -> Ran {
+    let mut command = Command::new(program);
+    command.env_clear().args(args);
+    command.envs(variables.iter().copied());
+    if let Some(place) = with.place() {
+        command.env("LD_LIBRARY_PATH", place);
+    }
+    let output = command.output().unwrap();
+    assert!(
+        output.status.code().is_some(),
+        "{program:?} {with:?} {variables:?} {args:?}: {output:?}"
+    );
+    output.into()
+}

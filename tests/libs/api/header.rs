@@ -1,0 +1,101 @@
+//! Our header, and what linked programs ask of the library.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use super::{Built, With, debian_is_here, program, run};
+use crate::support::bless::project;
+use crate::support::live::skip;
+use crate::support::program::Libc;
+
+const DEFINED: &str = "\
+HUGETLBFS_MAGIC 958458f6
+PF_LINUX_HUGETLB 100000
+GHP_DEFAULT 1 GHP_MASK 1, 8 bytes
+GHR_STRICT 10000000 GHR_FALLBACK 20000000 GHR_COLOR 40000000 GHR_DEFAULT 60000000 GHR_MASK 70000000, 8 bytes
+";
+
+#[test]
+fn the_header_defines_what_debians_does() {
+    for libc in Libc::ALL {
+        let Some(ours) = program("constants", Built::Here, libc) else {
+            continue;
+        };
+        assert_eq!(run(&ours, With::Ours, &[], &[]).out, DEFINED, "{libc:?}");
+    }
+    if debian_is_here("the header of libhugetlbfs-dev") {
+        let theirs = program("constants", Built::ByDebian, Libc::Glibc).unwrap();
+        assert_eq!(run(&theirs, With::Ours, &[], &[]).out, DEFINED);
+    }
+}
+
+/// Old C, new C and C++, without any other header before it.
+#[test]
+fn the_header_suits_every_compiler() {
+    let header = project("crates/preload/include/hugetlbfs.h");
+    for (compiler, language, standard) in [
+        ("cc", "c", "-std=c89"),
+        ("cc", "c", "-std=c11"),
+        ("c++", "c++", "-std=c++98"),
+        ("c++", "c++", "-std=c++17"),
+    ] {
+        let mut command = Command::new(compiler);
+        command.args(["-fsyntax-only", "-Wall", "-Wextra", "-pedantic", "-Werror"]);
+        let output = command
+            .args([standard, "-x", language])
+            .arg(&header)
+            .output();
+        match output {
+            Ok(output) => assert!(output.status.success(), "{standard}: {output:?}"),
+            Err(error) => skip("the header", &format!("{compiler}: {error}")).unwrap_or(()),
+        }
+    }
+}
+
+/// Names with versions that `nm -D` gives, of the kinds listed.
+fn symbols(file: &Path, kinds: &str) -> BTreeSet<String> {
+    let mut command = Command::new("nm");
+    command.args(["-D", "--with-symbol-versions"]).arg(file);
+    let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let lines = output.lines().filter_map(|line| {
+        let mut words = line.split_whitespace().rev();
+        let (name, kind) = (words.next()?, words.next()?);
+        kinds.contains(kind).then(|| name.replace("@@", "@"))
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_linked_program_asks_for_the_same_versions() {
+    let ours = program("api", Built::Here, Libc::Glibc).unwrap();
+    let of_us = |file: &Path| {
+        let mut all = symbols(file, "U");
+        all.retain(|name| name.contains("@VERS_1.0") || name.contains("@HTLBFS_2."));
+        all
+    };
+    let asked = of_us(&ours);
+    assert_eq!(asked.len(), 12, "{asked:?}");
+    assert!(asked.contains("gethugepagesize@VERS_1.0"), "{asked:?}");
+    if debian_is_here("versions of libhugetlbfs-dev") {
+        let theirs = program("api", Built::ByDebian, Libc::Glibc).unwrap();
+        assert_eq!(asked, of_us(&theirs));
+    }
+}
+
+#[test]
+fn all_that_debians_library_has_is_there_in_its_version() {
+    if !debian_is_here("symbols of libhugetlbfs-dev") {
+        return;
+    }
+    let machine = Command::new("cc").arg("-print-multiarch").output().unwrap();
+    let machine = String::from_utf8(machine.stdout).unwrap();
+    let theirs = format!("/usr/lib/{}/libhugetlbfs.so.0", machine.trim());
+    let theirs = symbols(Path::new(&theirs), "T");
+    assert_eq!(theirs.len(), 15, "{theirs:?}");
+    for with in [With::Ours, With::Heap] {
+        let ours = symbols(&with.place().unwrap().join("libhugetlbfs.so.0"), "TA");
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        assert!(missing.is_empty(), "{with:?}: {missing:?}");
+    }
+}

@@ -1,0 +1,212 @@
+//! What `get_huge_pages` and `get_hugepage_region` hand out, with both
+//! libraries and both libcs, and whatever becomes of it.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{Built, With, debian_is_here, program, run};
+use crate::support::live::{Live, machine};
+use crate::support::program::Libc;
+use crate::support::tool::{Ran, hugectl};
+
+/// Both libraries with both libcs.
+fn each(name: &str, mut check: impl FnMut(&Path, With)) {
+    for libc in Libc::ALL {
+        let Some(program) = program(name, Built::Here, libc) else {
+            continue;
+        };
+        for with in [With::Ours, With::Heap] {
+            check(&program, with);
+        }
+    }
+}
+
+/// The free pages, once those of a process that ended are back.
+fn all_back(live: &Live, pool: u64, what: &str) {
+    assert_eq!(live.free_pages(), pool, "{what}");
+}
+
+const TAKEN: &str = "\
+get_huge_pages(1 pages, 1): huge pages, aligned yes, zero yes, holds yes, taken 1, then nothing, all back yes
+get_huge_pages(1 pages, 1): huge pages, aligned yes, zero yes, holds yes, taken 1, then nothing, all back yes
+get_huge_pages(1 pages, 1): huge pages, aligned yes, zero yes, holds yes, taken 1, then nothing, all back yes
+get_huge_pages(3 pages, 1): huge pages, aligned yes, zero yes, holds yes, taken 3, then nothing, all back yes
+get_huge_pages(2 pages, 0): huge pages, aligned yes, zero yes, holds yes, taken 2, then nothing, all back yes
+get_huge_pages(100000 pages, 1) = NULL Out of memory
+get_huge_pages(0 pages, 1) = NULL Invalid argument
+three at once: all back yes
+";
+
+#[test]
+fn pages_are_huge_and_go_back() {
+    let Some(live) = machine("get_huge_pages") else {
+        return;
+    };
+    live.set_pool(8);
+    each("api", |program, with| {
+        let variables = [
+            ("HUGETLB_MORECORE", "yes"),
+            ("HUGETLB_VERBOSE", "1"),
+            ("HUGETLB_NO_RESERVE", "yes"),
+            ("HUGETLB_NO_PREFAULT", "yes"),
+        ];
+        let variables = match with {
+            With::Heap => &variables[..2],
+            _ => &variables[1..],
+        };
+        let ran = run(program, with, variables, &["pages"]);
+        let out = ran.out.replace("Cannot allocate memory", "Out of memory");
+        assert_eq!(
+            (out.as_str(), ran.err.as_str()),
+            (TAKEN, ""),
+            "{program:?} {with:?}"
+        );
+        all_back(&live, 8, "pages");
+    });
+}
+
+#[test]
+fn a_program_may_do_everything_to_them() {
+    let Some(live) = machine("changes to huge pages") else {
+        return;
+    };
+    live.set_pool(8);
+    each("granted", |program, with| {
+        for mode in ["parts", "access", "advice", "moves", "replaced", "strays"] {
+            let ran = run(program, with, &[], &[mode]);
+            assert_eq!(
+                (ran.out.as_str(), ran.status),
+                ("ok\n", 0),
+                "{mode} {ran:?}"
+            );
+            let stray = ran
+                .err
+                .matches("was not handed out by this library")
+                .count();
+            assert_eq!(stray, if mode == "strays" { 4 } else { 0 }, "{ran:?}");
+            all_back(&live, 8, mode);
+        }
+    });
+    // Without a default size there are no huge pages.
+    let variables = [("HUGETLB_DEFAULT_PAGE_SIZE", "rubbish")];
+    each("granted", |program, with| {
+        let ran = run(program, with, &variables, &["fallback"]);
+        assert_eq!((ran.out.as_str(), ran.status), ("ok\n", 0), "{ran:?}");
+    });
+}
+
+const FAMILY: &str = "\
+the child ended with 0
+the child ended with 0
+the parent's memory is its own: yes, and holds yes
+";
+
+/// Three pages for the parent, and none for a child's copies: a private page
+/// of a pool that is written after a fork kills the writer there.
+#[test]
+fn a_child_is_not_killed_for_want_of_a_page() {
+    let Some(live) = machine("huge pages and forks") else {
+        return;
+    };
+    live.set_pool(3);
+    each("api", |program, with| {
+        for scene in ["family", "crowd"] {
+            let ran = run(program, with, &[("HUGETLB_VERBOSE", "3")], &[scene]);
+            assert!(ran.out.starts_with(FAMILY), "{scene} {with:?} {ran:?}");
+            assert!(ran.err.contains("fork: "), "{scene} {with:?} {ran:?}");
+            all_back(&live, 3, scene);
+        }
+    });
+}
+
+/// `mmap` succeeds under such a limit, and the first touch would kill.
+#[test]
+fn a_limit_of_the_control_group_is_an_error() {
+    let test = "huge pages in a control group";
+    let Some(live) = machine(test) else {
+        return;
+    };
+    let Some(group) = live.hugetlb_group(test) else {
+        return;
+    };
+    live.set_pool(8);
+    let two = live.default_size().get() * 2;
+    group.limit(live.default_size(), "max", &two.to_string());
+    each("api", |program, with| {
+        for scene in ["pages", "regions"] {
+            let script = format!(
+                "echo $$ > {}/cgroup.procs && exec \"$@\"",
+                group.path.display()
+            );
+            let mut command = Command::new("sh");
+            command.args(["-c", &script, "sh"]).arg(program).arg(scene);
+            command.env("LD_LIBRARY_PATH", with.place().unwrap());
+            let ran: Ran = command.output().unwrap().into();
+            assert_eq!(ran.status, 0, "{ran:?}");
+            let wrong = ["holds no", "all back no", "pages are missing"];
+            assert!(!wrong.iter().any(|word| ran.out.contains(word)), "{ran:?}");
+            if scene == "pages" {
+                let of = |count: usize, what: &str| {
+                    let line = format!("get_huge_pages({count} pages, 1){what}");
+                    assert!(ran.out.contains(&line), "{line}: {ran:?}");
+                };
+                of(1, ": huge pages");
+                of(3, " = NULL");
+            }
+        }
+        all_back(&live, 8, "limit");
+    });
+}
+
+/// A program that Debian's library was made for, started by hugectl: the
+/// preloaded library is the one that it gets.
+#[test]
+fn linked_programs_run_under_hugectl() {
+    let test = "linked programs under hugectl";
+    let Some(live) = machine(test) else {
+        return;
+    };
+    live.set_pool(8);
+    let built = match debian_is_here(test) {
+        true => Built::ByDebian,
+        false => Built::Here,
+    };
+    let program = program("api", built, Libc::Glibc).unwrap();
+    for option in ["--shm", "--heap"] {
+        let mut command = Command::new(hugectl());
+        command.env_clear().env("HUGETLB_VERBOSE", "1");
+        let ran: Ran = command
+            .arg(option)
+            .arg(&program)
+            .arg("pages")
+            .output()
+            .unwrap()
+            .into();
+        let out = ran.out.replace("Cannot allocate memory", "Out of memory");
+        assert_eq!(out, TAKEN, "{option}: {ran:?}");
+        all_back(&live, 8, option);
+    }
+}
+
+/// Where a loader does not match them by name, a program has two copies. Only
+/// the first works; what the second is asked for it passes on.
+#[test]
+fn of_two_copies_one_works() {
+    let Some(live) = machine("two copies of the library") else {
+        return;
+    };
+    live.set_pool(8);
+    for libc in Libc::ALL {
+        let Some(program) = program("api", Built::Here, libc) else {
+            continue;
+        };
+        let preload = [
+            ("LD_PRELOAD", env!("HUGETOOLS_HEAP")),
+            ("HUGETLB_VERBOSE", "1"),
+        ];
+        let ran = run(&program, With::Ours, &preload, &["pages"]);
+        let out = ran.out.replace("Cannot allocate memory", "Out of memory");
+        assert_eq!(out, TAKEN, "{libc:?}: {ran:?}");
+        all_back(&live, 8, "two copies");
+    }
+}

@@ -1,0 +1,19 @@
+/* Frees a heap of 100 MiB and says at once what of it is left. */
+#include "judge.h"
+
+int main(void)
+{
+	static char *block[100];
+
+	for (int i = 0; i < 100; i++) {
+		block[i] = malloc(1 << 20);
+		if (!block[i])
+			return 3;
+		memset(block[i], i + 1, 1 << 20);
+	}
+	print_judged("full");
+	for (int i = 0; i < 100; i++)
+		free(block[i]);
+	print_judged("freed");
+	return 0;
+}

@@ -1,0 +1,224 @@
+//! hugeedit on real programs: they stay the same files, and run as before.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use super::place::{Place, has};
+use super::segments::segments;
+use crate::support::live::skip;
+
+/// Prints what all its parts hold, and how far it is placed from a huge page.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+extern char __executable_start;
+static char data[100000] = "data";
+static char bss[3000000];
+static const char table[5000000] = {'t'};
+static const char *const text = "text";
+int main(int argc, char **argv) {
+    memset(bss, 'b', sizeof bss);
+    printf("%cable %s %s %c %d", table[argc > 9], text, data, bss[2999999], argc);
+    if (argc > 1) printf(" %lx", (unsigned long)&__executable_start & 0x1fffff);
+    printf("\n");
+    return 7;
+}
+"#;
+
+/// Builds the program with flags.
+fn build(place: &Place, name: &str, flags: &str) {
+    place.file("program.c", PROGRAM);
+    place.ok(&format!("cc -O1 {flags} program.c -o {name}"));
+}
+
+fn ran(place: &Place, line: &str, out: &str) {
+    let done = place.shell(line);
+    assert_eq!(
+        (done.status, done.out.as_str(), done.err.as_str()),
+        (7, out, ""),
+        "{line}"
+    );
+}
+
+#[test]
+fn marked_and_aligned_programs_run_as_before() {
+    let place = Place::new();
+    for (name, flags) in [
+        ("pie", "-pie -fPIE"),
+        ("no-pie", "-no-pie"),
+        ("static", "-static"),
+        ("static-pie", "-static-pie -fPIE"),
+    ] {
+        build(&place, name, flags);
+        place.ok(&format!("hugeedit --text --data {name}"));
+        let flags: Vec<String> = segments(&place.bytes(name))
+            .iter()
+            .map(|segment| segment.flags())
+            .collect();
+        assert!(flags.iter().any(|flags| flags == "REH"), "{flags:?}");
+        assert!(flags.iter().any(|flags| flags == "RWH"), "{flags:?}");
+        ran(&place, &format!("./{name}"), "table text data b 1\n");
+        place.ok(&format!("readelf -lW {name}"));
+    }
+}
+
+#[test]
+fn an_aligned_program_is_placed_at_a_huge_page() {
+    let place = Place::new();
+    build(&place, "program", "-pie -fPIE -Wl,-z,max-page-size=4096");
+    let before = segments(&place.bytes("program"));
+    assert!(before.iter().all(|segment| segment.align == 4096));
+    place.ok("hugeedit --align=2MB program");
+    let after = segments(&place.bytes("program"));
+    assert!(
+        after
+            .iter()
+            .filter(|s| s.flags().contains('E'))
+            .all(|s| s.align == 2 << 20)
+    );
+    for _ in 0..20 {
+        ran(&place, "./program where", "table text data b 2 0\n");
+    }
+}
+
+#[test]
+fn a_library_can_be_marked_and_aligned() {
+    let place = Place::new();
+    place.file(
+        "library.c",
+        "int seven(void) { static int calls; return ++calls + 6; }",
+    );
+    place.file(
+        "user.c",
+        "int seven(void); int main(void) { return seven(); }",
+    );
+    place.ok("cc -shared -fPIC library.c -o libseven.so && cc user.c ./libseven.so -o user");
+    let done = place.shell("hugeedit --text --data --align=2MB libseven.so");
+    assert_eq!(done.status, 0);
+    assert!(done.err.ends_with("nothing is gained\n"), "{}", done.err);
+    let done = place.shell("./user");
+    assert_eq!((done.status, done.err.as_str()), (7, ""));
+}
+
+#[test]
+fn a_running_program_is_busy() {
+    let place = Place::new();
+    place.ok("cp /bin/sleep program");
+    let before = place.snapshot();
+    let done = place.shell("./program 60 & sleep 0.2; hugeedit --text program; echo $?; kill $!");
+    assert_eq!(
+        (done.out.as_str(), done.err.as_str()),
+        (
+            "1\n",
+            "hugeedit: ERROR: program: cannot be opened for writing: text file busy (ETXTBSY)\n  \
+             a process runs it: stop that first, or change a copy and rename the copy over it\n"
+        )
+    );
+    assert_eq!(place.snapshot(), before);
+    assert!(place.ok("hugeedit program").starts_with("Segment "));
+}
+
+#[test]
+fn all_names_of_a_file_see_the_change() {
+    let place = Place::new();
+    build(&place, "program", "");
+    place.ok("ln program second && ln -s program third && chmod 751 program");
+    let inode = fs::metadata(place.work("program")).unwrap().ino();
+    let shown = place.ok("hugeedit --data third");
+    assert!(shown.contains("(DATA) default is HUGE pages"), "{shown}");
+    for name in ["program", "second", "third"] {
+        assert_eq!(place.ok(&format!("hugeedit {name}")), shown);
+        let found = fs::metadata(place.work(name)).unwrap();
+        assert_eq!((found.ino(), found.mode() & 0o7777), (inode, 0o751));
+    }
+    assert!(place.work("third").is_symlink());
+}
+
+/// Runs hugeedit as a user without privileges, who owns what is in `work`.
+const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
+
+#[test]
+fn a_file_that_may_not_be_written_stays() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("a_file_that_may_not_be_written_stays", "it needs root").unwrap_or(());
+    }
+    let place = Place::new();
+    build(&place, "program", "");
+    let before = place.snapshot();
+    let done = place.shell(&format!("{AS_NOBODY} hugeedit --text program"));
+    assert_eq!(
+        (done.status, done.out.as_str(), done.err.as_str()),
+        (
+            1,
+            "",
+            "hugeedit: ERROR: program: cannot be opened for writing: permission denied (EACCES)\n  \
+             the file itself is changed: that takes leave to write it\n"
+        )
+    );
+    assert_eq!(place.snapshot(), before);
+    // To look is free.
+    place.ok(&format!("{AS_NOBODY} hugeedit program"));
+}
+
+#[test]
+fn set_user_id_and_capabilities_survive() {
+    if !nix::unistd::geteuid().is_root() || !has("setcap") {
+        return skip(
+            "set_user_id_and_capabilities_survive",
+            "it needs root and setcap",
+        )
+        .unwrap_or(());
+    }
+    let place = Place::new();
+    build(&place, "program", "");
+    place.ok("cp program capable && setcap cap_net_raw+ep capable");
+    place.ok("hugeedit --text capable");
+    assert_eq!(place.ok("getcap capable"), "capable cap_net_raw=ep\n");
+    // The kernel takes the bit away when somebody else than root writes.
+    place.ok("chown 65534:65534 program && chmod 4755 program");
+    place.ok(&format!("{AS_NOBODY} hugeedit --text program"));
+    let mode = fs::metadata(place.work("program"))
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o4755);
+    // An owner without the capability cannot give it back, and is told.
+    place.ok("cp program lost && chown 65534 lost && setcap cap_net_raw+ep lost");
+    let done = place.shell(&format!("{AS_NOBODY} hugeedit --data lost"));
+    assert_eq!(
+        (done.status, done.err.as_str()),
+        (
+            0,
+            "hugeedit: WARNING: lost: it lost its capabilities: \
+             operation not permitted (EPERM)\n"
+        )
+    );
+}
+
+/// libhugetlbfs' hugeedit shows and marks the same, on copies.
+#[test]
+fn marks_are_those_of_the_peer() {
+    let peer = "/usr/bin/hugeedit";
+    if !std::path::Path::new(peer).exists() {
+        return skip("marks_are_those_of_the_peer", "there is no other hugeedit").unwrap_or(());
+    }
+    let place = Place::new();
+    for (name, flags) in [
+        ("pie", "-pie -fPIE"),
+        ("no-pie", "-no-pie"),
+        ("static", "-static"),
+    ] {
+        build(&place, name, flags);
+        for options in ["", "--text", "--data", "--text --data", "--disable"] {
+            place.ok(&format!("cp {name} ours && cp {name} theirs"));
+            let ours = place.ok(&format!("hugeedit {options} ours"));
+            let theirs = place.ok(&format!("{peer} {options} theirs"));
+            assert_eq!(ours, theirs, "{name} {options}");
+            assert!(
+                place.bytes("ours") == place.bytes("theirs"),
+                "{name} {options}"
+            );
+            place.ok(&format!("cp ours {name}"));
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! ld.hugetlbfs under gcc and clang, with GNU ld, gold and lld.
+
+use super::place::Place;
+use super::segments::{faults, segments};
+use crate::support::live::skip;
+
+/// Prints what its parts hold.
+pub(super) const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+static const char constant[4000000] = {'c'};
+static char data[4000000] = "data";
+static char bss[4000000];
+int main(int argc, char **argv) {
+    memset(bss, 'b', sizeof bss);
+    printf("%c %s %c\n", constant[argc > 9], data, bss[argc > 9 ? 0 : 3999999]);
+    return 0;
+}
+"#;
+
+pub(super) const PRINTED: &str = "c data b\n";
+
+/// What is asked for, and the flags of text and data that follow.
+pub(super) const MODES: [(&str, &str, &str); 3] = [
+    ("--hugetlbfs-align", "RE", "RW"),
+    ("--hugetlbfs-link=B", "RE", "RWH"),
+    ("--hugetlbfs-link=BDT", "REH", "RWH"),
+];
+
+const QUIET: &str = "HUGETLB_DEPRECATED_LINK=yes";
+
+/// A place with the program in it.
+pub(super) fn place() -> Place {
+    let place = Place::new();
+    place.file("program.c", PROGRAM);
+    place
+}
+
+/// Links with one compiler, linker, kind and mode; the flags of the segments.
+pub(super) fn link(place: &Place, compiler: &str, mode: &str) {
+    place.ok(&format!(
+        "rm -f program; {QUIET} {compiler} -B $PLACE/B -O1 program.c -o program -Wl,{mode}"
+    ));
+}
+
+/// That a program has the segments which a mode makes.
+pub(super) fn check(place: &Place, size: u64, mode: (&str, &str, &str), what: &str) {
+    let found = segments(&place.head("program"));
+    assert_eq!(faults(&found, size), [] as [String; 0], "{what}");
+    let flags: Vec<String> = found.iter().map(|segment| segment.flags()).collect();
+    let (_, text, data) = mode;
+    for flags in &flags {
+        let known = ["R", text, data].contains(&flags.as_str());
+        assert!(known, "{what}: {flags}");
+    }
+    for wanted in [text, data] {
+        assert!(
+            flags.iter().any(|flags| flags == wanted),
+            "{what}: {flags:?}"
+        );
+    }
+    place.ok("readelf -lW program");
+}
+
+#[test]
+fn every_linker_kind_and_mode() {
+    let place = place();
+    for linker in ["bfd", "gold", "lld"] {
+        for kind in ["-fPIE -pie", "-no-pie", "-static", "-fPIE -static-pie"] {
+            // gold cannot make these.
+            if (linker, kind) == ("gold", "-fPIE -static-pie") {
+                continue;
+            }
+            for mode in MODES {
+                let what = format!("{linker} {kind} {}", mode.0);
+                link(&place, &format!("gcc -fuse-ld={linker} {kind}"), mode.0);
+                check(&place, 2 << 20, mode, &what);
+                let needs = place.ok("readelf -dW program");
+                let is_static = kind.contains("static");
+                assert_eq!(needs.contains("libhugetlbfs.so.0"), !is_static, "{what}");
+                let run = "LD_LIBRARY_PATH=$PLACE/tools HUGETLB_ELFMAP=no ./program";
+                assert_eq!(place.ok(run), PRINTED, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn clang_finds_it_too() {
+    let place = place();
+    if place.shell("clang --version").status != 0 {
+        return skip("clang_finds_it_too", "there is no clang").unwrap_or(());
+    }
+    for linker in ["bfd", "gold", "lld"] {
+        let mode = MODES[2];
+        link(&place, &format!("clang -fuse-ld={linker}"), mode.0);
+        check(&place, 2 << 20, mode, linker);
+        let run = "LD_LIBRARY_PATH=$PLACE/tools HUGETLB_ELFMAP=no ./program";
+        assert_eq!(place.ok(run), PRINTED, "{linker}");
+    }
+}
+
+#[test]
+fn the_size_may_be_named() {
+    let place = place();
+    for size in ["64kB", "16MB", "256MB"] {
+        let bytes: u64 = match size {
+            "64kB" => 64 << 10,
+            "16MB" => 16 << 20,
+            _ => 256 << 20,
+        };
+        for kind in ["-fPIE -pie", "-no-pie"] {
+            link(
+                &place,
+                &format!("gcc {kind}"),
+                &format!("--hugetlbfs-align={size}"),
+            );
+            check(&place, bytes, MODES[0], size);
+            let run = "LD_LIBRARY_PATH=$PLACE/tools ./program";
+            assert_eq!(place.ok(run), PRINTED, "{size}");
+        }
+    }
+}
+
+#[test]
+fn libraries_objects_and_whole_program_optimization() {
+    let place = place();
+    place.ok(&format!(
+        "{QUIET} gcc -B $PLACE/B -O1 -shared -fPIC program.c -o program -Wl,--hugetlbfs-link=BDT"
+    ));
+    check(&place, 2 << 20, MODES[2], "library");
+    // An object file has no segments to align or mark.
+    place.ok("gcc -O1 -c program.c && cp program.o plain.o");
+    place.ok("$PLACE/B/ld -r --hugetlbfs-align program.o -o ours.o && ld -r plain.o -o theirs.o");
+    assert!(place.bytes("ours.o") == place.bytes("theirs.o"));
+    link(&place, "gcc -flto", MODES[2].0);
+    check(&place, 2 << 20, MODES[2], "lto");
+}
+
+/// The real linker replaced by one that prints its arguments.
+fn printing(place: &Place) {
+    place.file(
+        "fake-ld",
+        "#!/bin/sh\n\
+         [ \"$1\" = -V ] && { echo 'GNU ld 2.40'; echo '  Supported emulations:'; \
+         echo '   elf_x86_64'; exit; }\n\
+         for a; do printf '<%s>' \"$a\"; done; echo\n",
+    );
+}
+
+#[test]
+fn arguments_keep_their_order() {
+    let place = place();
+    printing(&place);
+    let print = |line: &str| place.ok(&format!("LD=$PLACE/work/fake-ld $PLACE/B/ld {line}"));
+    // Without an option of ours the line is the linker's as it is.
+    let line = "-m elf_x86_64 --no-relax '' -z now @nothing --no-as-needed -lx --as-needed";
+    assert_eq!(
+        print(line),
+        "<-m><elf_x86_64><--no-relax><><-z><now><@nothing><--no-as-needed><-lx><--as-needed>\n"
+    );
+    let library = "<--push-state><-Bdynamic><--no-as-needed><-lhugetlbfs><--pop-state>";
+    let beside = place.path("tools");
+    let pages = format!(
+        "<-L{}><-z><max-page-size=2097152><-z><common-page-size=2097152>",
+        beside.display()
+    );
+    assert_eq!(
+        print(&format!("{line} --hugetlbfs-align -lc")),
+        format!(
+            "<-m><elf_x86_64><--no-relax><><-z><now><@nothing><--no-as-needed><-lx><--as-needed>\
+             {library}<-lc>{pages}\n"
+        )
+    );
+    // Behind -- all are files; the classic tool's dropped empty words stay.
+    assert_eq!(
+        print("--hugetlbfs-align -pie a.o -- --hugetlbfs-align '' b.o"),
+        format!("<-pie><a.o>{library}{pages}<--><--hugetlbfs-align><><b.o>\n")
+    );
+}
+
+#[test]
+fn response_files_are_read() {
+    let place = place();
+    printing(&place);
+    place.file("outer", "-pie 'a b.o' @inner");
+    place.file("inner", "--hugetlbfs-align=64kB\n\"c d.o\"");
+    let out = place.ok("LD=$PLACE/work/fake-ld $PLACE/B/ld -o x @outer last.o");
+    assert!(
+        out.starts_with("<-o><x><-pie><a b.o><c d.o><last.o>"),
+        "{out}"
+    );
+    assert!(out.contains("<max-page-size=65536>"), "{out}");
+    // A file without any option of ours stays a file.
+    place.file("plain", "a.o b.o");
+    assert_eq!(
+        place.ok("LD=$PLACE/work/fake-ld $PLACE/B/ld @plain"),
+        "<@plain>\n"
+    );
+    // A line longer than the system takes.
+    let many: String = (0..200_000)
+        .map(|n| format!("file-number-{n}.o\n"))
+        .collect();
+    place.file("many", format!("--hugetlbfs-align {many}"));
+    let done =
+        place.shell("LD=$PLACE/work/fake-ld TMPDIR=$PLACE/work $PLACE/B/ld @many | cut -c1-60");
+    assert!(done.out.starts_with("<@"), "{done:?}");
+    assert!(done.out.contains("/work/ld.hugetlbfs-"), "{done:?}");
+    // It is gone afterwards.
+    assert_eq!(place.ok("ls | grep -c ld.hugetlbfs- || true"), "0\n");
+}
+
+#[test]
+fn what_the_linker_says_passes() {
+    let place = place();
+    for linker in ["ld.bfd", "ld.gold", "ld.lld"] {
+        let ours = place.shell(&format!(
+            "$PLACE/B/{linker} -m elf_x86_64 --hugetlbfs-align -o x nothing.o"
+        ));
+        let theirs = place.shell(&format!(
+            "/usr/bin/{linker} -m elf_x86_64 -static -o x nothing.o"
+        ));
+        assert_eq!(ours.status, theirs.status, "{linker}");
+        assert!(ours.err.contains("nothing.o"), "{ours:?}");
+        assert!(!ours.err.contains("ld.hugetlbfs"), "{ours:?}");
+        let ours = place.ok(&format!("$PLACE/B/{linker} --version"));
+        assert_eq!(ours, place.ok(&format!("/usr/bin/{linker} --version")));
+    }
+    // A status of its own, and a signal.
+    place.file(
+        "fake-ld",
+        "#!/bin/sh\n[ \"$1\" = -V ] && exit; echo told >&2; exit 42\n",
+    );
+    let done = place.shell("LD=$PLACE/work/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB x.o");
+    assert_eq!((done.status, done.err.as_str()), (42, "told\n"));
+    place.file(
+        "fake-ld",
+        "#!/bin/sh\n[ \"$1\" = -V ] && exit; echo half >x; kill -TERM $$\n",
+    );
+    let done = place.shell("LD=$PLACE/work/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB -o x x.o");
+    assert_eq!(done.status, 128 + 15);
+    assert!(!place.work("x").exists());
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let place = place();
+    let told = |line: &str| {
+        let done = place.shell(line);
+        (done.status, place.neutral(&done.err))
+    };
+    let none = "there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
+    for (line, status, text) in [
+        (
+            "$PLACE/B/ld --hugetlbfs-nonsense a.o",
+            1,
+            format!("ld.hugetlbfs: ERROR: --hugetlbfs-nonsense: no such option\n  {none}\n"),
+        ),
+        (
+            "$PLACE/B/ld --hugetlbfs-link=T a.o",
+            1,
+            "ld.hugetlbfs: ERROR: --hugetlbfs-link=T: write B (bss and data) or BDT (text, too)\n"
+                .to_owned(),
+        ),
+        (
+            "$PLACE/B/ld --hugetlbfs-align=5MB a.o",
+            1,
+            "ld.hugetlbfs: ERROR: --hugetlbfs-align=5MB: the size is no power of two\n".to_owned(),
+        ),
+        (
+            "$PLACE/B/ld -m i386pep --hugetlbfs-align a.o",
+            1,
+            "ld.hugetlbfs: ERROR: the huge pages of emulation i386pep are not known\n  \
+             say their size: --hugetlbfs-align=SIZE\n"
+                .to_owned(),
+        ),
+        (
+            "LD=none $PLACE/B/ld --hugetlbfs-align a.o",
+            1,
+            "ld.hugetlbfs: ERROR: none: LD names it, and there is no such linker\n  \
+             correct LD, or unset it\n"
+                .to_owned(),
+        ),
+        (
+            "PATH=$PLACE/B $PLACE/B/ld --hugetlbfs-align a.o",
+            1,
+            "ld.hugetlbfs: ERROR: there is no other ld in COMPILER_PATH or PATH\n  \
+             LD=PATH names the real linker\n"
+                .to_owned(),
+        ),
+        (
+            "LD_HUGETLBFS_RECURSION=1 $PLACE/B/ld a.o",
+            99,
+            "ld.hugetlbfs: ERROR: LD_HUGETLBFS_RECURSION is set: the linker that was found calls \
+             ld.hugetlbfs again\n  LD=PATH names the real linker\n"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(told(line), (status, text), "{line}");
+    }
+}
+
+#[test]
+fn what_falls_short_is_said() {
+    let place = Place::new();
+    place.file("a.c", "int x = 5; int f(void) { return x; }");
+    place.file("b.c", "int g(void) { return 7; }");
+    place.ok("gcc -c a.c && gcc -c b.c");
+    let told = |line: &str| {
+        let done = place.shell(line);
+        assert_eq!(done.status, 0, "{done:?}");
+        let ours = done
+            .err
+            .lines()
+            .skip_while(|line| !line.starts_with("ld.hugetlbfs"));
+        ours.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(
+        told("$PLACE/B/ld -static -e f -N --hugetlbfs-align a.o -o x"),
+        "ld.hugetlbfs: WARNING: x: 1 of 1 segments are not aligned to 2MB\n  \
+         -n, -N or a linker script decides otherwise"
+    );
+    assert_eq!(
+        told(&format!(
+            "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
+        )),
+        "ld.hugetlbfs: WARNING: x: has no segment to mark"
+    );
+    assert_eq!(
+        told("$PLACE/B/ld -static -e f --hugetlbfs-link=B a.o -o x"),
+        "ld.hugetlbfs: WARNING: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
+         hugeedit for marks; HUGETLB_DEPRECATED_LINK=yes silences this"
+    );
+}
+
+/// A person asks; a compiler that asks the linker gets the linker's answer.
+#[test]
+fn help_is_ours_and_the_linkers() {
+    let place = Place::new();
+    let help = place.ok("ld.hugetlbfs --help");
+    assert!(help.starts_with("Link programs for huge pages\n"), "{help}");
+    assert!(help.ends_with(&place.ok("/usr/bin/ld --help")), "{help}");
+    assert_eq!(
+        place.ok("$PLACE/B/ld --help"),
+        place.ok("/usr/bin/ld --help")
+    );
+}

@@ -1,0 +1,12 @@
+//! The small tools: hugeedit, pagesize, ld.hugetlbfs.
+
+mod cross;
+mod hugeedit;
+mod ld;
+mod made;
+mod pagesize;
+mod place;
+mod segments;
+mod signed;
+mod stream;
+mod transcripts;

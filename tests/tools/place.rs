@@ -1,0 +1,189 @@
+//! A directory with the tools installed, and what became of the files in it.
+#![expect(clippy::disallowed_methods, reason = "tests read their own files")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, Permissions};
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What a command did: its status as a shell has it, both outputs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) status: i32,
+    pub(super) out: String,
+    pub(super) err: String,
+}
+
+impl From<Output> for Done {
+    fn from(output: Output) -> Done {
+        use std::os::unix::process::ExitStatusExt;
+        let signal = output.status.signal().map(|signal| 128 + signal);
+        Done {
+            status: output.status.code().or(signal).unwrap(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// A file: its inode, mode and contents.
+type Files = BTreeMap<String, (u64, u32, Vec<u8>)>;
+
+/// The directory. In `tools` are the tools and the library, in `B` the links
+/// by which a compiler finds ld.hugetlbfs, in `work` what a test makes.
+pub(super) struct Place(tempfile::TempDir);
+
+impl Place {
+    pub(super) fn new() -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::set_permissions(place.0.path(), Permissions::from_mode(0o755)).unwrap();
+        for dir in ["tools", "B", "work"] {
+            fs::create_dir(place.path(dir)).unwrap();
+        }
+        for (name, file) in [
+            ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
+            ("ld.hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
+            ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
+        ] {
+            fs::copy(file, place.path("tools").join(name)).unwrap();
+        }
+        for (target, link) in [
+            ("libhugetlbfs.so", "tools/libhugetlbfs.so.0"),
+            ("../tools/ld.hugetlbfs", "B/ld"),
+            ("../tools/ld.hugetlbfs", "B/ld.bfd"),
+            ("../tools/ld.hugetlbfs", "B/ld.gold"),
+            ("../tools/ld.hugetlbfs", "B/ld.lld"),
+        ] {
+            symlink(target, place.path(link)).unwrap();
+        }
+        place
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The path of a file that a test makes.
+    pub(super) fn work(&self, name: &str) -> PathBuf {
+        self.path("work").join(name)
+    }
+
+    /// Writes a file that everybody can read and start.
+    pub(super) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.work(name);
+        fs::write(&path, contents).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    /// The contents of a file.
+    pub(super) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.work(name)).unwrap()
+    }
+
+    /// The beginning of a file, with all headers: some files are large.
+    pub(super) fn head(&self, name: &str) -> Vec<u8> {
+        let file = fs::File::open(self.work(name)).unwrap();
+        let mut head = Vec::new();
+        file.take(4096).read_to_end(&mut head).unwrap();
+        head
+    }
+
+    /// Runs a line in `sh`, the tools in the path, a test's files in the
+    /// current directory, and the place itself in `PLACE`.
+    pub(super) fn shell(&self, line: &str) -> Done {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]);
+        command.current_dir(self.path("work")).env_clear();
+        let tools = self.path("tools");
+        let (_, path) = std::env::vars_os()
+            .find(|(name, _)| name == "PATH")
+            .unwrap();
+        let dirs = std::iter::once(tools).chain(std::env::split_paths(&path));
+        let sbin = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+        let path = std::env::join_paths(dirs.chain(sbin)).unwrap();
+        command.env("PATH", path);
+        command.env("PLACE", self.0.path());
+        command.env("LC_ALL", "C").env("COLUMNS", "100");
+        command.output().unwrap().into()
+    }
+
+    /// Runs a line that must succeed without a word on standard error, and
+    /// returns what it prints.
+    pub(super) fn ok(&self, line: &str) -> String {
+        let done = self.shell(line);
+        assert_eq!(
+            (done.status, done.err.as_str()),
+            (0, ""),
+            "{line}\n{}",
+            done.out
+        );
+        done.out
+    }
+
+    /// A text with the place named `DIR`.
+    pub(super) fn neutral(&self, text: &str) -> String {
+        text.replace(self.0.path().to_str().unwrap(), "DIR")
+    }
+
+    /// All regular files of a test.
+    pub(super) fn snapshot(&self) -> Files {
+        let entries = fs::read_dir(self.path("work")).unwrap();
+        let mut files = Files::new();
+        for entry in entries.map(|entry| entry.unwrap()) {
+            let found = fs::symlink_metadata(entry.path()).unwrap();
+            if found.is_file() {
+                let name = entry.file_name().into_string().unwrap();
+                let contents = fs::read(entry.path()).unwrap();
+                files.insert(name, (found.ino(), found.mode() & 0o7777, contents));
+            }
+        }
+        files
+    }
+}
+
+/// What differs between two snapshots, a line for each change.
+pub(super) fn difference(before: &Files, after: &Files) -> String {
+    let mut out = String::new();
+    for (name, now) in after {
+        match before.get(name) {
+            None => writeln!(out, "+ {name}").unwrap(),
+            Some(old) => out += &changes(name, old, now),
+        }
+    }
+    for name in before.keys().filter(|name| !after.contains_key(*name)) {
+        writeln!(out, "- {name}").unwrap();
+    }
+    out
+}
+
+fn changes(name: &str, old: &(u64, u32, Vec<u8>), now: &(u64, u32, Vec<u8>)) -> String {
+    let mut out = String::new();
+    if old.0 != now.0 {
+        writeln!(out, "~ {name}: another file").unwrap();
+    }
+    if old.1 != now.1 {
+        writeln!(out, "~ {name}: mode {:04o} -> {:04o}", old.1, now.1).unwrap();
+    }
+    if old.2.len() != now.2.len() {
+        writeln!(out, "~ {name}: {} bytes -> {}", old.2.len(), now.2.len()).unwrap();
+    }
+    if old.2 == now.2 {
+        return out;
+    }
+    for (at, (old, now)) in old.2.iter().zip(&now.2).enumerate() {
+        if old != now {
+            writeln!(out, "~ {name}: byte {at:#x}: {old:02x} -> {now:02x}").unwrap();
+        }
+    }
+    out
+}
+
+/// Whether a command is there.
+pub(super) fn has(command: &str) -> bool {
+    let mut dirs = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].iter();
+    dirs.any(|dir| Path::new(dir).join(command).exists())
+}

@@ -1,0 +1,52 @@
+//! Files whose contents are signed for the kernel's integrity checks.
+
+use super::made::{Made, X86_64};
+use super::place::Place;
+use crate::support::live::skip;
+
+/// Gives a file an attribute of the security namespace; whether it took it.
+fn set(place: &Place, name: &str, attribute: &str, first: u8) -> bool {
+    let script = format!("import os; os.setxattr('{name}', '{attribute}', bytes([{first}, 2, 4]))");
+    place.shell(&format!("python3 -c \"{script}\"")).status == 0
+}
+
+#[test]
+fn a_signed_file_stays_as_it_is() {
+    let test = "a_signed_file_stays_as_it_is";
+    let place = Place::new();
+    let names = [
+        ("security.ima", 3),
+        ("security.ima", 6),
+        ("security.evm", 5),
+    ];
+    for (attribute, kind) in names {
+        place.file("program", Made::usual(X86_64).bytes());
+        if !set(&place, "program", attribute, kind) {
+            return skip(test, "no signature can be attached here").unwrap_or(());
+        }
+        let before = place.snapshot();
+        let done = place.shell("hugeedit --text program");
+        assert_eq!(done.status, 1);
+        assert_eq!(
+            done.err,
+            format!(
+                "hugeedit: ERROR: program: is signed ({attribute}), and a change would break the \
+                 signature\n  change a copy, which is not signed, and sign that\n"
+            )
+        );
+        assert_eq!(place.snapshot(), before);
+        // What changes nothing breaks nothing, and a copy has no signature.
+        place.ok("hugeedit --disable program");
+        place.ok("cp program copy && hugeedit --text copy && rm program copy");
+    }
+}
+
+#[test]
+fn a_hash_is_no_signature() {
+    let place = Place::new();
+    place.file("program", Made::usual(X86_64).bytes());
+    if !set(&place, "program", "security.ima", 4) {
+        return skip("a_hash_is_no_signature", "no hash can be attached here").unwrap_or(());
+    }
+    place.ok("hugeedit --text program");
+}

@@ -1,0 +1,106 @@
+//! A program with 480 MB of arrays, linked again: every byte in whole huge
+//! pages is on huge pages, and the result is the same to the bit.
+
+use std::collections::BTreeMap;
+
+use super::place::{Done, Place};
+use crate::libs::parts::Part;
+use crate::support::bless::project;
+use crate::support::live::machine;
+
+/// How it is linked and started, and what lies on huge pages then.
+struct Way {
+    options: &'static str,
+    variables: &'static str,
+    huge: &'static [&'static str],
+}
+
+const fn way(options: &'static str, variables: &'static str, huge: &'static [&'static str]) -> Way {
+    Way {
+        options,
+        variables,
+        huge,
+    }
+}
+
+const ALL: &[&str] = &["text", "data", "bss"];
+const NONE: &[&str] = &[];
+
+/// The arrays are smaller where the linker is another.
+const WAYS: [Way; 8] = [
+    way("-L$PLACE/tools -lhugetlbfs", "HUGETLB_ELFMAP=no", NONE),
+    way("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=no", NONE),
+    way("-Wl,--hugetlbfs-align", "HUGETLB_ELFMAP=RW", ALL),
+    way("-Wl,--hugetlbfs-link=B", "", &["data", "bss"]),
+    way("-Wl,--hugetlbfs-link=BDT", "", ALL),
+    way("-Wl,--hugetlbfs-link=BDT -no-pie", "", ALL),
+    way(
+        "-fuse-ld=gold -DN=2000000 -Wl,--hugetlbfs-link=BDT",
+        "",
+        ALL,
+    ),
+    way("-fuse-ld=lld -DN=2000000 -Wl,--hugetlbfs-link=BDT", "", ALL),
+];
+
+/// Builds it; the name of the program.
+fn build(place: &Place, options: &str) -> String {
+    let name: String = options.replace(['$', '/', ' ', ','], "_");
+    let source = project("tests/programs/stream.c");
+    place.ok(&format!(
+        "HUGETLB_DEPRECATED_LINK=yes gcc -B $PLACE/B -O2 '{}' {options} -o '{name}'",
+        source.display()
+    ));
+    name
+}
+
+fn run(place: &Place, variables: &str, name: &str) -> Done {
+    let line = format!("{variables} HUGETLB_VERBOSE=1 LD_LIBRARY_PATH=$PLACE/tools './{name}'");
+    let done = place.shell(&line);
+    assert_eq!((done.status, done.err.as_str()), (0, ""), "{line}");
+    done
+}
+
+fn result(done: &Done) -> String {
+    let mut lines = done.out.lines();
+    let line = lines.find(|line| line.starts_with("result "));
+    line.unwrap().to_owned()
+}
+
+/// Holds each segment to where it shall lie.
+fn judge(done: &Done, way: &Way, pages: u64) {
+    let what = format!("{} {} {pages}: {done:?}", way.options, way.variables);
+    for segment in ALL {
+        let part = Part::find(&done.out, segment);
+        let wanted = way.huge.contains(segment);
+        match wanted {
+            true => assert!(part.is_huge(), "{segment} {what}"),
+            false => assert_eq!(part.huge(), part.file, "{segment} {what}"),
+        }
+        let from_pool = wanted && pages > 0 && part.whole > 0;
+        assert_eq!(part.pool > 0, from_pool, "{segment} {what}");
+    }
+}
+
+#[test]
+fn a_large_program_linked_again() {
+    let place = Place::new();
+    let programs = WAYS.map(|way| (build(&place, way.options), way));
+    let Some(live) = machine("a_large_program_linked_again") else {
+        return;
+    };
+    let mut results = BTreeMap::new();
+    for pages in [0, 300] {
+        // Not more on demand, either, whatever the machine had.
+        let spec = format!("DEFAULT:{pages}");
+        let ran = live.hugeadm(&["--pool-pages-min", &spec, "--pool-pages-max", &spec]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        for (program, way) in &programs {
+            let done = run(&place, way.variables, program);
+            judge(&done, way, pages);
+            assert_eq!(live.free_pages(), pages, "{program}");
+            let small = program.contains("DN=");
+            let expected = results.entry(small).or_insert_with(|| result(&done));
+            assert_eq!(result(&done), *expected, "{program}");
+        }
+    }
+}
