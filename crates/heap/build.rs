@@ -8,7 +8,8 @@
 
 use std::env::VarError;
 
-const WRAPPED: [&str; 12] = [
+const WRAPPED: [&str; 13] = [
+    "clock_gettime",
     "madvise",
     "mmap",
     "mprotect",

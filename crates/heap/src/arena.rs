@@ -7,15 +7,20 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use hugetools_contract::env::Pages;
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
+use hugetools_pages::luck::{LUCK, Shortfall};
+use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
+use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, space, sys};
 
-use crate::mimalloc;
+use crate::{idle, mimalloc};
 
 const UNREADY: u8 = 0;
 const STARTING: u8 = 1;
 const READY: u8 = 2;
+/// Ready, and something may be due to be given back.
+const ATTENTIVE: u8 = 3;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
@@ -26,6 +31,16 @@ static HANDING_OVER: AtomicBool = AtomicBool::new(false);
 /// Bytes of address space that mimalloc manages, and how many are in use.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// The most that was in use.
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// Blocks of the program with windows of their own: how many, and their bytes.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// So many of them at most, since the register has places for 512 windows.
+const MOST_BLOCKS: usize = 256;
 
 const FIRST: usize = 1 << 30;
 const LARGEST: usize = 8 << 30;
@@ -43,15 +58,26 @@ const TABLES: usize = 32 << 20;
 /// a comparison.
 #[inline(always)]
 pub(crate) fn ready() {
-    if STATE.load(Ordering::Acquire) != READY {
-        start();
+    match STATE.load(Ordering::Acquire) {
+        READY => (),
+        ATTENTIVE => idle::count(),
+        _ => start(),
     }
+}
+
+/// Whether each call of the program has a look at what is due.
+pub(crate) fn attend(yes: bool) {
+    let (from, to) = match yes {
+        true => (READY, ATTENTIVE),
+        false => (ATTENTIVE, READY),
+    };
+    let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// Whether mimalloc has its first window, so that what it maps from now on are
 /// blocks of the program.
 pub(crate) fn is_ready() -> bool {
-    STATE.load(Ordering::Acquire) == READY
+    STATE.load(Ordering::Acquire) >= READY
 }
 
 #[cold]
@@ -71,7 +97,7 @@ fn start() {
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
     let config = config::get();
     if config.heap_shrink {
-        mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
+        give_back_at_once();
     }
     if let Some(base) = config.heap_base {
         space::begin_at(base);
@@ -85,9 +111,23 @@ fn start() {
     STATE.store(READY, Ordering::Release);
 }
 
+/// Whether what is freed is given back at once, not after a while.
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on what is freed is given back at once, not after a while.
+pub(crate) fn give_back_at_once() {
+    AT_ONCE.store(true, Ordering::Relaxed);
+    mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
+}
+
+/// Whether that was said.
+pub(crate) fn gives_back_at_once() -> bool {
+    AT_ONCE.load(Ordering::Relaxed)
+}
+
 /// Whether the heap is to have huge pages: not in a program that
 /// `HUGETLB_RESTRICT_EXE` leaves out, or that is set-user-id.
-fn wish() -> Wish {
+pub(crate) fn wish() -> Wish {
     match config::get().heap {
         Some(_) => Wish::Best,
         None => Wish::Plain,
@@ -118,7 +158,11 @@ fn add(len: usize, layout: Layout) {
         return;
     }
     let lead = if layout.big > 0 { TABLES } else { 0 };
-    let mut len = len.min(sys::address_space_limit() / PART);
+    let limit = sys::address_space_limit();
+    let mut len = len.min(limit / PART);
+    if len < SMALLEST {
+        too_narrow(limit);
+    }
     while len >= SMALLEST {
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
         if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
@@ -132,6 +176,23 @@ fn add(len: usize, layout: Layout) {
         len /= 2;
     }
     HANDING_OVER.store(false, Ordering::Release);
+}
+
+/// Notes that there is no room for a window: mimalloc then maps its pages one
+/// by one, and only large ones get huge pages. That the address space is
+/// limited, hugectl has said.
+fn too_narrow(limit: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    LUCK.note(Shortfall::AddressSpace);
+    say_once(
+        &SAID,
+        Level::Info,
+        format_args!(
+            "heap: the address space is limited to {} (ulimit -v): small blocks may get no huge \
+             pages",
+            Amount(limit)
+        ),
+    );
 }
 
 fn hand_over(window: &'static Window) -> bool {
@@ -166,6 +227,7 @@ unsafe extern "C" fn commit(
     if !take {
         back::decommit(window, start as usize, size);
         USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
+        idle::gave();
         return true;
     }
     let handing_over = HANDING_OVER.load(Ordering::Acquire) && window.used_slices() == 0;
@@ -181,7 +243,9 @@ unsafe extern "C" fn commit(
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
     }
-    grow(USED.fetch_add(size, Ordering::Relaxed) + size);
+    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
+    PEAK.fetch_max(used, Ordering::Relaxed);
+    grow(used);
     true
 }
 
@@ -194,20 +258,25 @@ fn grow(used: usize) {
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large
-/// or too far aligned for an arena: a window of its own, all in use.
-pub(crate) fn map_block(len: usize) -> Option<usize> {
+/// or too far aligned for an arena: a window of its own, all in use. `None`
+/// where there is no place for a window.
+pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     let mut layout = layout();
     if len < layout.big {
         layout.big = 0;
     }
-    let window = register::create(0, len, layout.unit, layout).ok()?;
-    match back::commit(window, window.base, len, wish()) {
-        Ok(_) => Some(window.base),
-        Err(_) => {
-            register::destroy(window);
-            None
-        }
+    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
+        return None;
     }
+    let window = register::create(0, len, layout.unit, layout).ok()?;
+    if let Err(error) = back::commit(window, window.base, len, wish()) {
+        back::decommit(window, window.base, len);
+        register::destroy(window);
+        return Some(Err(error));
+    }
+    BLOCKS.fetch_add(1, Ordering::Relaxed);
+    BLOCK_BYTES.fetch_add(bytes_of(window), Ordering::Relaxed);
+    Some(Ok(window.base))
 }
 
 /// Unmaps a part of a block, or all of it; `false` where it is none of ours.
@@ -215,9 +284,43 @@ pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
     let Some(window) = register::window_at(addr) else {
         return false;
     };
+    let before = bytes_of(window);
     back::decommit(window, addr, len);
-    if window.used_slices() == 0 {
+    let left = bytes_of(window);
+    BLOCK_BYTES.fetch_sub(before - left, Ordering::Relaxed);
+    if left == 0 {
+        BLOCKS.fetch_sub(1, Ordering::Relaxed);
         register::destroy(window);
     }
     true
+}
+
+fn bytes_of(window: &Window) -> usize {
+    window.used_slices() * SLICE
+}
+
+/// Blocks with windows of their own, but for those that grow.
+pub(crate) struct Blocks {
+    /// How many.
+    pub(crate) count: usize,
+    /// Their bytes.
+    pub(crate) bytes: usize,
+}
+
+/// The blocks of [`map_block`].
+pub(crate) fn blocks() -> Blocks {
+    Blocks {
+        count: BLOCKS.load(Ordering::Relaxed),
+        bytes: BLOCK_BYTES.load(Ordering::Relaxed),
+    }
+}
+
+/// Bytes of address space that mimalloc manages.
+pub(crate) fn managed() -> usize {
+    MANAGED.load(Ordering::Relaxed)
+}
+
+/// The most bytes that mimalloc has had in use.
+pub(crate) fn peak() -> usize {
+    PEAK.load(Ordering::Relaxed)
 }

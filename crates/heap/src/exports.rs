@@ -4,6 +4,8 @@
 use core::ffi::{c_int, c_void};
 
 use crate::malloc as ours;
+use crate::tuning::Mallinfo;
+use crate::{tell, tuning};
 
 /// `malloc(3)`
 #[unsafe(no_mangle)]
@@ -97,4 +99,73 @@ pub extern "C" fn pvalloc(size: usize) -> *mut c_void {
 pub unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
     // SAFETY: C's own promise.
     unsafe { ours::malloc_usable_size(block) }
+}
+
+/// `free_sized`, since C23: the size is not needed.
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free_sized(block: *mut c_void, _size: usize) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `free_aligned_sized`, since C23: neither is needed.
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn free_aligned_sized(block: *mut c_void, _alignment: usize, _size: usize) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `cfree(3)`, which programs built before glibc 2.26 may call.
+///
+/// # Safety
+/// As for [`free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cfree(block: *mut c_void) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `malloc_trim(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn malloc_trim(_pad: usize) -> c_int {
+    tuning::trim()
+}
+
+/// `mallopt(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
+    tuning::set(parameter, value)
+}
+
+/// `mallinfo(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn mallinfo() -> Mallinfo<c_int> {
+    tuning::mallinfo()
+}
+
+/// `mallinfo2(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn mallinfo2() -> Mallinfo<usize> {
+    tuning::mallinfo2()
+}
+
+/// `malloc_stats(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn malloc_stats() {
+    tell::stats();
+}
+
+/// `malloc_info(3)`
+///
+/// # Safety
+/// `stream` must be an open stream of libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn malloc_info(options: c_int, stream: *mut c_void) -> c_int {
+    tell::info(options, stream)
 }

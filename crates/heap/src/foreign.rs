@@ -5,24 +5,9 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use hugetools_contract::segment::HEAP_AREA;
 use hugetools_pages::{weak_function, weak_word};
 
-use crate::mimalloc;
-
 weak_word!(hugetools_dlsym_heap = "dlsym");
-
-/// Whether a block is none of ours. Nearly all of ours lie in the area of the
-/// heap, which two comparisons tell.
-#[inline(always)]
-pub(crate) fn is_foreign(block: *const c_void) -> bool {
-    !HEAP_AREA.contains(&(block as u64)) && is_unknown(block)
-}
-
-#[cold]
-fn is_unknown(block: *const c_void) -> bool {
-    !mimalloc::mi_is_in_heap_region(block)
-}
 
 /// The next function of a name, as a number; 0 where there is none. Looked up
 /// each time: it happens seldom.

@@ -2,8 +2,12 @@
 //!
 //! * [`exports`]: the malloc family, one line each.
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
-//!   `foreign` is for blocks that it does not know.
+//!   `large` and `growing` are for large blocks that grow, `foreign` for blocks
+//!   of another malloc, `owner` tells which is which.
 //! * `arena`: mimalloc's memory, taken from windows of our own.
+//! * `figures`: the heap in figures, which `tell` writes; `tuning`: what a
+//!   program may set, ask and do besides.
+//! * `idle`: giving back what a quiet program has freed.
 //! * `wrap` and `thread`: what mimalloc asks of the system itself.
 #![no_std]
 
@@ -11,10 +15,17 @@ extern crate hugetlbfs as _;
 
 mod arena;
 pub mod exports;
+mod figures;
 mod foreign;
+mod growing;
+mod idle;
+mod large;
 mod malloc;
 mod mimalloc;
+mod owner;
+mod tell;
 mod thread;
+pub mod tuning;
 mod wrap;
 
 /// Tells `libhugetlbfs`' part of this library that malloc is here too.

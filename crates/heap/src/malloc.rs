@@ -10,7 +10,8 @@ use hugetools_pages::{facts, weak};
 use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
-use crate::{arena, foreign};
+use crate::owner::{self, Owner};
+use crate::{arena, foreign, growing, large};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 const INVALID: Errno = Errno(libc::EINVAL);
@@ -31,20 +32,43 @@ pub(crate) unsafe fn free(block: *mut c_void) {
     if block.is_null() {
         return;
     }
-    if foreign::is_foreign(block) {
-        return foreign::free(block);
+    if owner::is_elsewhere(block) {
+        // SAFETY: as the caller says.
+        return unsafe { free_elsewhere(block) };
     }
-    // SAFETY: as the caller says, and one of ours.
+    // SAFETY: as the caller says, and mimalloc's.
     unsafe { mi_free(block) };
+}
+
+/// # Safety
+/// As for [`free`].
+#[cold]
+unsafe fn free_elsewhere(block: *mut c_void) {
+    match owner::of(block) {
+        // SAFETY: as the caller says, and mimalloc's.
+        Owner::Allocator => unsafe { mi_free(block) },
+        Owner::Growing(window) => growing::free(window),
+        Owner::Foreign => foreign::free(block),
+    }
 }
 
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     arena::ready();
-    if !block.is_null() && foreign::is_foreign(block) {
-        return foreign::realloc(block, size);
+    if size >= growing::SMALLEST || (owner::is_elsewhere(block) && !block.is_null()) {
+        // SAFETY: as the caller says.
+        return unsafe { large::realloc(block, size) };
     }
+    // SAFETY: as the caller says.
+    unsafe { realloc_here(block, size) }
+}
+
+/// Changes the size of a block of mimalloc's, or takes a new one.
+///
+/// # Safety
+/// As for [`free`]; the block must be mimalloc's.
+pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_void {
     if size == 0 && !block.is_null() && weak::is_glibc() {
         // glibc frees the block; musl and mimalloc give an empty one.
         // SAFETY: as the caller says.
@@ -123,11 +147,24 @@ pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
     if block.is_null() {
         return 0;
     }
-    if foreign::is_foreign(block) {
-        return foreign::usable_size(block);
+    if owner::is_elsewhere(block) {
+        // SAFETY: as the caller says.
+        return unsafe { usable_size_elsewhere(block) };
     }
-    // SAFETY: as the caller says, and one of ours.
+    // SAFETY: as the caller says, and mimalloc's.
     unsafe { mi_usable_size(block) }
+}
+
+/// # Safety
+/// As for [`malloc_usable_size`].
+#[cold]
+unsafe fn usable_size_elsewhere(block: *const c_void) -> usize {
+    match owner::of(block) {
+        // SAFETY: as the caller says, and mimalloc's.
+        Owner::Allocator => unsafe { mi_usable_size(block) },
+        Owner::Growing(window) => growing::len(window),
+        Owner::Foreign => foreign::usable_size(block),
+    }
 }
 
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
@@ -135,7 +172,8 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
     checked(mi_malloc_aligned(size, alignment))
 }
 
-fn checked(block: *mut c_void) -> *mut c_void {
+/// A block, or null with `errno` set.
+pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
     if block.is_null() {
         set_errno(NO_MEMORY);
     }

@@ -11,7 +11,26 @@ use libmimalloc_sys as _;
 pub(crate) type CommitFun =
     unsafe extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool;
 
-/// `mi_option_purge_delay`: milliseconds before what was freed is given back.
+/// Called by mimalloc for each of its pages: heap, area, block, size, argument.
+pub(crate) type VisitFun =
+    unsafe extern "C" fn(*const c_void, *const HeapArea, *mut c_void, usize, *mut c_void) -> bool;
+
+/// `mi_heap_area_t`: a page of mimalloc's, in bytes but for `used`.
+#[repr(C)]
+pub(crate) struct HeapArea {
+    pub(crate) blocks: *mut c_void,
+    pub(crate) reserved: usize,
+    /// What has been divided into blocks.
+    pub(crate) committed: usize,
+    /// How many blocks are in use.
+    pub(crate) used: usize,
+    pub(crate) block_size: usize,
+    /// With what mimalloc adds to each.
+    pub(crate) full_block_size: usize,
+    reserved1: *mut c_void,
+}
+
+/// `mi_option_purge_delay`: how long what is free is kept, in milliseconds.
 pub(crate) const PURGE_DELAY: c_int = 15;
 
 /// `mi_option_destroy_on_exit`: above 1, nothing happens at the exit.
@@ -40,6 +59,18 @@ unsafe extern "C" {
         commit: CommitFun,
         argument: *mut c_void,
         arena: *mut *mut c_void,
+    ) -> bool;
+
+    /// Returns what is free to its windows: of this thread's, and what all
+    /// threads have returned; everything, where `force` is set.
+    pub(crate) safe fn mi_collect(force: bool);
+
+    /// Visits the pages of a heap, those of all threads.
+    pub(crate) fn mi_heap_visit_blocks(
+        heap: *mut c_void,
+        visit_blocks: bool,
+        visitor: VisitFun,
+        argument: *mut c_void,
     ) -> bool;
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;

@@ -27,15 +27,13 @@ unsafe extern "C" fn __wrap_mmap(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    if is_block(len, prot, fd) {
-        return match arena::map_block(len) {
-            Some(addr) => addr as *mut c_void,
-            None => sys::c_address(Err(sys::Errno(libc::ENOMEM))),
-        };
-    }
+    let block = match is_block(len, prot, fd) {
+        true => arena::map_block(len),
+        false => None,
+    };
     // SAFETY: mimalloc's own mapping.
-    let result = unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) };
-    sys::c_address(result)
+    let mapping = || unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) };
+    sys::c_address(block.unwrap_or_else(mapping))
 }
 
 #[unsafe(no_mangle)]

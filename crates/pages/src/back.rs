@@ -316,8 +316,30 @@ fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
                 _ => trim(window, part, state),
             };
             word.publish(state, left);
+            if left == 0 && state == State::Big {
+                free_group(window, unit);
+            }
             return;
         }
+    }
+}
+
+/// Frees a larger page, once nothing in any of its units is used. Its units
+/// are claimed in order, so that two who try at once do not wait for each
+/// other, and the later one sees what the earlier one has returned.
+fn free_group(window: &Window, unit: usize) {
+    let Some(group) = window.group_of(unit) else {
+        return;
+    };
+    let units = || window.units()[group.clone()].iter();
+    let claimed = units().take_while(|unit| unit.claim_unused(State::Big));
+    let claimed = claimed.count();
+    let (addr, len) = (window.address(group.start), window.layout.big);
+    // SAFETY: all of the page is claimed, and nothing in it is used.
+    let freed = claimed == group.len() && unsafe { space::clear(addr, len) }.is_ok();
+    let state = if freed { State::Empty } else { State::Big };
+    for unit in units().take(claimed) {
+        unit.publish(state, 0);
     }
 }
 
@@ -325,7 +347,7 @@ fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
 fn free(window: &Window, unit: usize, state: State) -> State {
     let (addr, len) = (window.address(unit), window.layout.unit);
     if state == State::Big {
-        // The page belongs to other units too.
+        // The page belongs to other units too; see `free_group`.
         return state;
     }
     // The mapping stays for the next page; since Linux 5.18.

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{file, sys};
+use crate::{file, sys, thp};
 
 /// A number that is found out once. Finding it out twice, by two threads at
 /// once, does no harm.
@@ -69,6 +69,8 @@ pub enum NoThp {
     SharedNever,
     /// `prctl(PR_SET_THP_DISABLE)` is in force.
     Disabled,
+    /// The memory control group has too little left for whole huge pages.
+    Scarce,
 }
 
 impl NoThp {
@@ -81,6 +83,7 @@ impl NoThp {
                 "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
             }
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
+            NoThp::Scarce => "the memory control group has little left",
         }
     }
 }
@@ -90,6 +93,15 @@ pub fn private_thp() -> Result<(), NoThp> {
     if sys::thp_disabled() {
         return Err(NoThp::Disabled);
     }
+    offered_thp()?;
+    match thp::is_scarce() {
+        true => Err(NoThp::Scarce),
+        false => Ok(()),
+    }
+}
+
+/// Whether this machine gives private memory transparent huge pages.
+pub fn offered_thp() -> Result<(), NoThp> {
     let mut buffer = [0; 64];
     match file::head(c"/sys/kernel/mm/transparent_hugepage/enabled", &mut buffer) {
         [] => Err(NoThp::Absent),
@@ -122,6 +134,17 @@ pub fn available_memory() -> usize {
     let text = file::head(c"/proc/meminfo", &mut buffer);
     let kib = file::tagged(text, b"MemAvailable:").or_else(|| file::tagged(text, b"MemFree:"));
     usize::try_from(kib.unwrap_or(0)).map_or(0, |kib| kib.saturating_mul(1024))
+}
+
+/// The machine's memory, in bytes.
+pub fn total_memory() -> usize {
+    static SIZE: Lazy = Lazy::new();
+    SIZE.get(|| {
+        let mut buffer = [0; 8192];
+        let text = file::head(c"/proc/meminfo", &mut buffer);
+        let kib = file::tagged(text, b"MemTotal:").unwrap_or(0);
+        usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+    })
 }
 
 /// Memory of this process that devices write to by themselves, in bytes: it
@@ -167,7 +190,7 @@ mod tests {
     fn a_second_thread_is_seen() {
         // The test runner has threads of its own.
         assert!(has_threads());
-        assert!(available_memory() > 0);
+        assert!(available_memory() > 0 && available_memory() < total_memory());
         assert!(resident_memory() > 0 && resident_memory() < available_memory());
         assert_eq!(pinned_memory(), 0);
     }

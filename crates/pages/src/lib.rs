@@ -8,7 +8,8 @@
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
-//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows.
+//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows,
+//!   and [`census`] counts what stands behind them.
 //! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
 //!   about are [`runs`]; they [`move_down`] where the process is alone in its
 //!   memory, and else are copied [`for_child`]; [`behind`] tells who writes
@@ -27,6 +28,7 @@
 pub mod back;
 pub mod behind;
 pub mod bits;
+pub mod census;
 pub mod cgroup;
 pub mod config;
 pub mod environment;

@@ -24,6 +24,8 @@ pub enum Shortfall {
     Fork = 3,
     /// A page was needed for a private copy after a fork.
     Copy = 4,
+    /// The address space is too small for windows.
+    AddressSpace = 5,
 }
 
 impl Shortfall {
@@ -37,6 +39,7 @@ impl Shortfall {
             }
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
+            Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
         }
     }
 }
@@ -116,6 +119,7 @@ impl Luck {
             2 => Shortfall::Limited,
             3 => Shortfall::Fork,
             4 => Shortfall::Copy,
+            5 => Shortfall::AddressSpace,
             _ => Shortfall::None,
         }
     }

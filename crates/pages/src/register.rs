@@ -88,7 +88,19 @@ impl<const N: usize> Places<N> {
 /// When there is no address space, no memory for its tables, or no place in
 /// the register.
 pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&'static Window> {
-    let window = Window::reserve(lead, len, align, layout)?;
+    entered(Window::reserve(lead, len, align, layout)?)
+}
+
+/// Reserves a window for one block that may grow and enters it; see
+/// [`Window::reserve_growing`].
+///
+/// # Errors
+/// As for [`create`].
+pub fn create_growing(len: usize, layout: Layout) -> Result<&'static Window> {
+    entered(Window::reserve_growing(len, layout)?)
+}
+
+fn entered(window: &'static Window) -> Result<&'static Window> {
     if WINDOWS.enter(window) {
         return Ok(window);
     }

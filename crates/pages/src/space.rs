@@ -2,31 +2,39 @@
 //! are known.
 #![expect(unsafe_code, reason = "maps address space")]
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_contract::segment::HEAP_AREA;
+use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
 
-use crate::sys::{self, Result};
+use crate::sys::{self, Errno, Result};
 
 const GIB: usize = 1 << 30;
 
-/// Where the next window is asked for.
-static NEXT: AtomicUsize = AtomicUsize::new(0);
+/// A part of the address space, and where in it the next window is asked for.
+struct Area {
+    range: Range<u64>,
+    next: AtomicUsize,
+}
+
+static ARENAS: Area = Area::new(ARENA_AREA);
+static GROWING: Area = Area::new(GROWING_AREA);
 
 /// Has the first reservation begin at an address, where that lies in the area;
 /// elsewhere a heap would not be known for one, so that the address is passed
 /// over.
 pub fn begin_at(base: u64) {
-    let inside = HEAP_AREA.contains(&base);
+    let inside = ARENA_AREA.contains(&base);
     if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
-        let _ = NEXT.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
+        let next = &ARENAS.next;
+        let _ = next.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
 /// Reserves `len` bytes at a multiple of `align`, without access and without
 /// memory behind them. `align` is a power of two.
 pub fn reserve(len: usize, align: usize) -> Result<usize> {
-    if let Some(hint) = next_hint(len, align) {
+    if let Some(hint) = ARENAS.next_hint(len, align) {
         let addr = map(hint, len)?;
         if addr % align == 0 {
             return Ok(addr);
@@ -48,6 +56,28 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
         release(start + len, addr + room - (start + len));
     }
     Ok(start)
+}
+
+/// Reserves as [`reserve`] does, for a block with room to grow; only in the
+/// area by which such blocks are known. The area is gone through in a circle,
+/// past what is still in use.
+///
+/// # Errors
+/// `ENOMEM` where no place was found.
+pub fn reserve_growing(len: usize, align: usize) -> Result<usize> {
+    const TRIES: usize = 16;
+    for _ in 0..TRIES {
+        let Some(hint) = GROWING.next_hint(len, align) else {
+            GROWING.next.store(0, Ordering::Relaxed);
+            continue;
+        };
+        let addr = map(hint, len)?;
+        if addr == hint {
+            return Ok(addr);
+        }
+        release(addr, len);
+    }
+    Err(Errno(libc::ENOMEM))
 }
 
 /// Gives reserved address space back, with whatever stands behind it.
@@ -72,24 +102,35 @@ fn map(hint: usize, len: usize) -> Result<usize> {
     unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0) }
 }
 
-/// The next address in the area, at random where it begins; `None` where the
-/// area is used up or too narrow for this one.
-fn next_hint(len: usize, align: usize) -> Option<usize> {
-    let area = usize::try_from(HEAP_AREA.start).ok()?..usize::try_from(HEAP_AREA.end).ok()?;
-    let mut at = NEXT.load(Ordering::Relaxed);
-    loop {
-        let from = match at {
-            0 => area.start + random_offset(),
-            at => at,
-        };
-        let start = from.checked_next_multiple_of(align)?;
-        let end = start.checked_add(len)?.checked_add(align)?;
-        if end > area.end {
-            return None;
+impl Area {
+    const fn new(range: Range<u64>) -> Area {
+        Area {
+            range,
+            next: AtomicUsize::new(0),
         }
-        match NEXT.compare_exchange_weak(at, end, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return Some(start),
-            Err(now) => at = now,
+    }
+
+    /// The next address in the area, at random where it begins; `None` where
+    /// the area is used up or too narrow for this one.
+    fn next_hint(&self, len: usize, align: usize) -> Option<usize> {
+        let start = usize::try_from(self.range.start).ok()?;
+        let limit = usize::try_from(self.range.end).ok()?;
+        let mut at = self.next.load(Ordering::Relaxed);
+        loop {
+            let from = match at {
+                0 => start + random_offset(),
+                at => at,
+            };
+            let hint = from.checked_next_multiple_of(align)?;
+            let end = hint.checked_add(len)?.checked_add(align)?;
+            if end > limit {
+                return None;
+            }
+            let next = &self.next;
+            match next.compare_exchange_weak(at, end, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(hint),
+                Err(now) => at = now,
+            }
         }
     }
 }
@@ -108,9 +149,19 @@ mod tests {
         for align in [64 << 10, 2 << 20, GIB] {
             let addr = reserve(64 << 20, align).unwrap();
             assert_eq!(addr % align, 0);
-            assert!(HEAP_AREA.contains(&(addr as u64)));
+            assert!(ARENA_AREA.contains(&(addr as u64)));
             release(addr, 64 << 20);
         }
+    }
+
+    #[test]
+    fn the_area_for_growing_blocks_is_used_again() {
+        for _ in 0..100 {
+            let addr = reserve_growing(1 << 40, 2 << 20).unwrap();
+            assert!(GROWING_AREA.contains(&(addr as u64)));
+            release(addr, 1 << 40);
+        }
+        assert!(reserve_growing(1 << 46, 2 << 20).is_err());
     }
 
     #[test]

@@ -146,6 +146,21 @@ impl Unit {
         }
     }
 
+    /// Takes the unit as [`Unit::claim`] does, where nothing in it is used;
+    /// waits while another thread changes it. Whether it was taken.
+    pub fn claim_unused(&self, from: State) -> bool {
+        loop {
+            match self.settled() {
+                (state, 0) if state == from => {
+                    if self.replace((from, 0), (State::Busy, 0)) {
+                        return true;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+
     /// Ends a change.
     pub fn publish(&self, state: State, used: u32) {
         self.0.store(pack((state, used)), Ordering::Release);
@@ -202,5 +217,10 @@ mod tests {
         assert!(!unit.replace((State::Huge, 31), (State::Huge, 1)));
         assert!(unit.replace((State::Huge, 32), (State::Huge, 1)));
         assert_eq!(unit.settled(), (State::Huge, 1));
+        assert!(!unit.claim_unused(State::Huge));
+        unit.publish(State::Huge, 0);
+        assert!(!unit.claim_unused(State::Big));
+        assert!(unit.claim_unused(State::Huge));
+        assert_eq!(unit.load(), (State::Busy, 0));
     }
 }

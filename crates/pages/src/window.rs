@@ -83,6 +83,24 @@ impl Window {
         window
     }
 
+    /// Reserves a window of `len` bytes for one block that may grow up to that.
+    ///
+    /// # Errors
+    /// When there is no address space for it, or no memory for its tables.
+    pub fn reserve_growing(len: usize, layout: Layout) -> Result<&'static Window> {
+        let granule = layout.unit.max(layout.big);
+        let no_memory = Errno(libc::ENOMEM);
+        let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
+        let base = space::reserve_growing(len, granule)?;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let window = Window::with_tables(base..base + len, 0, layout, Holds::Heap, prot);
+        if window.is_err() {
+            // SAFETY: reserved just now, and nothing refers to it.
+            let _ = unsafe { sys::munmap(base, len) };
+        }
+        window
+    }
+
     /// A window over memory that the program has already, all of it in use: it
     /// counts as no part of the heap, and stays for ever. Its units are empty
     /// until the caller publishes what stands behind them.

@@ -98,6 +98,7 @@ impl From<NoThp> for Why {
             NoThp::Absent => Why::ThpAbsent,
             NoThp::Never | NoThp::SharedNever => Why::ThpNever,
             NoThp::Disabled => Why::ThpDisabled,
+            NoThp::Scarce => Why::NoMemory,
         }
     }
 }

@@ -1,0 +1,166 @@
+//! Giving back in a program that has become quiet.
+//!
+//! mimalloc keeps what was freed for a second, in case it is needed again, and
+//! looks whether that is over when its next page becomes free. A program that
+//! has freed all of its memory has no such page: so here every sixteenth call
+//! of the program looks at the clock, for as long as something may wait.
+//!
+//! mimalloc asks for the time whenever memory has become free, which is how
+//! this module learns of it.
+#![expect(unsafe_code, reason = "stands before a function of libc")]
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use hugetools_pages::{sys, usage};
+
+use crate::{arena, mimalloc};
+
+/// How long what was freed is kept, in milliseconds: longer than mimalloc
+/// itself waits, so that a busy program never comes here.
+const KEPT: u64 = 1200;
+
+/// The same where it is not to be kept at all: so long stay the pages of which
+/// mimalloc holds one ready for each size of block.
+const HARDLY_KEPT: u64 = 100;
+
+/// A heap of less is not worth it.
+const WORTH: usize = usage::SMALL_HEAP;
+
+/// One call in so many looks at the clock.
+const CALLS: u32 = 16;
+
+/// When to give back, in milliseconds of the monotonic clock; 0 for never.
+static DUE: AtomicU64 = AtomicU64::new(0);
+
+/// The thread that gives back just now: what it frees by that needs no notice.
+static GIVER: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls so far: in several places, so that threads do not fight for one.
+static COUNTS: [Count; PLACES] = [const { Count(AtomicU32::new(0)) }; PLACES];
+
+const PLACES: usize = 64;
+
+#[repr(align(64))]
+struct Count(AtomicU32);
+
+impl Count {
+    /// The place of this thread, by where its stack is: that costs nothing,
+    /// and a thread that has several places counts as well.
+    #[inline(always)]
+    fn mine() -> &'static Count {
+        let here = 0_u8;
+        let at = (&raw const here) as usize;
+        &COUNTS[(at >> 16 ^ at >> 23) % PLACES]
+    }
+
+    /// Counts a call; whether it is one that looks. Two threads at one place
+    /// may lose a count.
+    #[inline(always)]
+    fn is_turn(&self) -> bool {
+        let count = self.0.load(Ordering::Relaxed).wrapping_add(1);
+        self.0.store(count, Ordering::Relaxed);
+        count % CALLS == 0
+    }
+}
+
+/// Notes at a time that memory may have become free.
+fn note(now: u64) {
+    if usage::in_use() < WORTH || is_giver() {
+        return;
+    }
+    let due = now + kept();
+    let _ = DUE.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
+    arena::attend(true);
+}
+
+fn kept() -> u64 {
+    match arena::gives_back_at_once() {
+        true => HARDLY_KEPT,
+        false => KEPT,
+    }
+}
+
+/// Notes that memory was given back: what follows waits its own time.
+pub(crate) fn gave() {
+    if !is_giver() {
+        DUE.store(0, Ordering::Relaxed);
+        note(time(libc::CLOCK_MONOTONIC_COARSE));
+    }
+}
+
+fn is_giver() -> bool {
+    GIVER.load(Ordering::Relaxed) == sys::thread_name()
+}
+
+/// Called before an allocation while something may wait.
+#[inline(always)]
+pub(crate) fn count() {
+    if Count::mine().is_turn() {
+        look();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn look() {
+    let due = DUE.load(Ordering::Relaxed);
+    if due != 0 && time(libc::CLOCK_MONOTONIC_COARSE) >= due {
+        give(due);
+    }
+}
+
+/// Gives back what is free, unless another thread does. What others free
+/// meanwhile may be missed: where something was given, another look follows.
+fn give(due: u64) {
+    arena::attend(false);
+    let mine = DUE.compare_exchange(due, 0, Ordering::Relaxed, Ordering::Relaxed);
+    if mine.is_err() {
+        return;
+    }
+    let before = usage::in_use();
+    GIVER.store(sys::thread_name(), Ordering::Relaxed);
+    mimalloc::mi_collect(true);
+    GIVER.store(0, Ordering::Relaxed);
+    if usage::in_use() < before {
+        note(time(libc::CLOCK_MONOTONIC_COARSE));
+    }
+}
+
+unsafe extern "C" {
+    fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
+}
+
+/// Milliseconds of a clock, without a system call where libc can do so.
+fn time(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: libc's own function, and a variable of its type.
+    let _ = unsafe { __real_clock_gettime(clock, &mut time) };
+    milliseconds(&time)
+}
+
+fn milliseconds(time: &libc::timespec) -> u64 {
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
+}
+
+/// mimalloc's look at the clock.
+///
+/// # Safety
+/// As for `clock_gettime(2)`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_clock_gettime(
+    clock: libc::clockid_t,
+    time: *mut libc::timespec,
+) -> c_int {
+    // SAFETY: as the caller says.
+    let result = unsafe { __real_clock_gettime(clock, time) };
+    if result == 0 && arena::is_ready() {
+        // SAFETY: as the caller says, and written just now.
+        note(milliseconds(unsafe { &*time }));
+    }
+    result
+}

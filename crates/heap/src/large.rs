@@ -1,0 +1,83 @@
+//! `realloc` of large blocks and of such as are not mimalloc's.
+#![expect(unsafe_code, reason = "takes blocks by address, as realloc does")]
+
+use core::ffi::c_void;
+
+use hugetools_pages::weak;
+use hugetools_pages::window::Window;
+
+use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
+use crate::owner::{self, Owner};
+use crate::{foreign, growing, malloc};
+
+/// # Safety
+/// `block` must be null or a block that is not used any more.
+#[cold]
+pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    if block.is_null() {
+        return malloc::checked(mi_malloc(size));
+    }
+    match owner::of(block) {
+        Owner::Foreign => foreign::realloc(block, size),
+        // SAFETY: as the caller says.
+        Owner::Allocator => unsafe { let_grow(block, size) },
+        // SAFETY: as the caller says.
+        Owner::Growing(window) => unsafe { resize(window, block, size) },
+    }
+}
+
+/// Gives a block that grows a window of its own.
+///
+/// # Safety
+/// As for [`realloc`]; the block must be mimalloc's.
+unsafe fn let_grow(block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    let old = unsafe { mi_usable_size(block) };
+    let new = match size > old {
+        true => growing::create(size),
+        false => None,
+    };
+    let Some(new) = new else {
+        // SAFETY: as the caller says.
+        return unsafe { malloc::realloc_here(block, size) };
+    };
+    // SAFETY: `new` is larger, and just made.
+    unsafe { copy(block, new, old) };
+    // SAFETY: as the caller says.
+    unsafe { mi_free(block) };
+    new
+}
+
+/// Changes the size in place where it can be, else by a copy.
+///
+/// # Safety
+/// As for [`realloc`]; the block must be the window's.
+unsafe fn resize(window: &'static Window, block: *mut c_void, size: usize) -> *mut c_void {
+    if size == 0 && weak::is_glibc() {
+        growing::free(window);
+        return core::ptr::null_mut();
+    }
+    if growing::resize(window, size) {
+        return block;
+    }
+    let old = growing::len(window);
+    let new = mi_malloc(size);
+    if new.is_null() {
+        // A smaller one can stay where it is.
+        return match size <= old {
+            true => block,
+            false => malloc::checked(new),
+        };
+    }
+    // SAFETY: both are blocks of at least so many bytes.
+    unsafe { copy(block, new, size.min(old)) };
+    growing::free(window);
+    new
+}
+
+/// # Safety
+/// Both must be blocks of at least `len` bytes.
+unsafe fn copy(from: *const c_void, to: *mut c_void, len: usize) {
+    // SAFETY: as the caller says; two blocks do not overlap.
+    unsafe { core::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast::<u8>(), len) };
+}

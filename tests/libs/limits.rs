@@ -1,0 +1,190 @@
+//! What keeps a heap from huge pages is noticed and said, and kills nobody.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "control groups and settings are files like others"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::judge::Judged;
+use crate::support::live::{machine, skip};
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, hugectl, tool};
+
+/// Runs `blocks` under hugectl, started by a shell that says `before` first.
+fn limited(before: &str, heap: &str, mode: &str, mib: &str) -> Option<Ran> {
+    let program = build("blocks", Libc::Glibc, &[])?;
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{before} && exec \"$@\""), "sh"]);
+    command.arg(hugectl()).arg(heap).arg("--report");
+    command.arg(program).args([mode, mib]);
+    Some(command.output().unwrap().into())
+}
+
+#[test]
+fn a_program_that_turns_transparent_pages_off_is_told() {
+    let Some(live) = machine("prctl") else { return };
+    live.set_pool(0);
+    let (Some(no_thp), Some(blocks)) = (
+        build("no_thp", Libc::Glibc, &[]),
+        build("blocks", Libc::Glibc, &[]),
+    ) else {
+        return;
+    };
+    let mut command = tool("hugectl");
+    command.args(["--heap=thp", "--report"]).arg(no_thp);
+    let ran: Ran = command
+        .arg(blocks)
+        .args(["medium", "100"])
+        .output()
+        .unwrap()
+        .into();
+    let judged = Judged::find(&ran.out, "medium");
+    assert_eq!((ran.status, judged.thp), (0, 0), "{ran:?}");
+    let said = "WARNING: transparent huge pages are disabled by prctl: base pages follow\n";
+    assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
+    let report = ran.err.lines().find(|line| line.starts_with("heap "));
+    assert!(report.unwrap().contains("disabled by prctl"), "{ran:?}");
+}
+
+#[test]
+fn a_limited_address_space_is_said_and_suffices() {
+    let Some(live) = machine("ulimit -v") else {
+        return;
+    };
+    for pages in [0, 80] {
+        live.set_pool(pages);
+        for (kib, mode) in [
+            (600_000, "medium"),
+            (600_000, "one"),
+            (2_000_000, "realloc"),
+        ] {
+            let Some(ran) = limited(&format!("ulimit -v {kib}"), "--heap", mode, "200") else {
+                return;
+            };
+            let judged = Judged::find(&ran.out, mode);
+            assert_eq!(ran.status, 0, "{kib} {mode}: {ran:?}");
+            let huge = judged.hugetlb + judged.thp;
+            assert!(judged.share(huge) >= 50, "{kib} {mode}: {ran:?}");
+            assert_eq!(ran.err.matches("(ulimit -v)").count(), 1, "{ran:?}");
+        }
+    }
+}
+
+/// A setting, put back at the end.
+struct Kept {
+    path: &'static str,
+    before: String,
+}
+
+impl Kept {
+    fn set(path: &'static str, value: &str) -> Kept {
+        let before = fs::read_to_string(path).unwrap();
+        fs::write(path, value).unwrap();
+        Kept { path, before }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        fs::write(self.path, self.before.trim()).unwrap();
+    }
+}
+
+fn meminfo(name: &str) -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap();
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+/// The kernel then refuses memory that it might not have: as much as without
+/// us, and no more.
+#[test]
+fn strict_accounting_leaves_the_heap_its_huge_pages() {
+    let Some(live) = machine("overcommit") else {
+        return;
+    };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
+    for pages in [0, 120] {
+        live.set_pool(pages);
+        let room = meminfo("Committed_AS:") + (4 << 20);
+        // In this order, since it is put back in the other one.
+        let ratio = Kept::set("/proc/sys/vm/overcommit_ratio", "50");
+        let limit = Kept::set("/proc/sys/vm/overcommit_kbytes", &room.to_string());
+        let strict = Kept::set("/proc/sys/vm/overcommit_memory", "2");
+        let run = |mode: &str, mib: &str| -> Ran {
+            let mut command = tool("hugectl");
+            command.arg("--heap").arg(&program).args([mode, mib]);
+            command.output().unwrap().into()
+        };
+        let rans: Vec<_> = ["medium", "one", "realloc", "threads"]
+            .map(|mode| (mode, run(mode, "200")))
+            .into();
+        let too_much = run("one", "100000");
+        drop((strict, limit, ratio));
+        for (mode, ran) in rans {
+            let judged = Judged::find(&ran.out, mode);
+            let huge = judged.hugetlb + judged.thp;
+            assert_eq!(ran.status, 0, "{mode}: {ran:?}");
+            assert!(judged.share(huge) >= 90, "{mode}: {ran:?}");
+        }
+        assert_eq!(too_much.status, 3, "{too_much:?}");
+    }
+}
+
+/// A control group with a limit of memory, of either version.
+struct MemoryGroup(PathBuf);
+
+impl MemoryGroup {
+    fn new(test: &str, limit: &str) -> Option<MemoryGroup> {
+        let name = format!("hugetools-memory-{}", std::process::id());
+        for (root, file) in [
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            ("/sys/fs/cgroup", "memory.max"),
+        ] {
+            let group = Path::new(root).join(&name);
+            if !Path::new(root).join("cgroup.procs").exists() || fs::create_dir(&group).is_err() {
+                continue;
+            }
+            let group = MemoryGroup(group);
+            if fs::write(group.0.join(file), limit).is_ok() {
+                return Some(group);
+            }
+        }
+        skip(test, "there is no memory controller")
+    }
+}
+
+impl Drop for MemoryGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_full_memory_group_gets_base_pages_and_says_so() {
+    let Some(live) = machine("memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(group) = MemoryGroup::new("memory group", "260M") else {
+        return;
+    };
+    let enter = format!("echo $$ > {}/cgroup.procs", group.0.display());
+    for mode in ["medium", "one", "realloc", "threads"] {
+        let Some(ran) = limited(&enter, "--heap=thp", mode, "200") else {
+            return;
+        };
+        assert_eq!(ran.status, 0, "{mode}: {ran:?}");
+        if mode == "one" {
+            let said = "the memory control group has little left: base pages follow\n";
+            assert!(ran.err.contains(said), "{mode}: {ran:?}");
+            let report = ran.err.lines().find(|line| line.starts_with("heap "));
+            assert!(report.unwrap().contains("little left"), "{mode}: {ran:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The allocator under torture: the program judges itself.
+
+use std::time::Duration;
+
+use crate::support::live::machine;
+use crate::support::long;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// Pages of the pool: none, too few, enough.
+const POOLS: [u64; 3] = [0, 60, 400];
+
+fn torture(libc: Libc, time: Duration, options: &[&str], shrink: bool) {
+    let Some(program) = build("torture", libc, &[]) else {
+        return;
+    };
+    let mut command = tool("hugectl");
+    if shrink {
+        command.env("HUGETLB_MORECORE_SHRINK", "yes");
+    }
+    command.args(options).arg(program);
+    command.arg(time.as_secs().max(1).to_string()).arg("300");
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 0, "{libc:?} {options:?}: {ran:?}");
+    assert!(ran.out.contains(" refused=0 "), "{libc:?}: {ran:?}");
+}
+
+#[test]
+fn blocks_hold_what_was_written_to_them() {
+    let rounds = u32::try_from(POOLS.len() * Libc::ALL.len() * 2).unwrap();
+    let time = long::length() / rounds;
+    for pages in POOLS {
+        for libc in Libc::ALL {
+            for shrink in [false, true] {
+                // For each round, so that others get their turn.
+                let Some(live) = machine("torture") else {
+                    return;
+                };
+                live.set_pool(pages);
+                torture(libc, time, &["--heap"], shrink);
+            }
+        }
+    }
+}

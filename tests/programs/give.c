@@ -1,0 +1,141 @@
+/* Takes memory, frees all of it, then takes and frees a small block now and
+   then, and prints what smaps says of the heap: full, freed, and later, when
+   nearly all was given back. Ends with 2 where that does not happen.
+
+   give mixed|one|threads MiB SECONDS PAUSE
+   PAUSE is the time between two small blocks in milliseconds. */
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+#include "judge.h"
+
+#define THREADS 4
+
+static size_t total;
+
+static uint64_t next(uint64_t *random)
+{
+	*random ^= *random << 13;
+	*random ^= *random >> 7;
+	*random ^= *random << 17;
+	return *random;
+}
+
+/* By count 60 % below 1 KiB, 30 % to 32 KiB, 10 % to 256 KiB. */
+static size_t any_size(uint64_t *random)
+{
+	unsigned kind = next(random) % 100;
+
+	if (kind < 60)
+		return 16 + next(random) % 1008;
+	if (kind < 90)
+		return 1024 + next(random) % (31 << 10);
+	return (32 << 10) + next(random) % (224 << 10);
+}
+
+static void *filled(size_t size)
+{
+	char *volatile p = malloc(size);
+
+	if (!p) {
+		perror("give");
+		exit(3);
+	}
+	memset(p, 1, size);
+	return p;
+}
+
+static pthread_barrier_t full;
+
+static void *mixed(void *arg)
+{
+	size_t want = *(size_t *)arg, most = want / 4096, n = 0, i;
+	void **block = filled(most * sizeof *block);
+	uint64_t random = 88172645463325252u;
+
+	while (want && n < most) {
+		size_t size = any_size(&random);
+
+		block[n++] = filled(size);
+		want -= size < want ? size : want;
+	}
+	pthread_barrier_wait(&full);
+	pthread_barrier_wait(&full);
+	for (i = 0; i < n; i++)
+		free(block[(i * 7919) % n]), block[(i * 7919) % n] = NULL;
+	for (i = 0; i < n; i++)
+		free(block[i]);
+	free(block);
+	return NULL;
+}
+
+/* Threads fill a part each and are gone when the heap is looked at again. */
+static void by_threads(int n)
+{
+	size_t part = total / (size_t)n;
+	pthread_t thread[THREADS];
+	int i;
+
+	pthread_barrier_init(&full, NULL, (unsigned)n + 1);
+	for (i = 0; i < n; i++)
+		pthread_create(&thread[i], NULL, mixed, &part);
+	pthread_barrier_wait(&full);
+	print_judged("full");
+	pthread_barrier_wait(&full);
+	for (i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void *print_full(void *unused)
+{
+	(void)unused;
+	pthread_barrier_wait(&full);
+	print_judged("full");
+	pthread_barrier_wait(&full);
+	return NULL;
+}
+
+static void by_main(void)
+{
+	pthread_t thread;
+
+	pthread_barrier_init(&full, NULL, 2);
+	pthread_create(&thread, NULL, print_full, NULL);
+	mixed(&total);
+	pthread_join(thread, NULL);
+}
+
+static int is_back(void)
+{
+	struct judged j = judge();
+
+	return j.resident >> 10 < (total >> 20) / 20;
+}
+
+int main(int argc, char **argv)
+{
+	time_t end;
+
+	if (argc != 5)
+		return 1;
+	total = strtoul(argv[2], NULL, 0) << 20;
+	if (!strcmp(argv[1], "one")) {
+		void *block = filled(total);
+
+		print_judged("full");
+		free(block);
+	} else if (!strcmp(argv[1], "threads")) {
+		by_threads(THREADS);
+	} else {
+		by_main();
+	}
+	print_judged("freed");
+	end = time(NULL) + atol(argv[3]);
+	while (!is_back() && time(NULL) < end) {
+		usleep(atoi(argv[4]) * 1000);
+		free(filled(100));
+	}
+	print_judged("later");
+	return is_back() ? 0 : 2;
+}
