@@ -35,7 +35,7 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
     let words: String = flags.concat().replace(['/', ' '], "");
-    let program = dir.join(format!("{name}-{libc:?}{words}"));
+    let program = dir.join(format!("{}-{libc:?}{words}", name.replace('/', "-")));
     let source = project("tests/programs").join(format!("{name}.c"));
     let mut command = Command::new(libc.compiler());
     command
