@@ -7,7 +7,9 @@ use super::stats;
 
 /// Both tables. Seconds are seconds, memory is in kB, parts are parts of 1.
 pub(crate) fn document(blocks: &[Block], saves: &[SaveRow], rounds: u32, quick: bool) -> Value {
-    let rows = blocks.iter().flat_map(|block| block.rows.iter().map(move |row| way(block, row)));
+    let rows = blocks
+        .iter()
+        .flat_map(|block| block.rows.iter().map(move |row| way(block, row)));
     json!({
         "rounds": rounds,
         "quick": quick,

@@ -1,6 +1,9 @@
 //! `cargo bench`: programs on base pages and on huge pages, in all the ways
 //! there are, side by side in one run.
-#![expect(clippy::unwrap_used, reason = "what the tests share stops where it fails")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "what the tests share stops where it fails"
+)]
 
 mod args;
 mod json;
@@ -36,27 +39,24 @@ use run::Bench;
 fn main() -> io::Result<()> {
     let args = Args::parse();
     let bench = Bench::new(&args);
+    let mut out = io::stdout();
     let blocks = bench.ways();
+    if !args.json && !blocks.is_empty() {
+        out.write_all(table::ways(&blocks, args.rounds()).as_bytes())?;
+    }
     let saves = match args.wants(work::SAVE) {
         true => bench.saves(),
         false => vec![],
     };
-    let text = match args.json {
-        true => format!("{:#}\n", json::document(&blocks, &saves, args.rounds(), args.quick)),
-        false => tables(&args, &blocks, &saves),
-    };
-    io::stdout().write_all(text.as_bytes())
-}
-
-fn tables(args: &Args, blocks: &[outcome::Block], saves: &[outcome::SaveRow]) -> String {
-    let mut text = String::new();
-    if !blocks.is_empty() {
-        text += &table::ways(blocks, args.rounds());
+    if !args.json && !saves.is_empty() {
+        out.write_all(format!("\n{}", table::saves(&saves, &save::title(args.quick))).as_bytes())?;
     }
-    if !saves.is_empty() {
-        let keys = save::keys(args.quick);
-        let title = format!("Redis saves {keys} thousand keys of 1000 bytes while it is written to");
-        text += &format!("\n{}", table::saves(saves, &title));
+    match args.json {
+        true => write!(
+            out,
+            "{:#}\n",
+            json::document(&blocks, &saves, args.rounds(), args.quick)
+        ),
+        false => Ok(()),
     }
-    text
 }

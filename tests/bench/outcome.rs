@@ -35,7 +35,11 @@ pub(crate) struct Memory {
 impl Memory {
     /// The higher of each; what belongs together stays together.
     pub(crate) fn join(self, other: Memory) -> Memory {
-        let look = if other.anonymous > self.anonymous { other } else { self };
+        let look = if other.anonymous > self.anonymous {
+            other
+        } else {
+            self
+        };
         Memory {
             tables: self.tables.max(other.tables),
             peak: self.peak.max(other.peak),

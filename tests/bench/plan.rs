@@ -29,8 +29,7 @@ pub(crate) fn turns(rounds: u32, works: &[Vec<Way>]) -> Vec<Turn> {
 }
 
 fn order(round: u32, ways: &[Way]) -> Vec<Way> {
-    let (mut full, mut empty): (Vec<Way>, Vec<Way>) =
-        ways.iter().partition(|way| way.needs_pool());
+    let (mut full, mut empty): (Vec<Way>, Vec<Way>) = ways.iter().partition(|way| way.needs_pool());
     for group in [&mut full, &mut empty] {
         let places = group.len().max(1);
         group.rotate_left(usize::try_from(round).unwrap_or(0) % places);

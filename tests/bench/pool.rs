@@ -33,7 +33,12 @@ impl Pool {
         let ran = live.hugeadm(&["--pool-pages-min", &amount]);
         match ran.status {
             0 => Ok(()),
-            _ => Err(ran.err.lines().next().unwrap_or("hugeadm failed").to_owned()),
+            _ => Err(ran
+                .err
+                .lines()
+                .next()
+                .unwrap_or("hugeadm failed")
+                .to_owned()),
         }
     }
 }

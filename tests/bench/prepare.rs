@@ -1,5 +1,4 @@
 //! What the workloads need: built once, before anything is timed.
-#![expect(clippy::disallowed_methods, reason = "writes files of its own")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +40,8 @@ pub(crate) fn missing(way: Way, tools: &Tools) -> Option<String> {
         Way::Libhugetlbfs => {
             let version = run(&["dpkg-query", "-W", "-f", "${Version}", "libhugetlbfs-bin"]);
             let is_here = version.is_ok_and(|version| version.starts_with("2."));
-            (!is_here || !tools.peer.exists()).then(|| "libhugetlbfs-bin is not installed".to_owned())
+            (!is_here || !tools.peer.exists())
+                .then(|| "libhugetlbfs-bin is not installed".to_owned())
         }
         _ => None,
     }
@@ -72,7 +72,11 @@ fn run(words: &[&str]) -> Result<String, String> {
     let output = output.map_err(|error| format!("{}: {error}", words[0]))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        false => Err(format!("{}: {}", words[0], String::from_utf8_lossy(&output.stderr))),
+        false => Err(format!(
+            "{}: {}",
+            words[0],
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 
@@ -82,13 +86,22 @@ pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>,
         Kind::C(name, rest) => {
             let built = build(&format!("bench/{name}"), libc, &[]).ok_or("there is no compiler")?;
             let rest = rest.iter().map(|&word| word.to_owned());
-            Ok([text(&built), size.to_string()].into_iter().chain(rest).collect())
+            Ok([text(&built), size.to_string()]
+                .into_iter()
+                .chain(rest)
+                .collect())
         }
         Kind::Cxx => cxx(size),
-        Kind::Redis => needs("redis-server").and(needs("redis-benchmark")).map(|()| vec![]),
+        Kind::Redis => needs("redis-server")
+            .and(needs("redis-benchmark"))
+            .map(|()| vec![]),
         Kind::Python => {
             needs("python3")?;
-            Ok(vec!["python3".to_owned(), text(&source("keys.py")), size.to_string()])
+            Ok(vec![
+                "python3".to_owned(),
+                text(&source("keys.py")),
+                size.to_string(),
+            ])
         }
         Kind::Java => java(size),
     }
@@ -96,7 +109,9 @@ pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>,
 
 /// Whether a program is there.
 pub(crate) fn needs(name: &str) -> Result<(), String> {
-    found(name).map(drop).ok_or_else(|| format!("there is no {name}"))
+    found(name)
+        .map(drop)
+        .ok_or_else(|| format!("there is no {name}"))
 }
 
 fn source(name: &str) -> PathBuf {
@@ -119,9 +134,24 @@ fn cxx(instances: u64) -> Result<Vec<String>, String> {
     needs("g++")?;
     let file = scratch()?.join(format!("file-{instances}.ii"));
     let count = format!("-DINSTANCES={instances}");
-    run(&["g++", "-E", &count, &text(&source("file.cc")), "-o", &text(&file)])?;
+    run(&[
+        "g++",
+        "-E",
+        &count,
+        &text(&source("file.cc")),
+        "-o",
+        &text(&file),
+    ])?;
     let compiler = run(&["g++", "-print-prog-name=cc1plus"])?;
-    let words = [&compiler, "-quiet", "-fpreprocessed", "-O2", &text(&file), "-o", "/dev/null"];
+    let words = [
+        &compiler,
+        "-quiet",
+        "-fpreprocessed",
+        "-O2",
+        &text(&file),
+        "-o",
+        "/dev/null",
+    ];
     Ok(words.map(str::to_owned).to_vec())
 }
 
@@ -130,5 +160,9 @@ fn java(keys: u64) -> Result<Vec<String>, String> {
     let dir = text(&scratch()?);
     run(&["javac", "-d", &dir, &text(&source("Keys.java"))])?;
     let words = ["java", "-Xmx768m", "-XX:+UseSerialGC", "-cp", &dir, "Keys"];
-    Ok(words.map(str::to_owned).into_iter().chain([keys.to_string()]).collect())
+    Ok(words
+        .map(str::to_owned)
+        .into_iter()
+        .chain([keys.to_string()])
+        .collect())
 }

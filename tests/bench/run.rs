@@ -50,10 +50,16 @@ impl Bench<'_> {
         let all = rounds + u32::from(!self.args.quick);
         for turn in turns(all, &ways) {
             let job = &mut jobs[turn.work];
-            progress(&format!("round {} of {all}: {}", turn.round + 1, job.title(self.args.quick)));
+            progress(&format!(
+                "round {} of {all}: {}",
+                turn.round + 1,
+                job.title(self.args.quick)
+            ));
             self.turn(job, &turn.ways, turn.round == rounds);
         }
-        jobs.into_iter().map(|job| job.block(self.args.quick)).collect()
+        jobs.into_iter()
+            .map(|job| job.block(self.args.quick))
+            .collect()
     }
 
     fn job(&self, work: &Work, libc: Libc) -> Job {
@@ -85,7 +91,9 @@ impl Bench<'_> {
             let Ok(mut cell) = job.rows[place].result.clone() else {
                 continue;
             };
-            let outcome = pool.set(way).and_then(|()| self.one(job, way, quick || only_look));
+            let outcome = pool
+                .set(way)
+                .and_then(|()| self.one(job, way, quick || only_look));
             let outcome = outcome.and_then(|outcome| job.compare(outcome));
             job.rows[place].result = outcome.map(|outcome| {
                 match only_look {
@@ -110,18 +118,30 @@ impl Bench<'_> {
     fn redis(&self, way: Way, look: bool, thousands: u64) -> Result<Outcome, String> {
         let command = prepare::command(way, &self.tools, &["redis-server".to_owned()]);
         let server = Server::start(command, look)?;
-        let (requests, keys) = ((thousands * 1000).to_string(), (thousands * 400).to_string());
+        let (requests, keys) = (
+            (thousands * 1000).to_string(),
+            (thousands * 400).to_string(),
+        );
         let started = Instant::now();
         let mut client = prepare::clean("redis-benchmark");
-        client.args(["-s", server.socket(), "-q", "-t", "set,get", "-P", "8", "-c", "20"]);
-        let ran = client.args(["-d", "1000", "-n", &requests, "-r", &keys]).output();
+        client.args([
+            "-s",
+            server.socket(),
+            "-q",
+            "-t",
+            "set,get",
+            "-P",
+            "8",
+            "-c",
+            "20",
+        ]);
+        let ran = client
+            .args(["-d", "1000", "-n", &requests, "-r", &keys])
+            .output();
         let seconds = started.elapsed().as_secs_f64();
         let outcome = server.stop()?;
         match ran {
-            Ok(output) if output.status.success() => Ok(Outcome {
-                seconds,
-                ..outcome
-            }),
+            Ok(output) if output.status.success() => Ok(Outcome { seconds, ..outcome }),
             Ok(output) => Err(format!("redis-benchmark: {}", output.status)),
             Err(error) => Err(format!("redis-benchmark: {error}")),
         }
@@ -131,15 +151,19 @@ impl Bench<'_> {
     pub(crate) fn saves(&self) -> Vec<SaveRow> {
         let mut rounds: [Result<Vec<Save>, String>; 4] = [const { Ok(vec![]) }; 4];
         // The last round is for a look at the memory.
-        let all = self.args.rounds() + 1;
+        let all = if self.args.quick {
+            2
+        } else {
+            self.args.rounds() + 1
+        };
         for round in 0..all {
             progress(&format!("round {} of {all}: {}", round + 1, work::SAVE));
             let pool = Pool::take(save::pool_mib(self.args.quick));
             for (pages, saves) in save::ALL.iter().zip(&mut rounds) {
                 let Ok(found) = saves else { continue };
-                let ran = pool
-                    .set(pages.way)
-                    .and_then(|()| save::run(*pages, &self.tools, self.args.quick, round + 1 == all));
+                let ran = pool.set(pages.way).and_then(|()| {
+                    save::run(*pages, &self.tools, self.args.quick, round + 1 == all)
+                });
                 match ran {
                     Ok(save) => found.push(save),
                     Err(why) => *saves = Err(why),
@@ -171,7 +195,9 @@ impl Job {
     fn title(&self, quick: bool) -> String {
         let size = self.work.size(quick);
         match self.work.kind {
-            Kind::C(..) => format!("{}, {size} MiB, {:?}", self.work.what, self.libc).to_lowercase(),
+            Kind::C(..) => {
+                format!("{}, {size} MiB, {:?}", self.work.what, self.libc).to_lowercase()
+            }
             _ => format!("{}, {size}", self.work.what),
         }
     }
@@ -181,7 +207,10 @@ impl Job {
         let first = self.output.get_or_insert_with(|| outcome.output.clone());
         match *first == outcome.output {
             true => Ok(outcome),
-            false => Err(format!("it printed {:?} instead of {first:?}", outcome.output)),
+            false => Err(format!(
+                "it printed {:?} instead of {first:?}",
+                outcome.output
+            )),
         }
     }
 
@@ -190,7 +219,10 @@ impl Job {
         let rows = match self.program {
             Ok(_) => self.rows,
             Err(why) => (self.rows.into_iter())
-                .map(|row| Row { result: Err(why.clone()), ..row })
+                .map(|row| Row {
+                    result: Err(why.clone()),
+                    ..row
+                })
                 .collect(),
         };
         Block {

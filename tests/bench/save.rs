@@ -25,10 +25,26 @@ pub(crate) struct Pages {
 
 /// All of them, those with an empty pool first.
 pub(crate) const ALL: [Pages; 4] = [
-    Pages { name: "plain: base pages", way: Way::Plain, thp: false },
-    Pages { name: "hugectl, no pool: THP", way: Way::OursWithout, thp: true },
-    Pages { name: "hugectl, pool, then base pages", way: Way::Ours, thp: false },
-    Pages { name: "hugectl, pool, then THP", way: Way::Ours, thp: true },
+    Pages {
+        name: "plain: base pages",
+        way: Way::Plain,
+        thp: false,
+    },
+    Pages {
+        name: "hugectl, no pool: THP",
+        way: Way::OursWithout,
+        thp: true,
+    },
+    Pages {
+        name: "hugectl, pool, then base pages",
+        way: Way::Ours,
+        thp: false,
+    },
+    Pages {
+        name: "hugectl, pool, then THP",
+        way: Way::Ours,
+        thp: true,
+    },
 ];
 
 /// Bytes of a value.
@@ -36,7 +52,13 @@ const VALUE: usize = 1000;
 
 /// Thousands of keys.
 pub(crate) fn keys(quick: bool) -> u32 {
-    if quick { 100 } else { 1000 }
+    if quick { 50 } else { 1000 }
+}
+
+/// What the second table is about.
+pub(crate) fn title(quick: bool) -> String {
+    let keys = keys(quick);
+    format!("Redis saves {keys} thousand keys of {VALUE} bytes while it is written to")
 }
 
 /// MiB of huge pages that are enough.
@@ -93,7 +115,8 @@ fn measure(server: &Server, keys: u32, look: bool) -> Result<Save, String> {
 }
 
 fn fill(client: &mut Client, keys: u32) -> Result<(), String> {
-    const FILL: &str = "for i = ARGV[1], ARGV[2] do redis.call('set', 'key:' .. i, string.rep('x', ARGV[3])) end";
+    const FILL: &str =
+        "for i = ARGV[1], ARGV[2] do redis.call('set', 'key:' .. i, string.rep('x', ARGV[3])) end";
     let mut first = 1;
     while first <= keys {
         let last = (first + 9999).min(keys);
@@ -118,7 +141,9 @@ fn check(client: &mut Client, keys: u32) -> Result<(), String> {
 
 fn fork_ms(client: &mut Client) -> Result<f64, String> {
     let us = client.info("stats", "latest_fork_usec")?;
-    let us: f64 = us.parse().map_err(|error| format!("latest_fork_usec {us}: {error}"))?;
+    let us: f64 = us
+        .parse()
+        .map_err(|error| format!("latest_fork_usec {us}: {error}"))?;
     Ok(us / 1000.0)
 }
 

@@ -26,7 +26,16 @@ impl Server {
         let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
         let socket = dir.path().join("socket");
         command.current_dir(dir.path());
-        command.args(["--port", "0", "--save", "", "--daemonize", "no", "--logfile", "log"]);
+        command.args([
+            "--port",
+            "0",
+            "--save",
+            "",
+            "--daemonize",
+            "no",
+            "--logfile",
+            "log",
+        ]);
         command.arg("--unixsocket").arg(&socket);
         let server = Server {
             watched: Watched::start(command, look)?,
@@ -78,14 +87,17 @@ pub(crate) struct Client(BufReader<UnixStream>);
 impl Client {
     /// A request and its answer: a line, or the bytes of a string.
     pub(crate) fn ask(&mut self, words: &[&str]) -> Result<String, String> {
-        let mut request = format!("*{}\r\n", words.len());
-        for word in words {
-            request += &format!("${}\r\n{word}\r\n", word.len());
-        }
+        let strings = words
+            .iter()
+            .map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        let request = format!("*{}\r\n{}", words.len(), strings.collect::<String>());
         let sent = self.0.get_mut().write_all(request.as_bytes());
         sent.map_err(|error| error.to_string())?;
         let mut line = String::new();
-        let read = self.0.read_line(&mut line).map_err(|error| error.to_string())?;
+        let read = self
+            .0
+            .read_line(&mut line)
+            .map_err(|error| error.to_string())?;
         if read == 0 {
             return Err("the server closed the connection".to_owned());
         }
@@ -99,7 +111,9 @@ impl Client {
             ("-", _) => Err(rest.to_owned()),
             ("$", Some(length)) => {
                 let mut bytes = vec![0; length + 2];
-                self.0.read_exact(&mut bytes).map_err(|error| error.to_string())?;
+                self.0
+                    .read_exact(&mut bytes)
+                    .map_err(|error| error.to_string())?;
                 bytes.truncate(length);
                 Ok(String::from_utf8_lossy(&bytes).into_owned())
             }

@@ -13,7 +13,16 @@ pub(crate) fn ways(blocks: &[Block], rounds: u32) -> String {
          huge: part of the anonymous memory when there was most of it.\n\n"
     );
     let mut lines = vec![words(&[
-        "", "seconds", "spread", "ratio", "cpu s", "faults", "tables kB", "peak MB", "pool MB", "huge",
+        "",
+        "seconds",
+        "spread",
+        "ratio",
+        "cpu s",
+        "faults",
+        "tables kB",
+        "peak MB",
+        "pool MB",
+        "huge",
     ])];
     for block in blocks {
         lines.push(vec![String::new()]);
@@ -51,7 +60,16 @@ fn figures(block: &Block, row: &Row, cell: &Cell) -> Vec<String> {
 pub(crate) fn saves(rows: &[SaveRow], title: &str) -> String {
     let mut lines = vec![
         words(&[
-            "", "before MB", "peak MB", "fork ms", "slowest ms", "(before)", "requests/s", "save s", "huge", "(after)",
+            "",
+            "before MB",
+            "peak MB",
+            "fork ms",
+            "slowest ms",
+            "(before)",
+            "requests/s",
+            "save s",
+            "huge",
+            "(after)",
         ]),
         vec![String::new()],
         vec![format!("bgsave: {title}")],
@@ -89,7 +107,10 @@ fn number(value: Option<f64>, places: usize) -> String {
 }
 
 fn percent(value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), |value| format!("{:.0} %", value * 100.0))
+    value.map_or_else(
+        || NONE.to_owned(),
+        |value| format!("{:.0} %", value * 100.0),
+    )
 }
 
 /// The first column to the left, the others to the right. A line of one word
@@ -98,7 +119,9 @@ fn columns(lines: &[Vec<String>]) -> String {
     let places = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |place: usize| {
         let full = lines.iter().filter(|line| line.len() > 1);
-        let widths = full.filter_map(|line| line.get(place)).map(|word| word.chars().count());
+        let widths = full
+            .filter_map(|line| line.get(place))
+            .map(|word| word.chars().count());
         widths.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..places).map(width).collect();

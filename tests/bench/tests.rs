@@ -49,10 +49,16 @@ fn each_round_runs_each_way_once() {
         ways.sort();
         assert_eq!(ways, works[turn.work]);
         // The pool is filled or emptied once in a turn.
-        let changes = turn.ways.windows(2).filter(|two| two[0].needs_pool() != two[1].needs_pool());
+        let changes = turn
+            .ways
+            .windows(2)
+            .filter(|two| two[0].needs_pool() != two[1].needs_pool());
         assert_eq!(changes.count(), usize::from(!ways.is_empty()));
     }
-    let first: Vec<Way> = plan.iter().filter_map(|turn| turn.ways.first().copied()).collect();
+    let first: Vec<Way> = plan
+        .iter()
+        .filter_map(|turn| turn.ways.first().copied())
+        .collect();
     assert_ne!(first[0], first[2], "each round begins with another way");
 }
 
@@ -65,8 +71,14 @@ fn a_way_is_what_is_before_the_program() {
     };
     let shown = Way::ALL.map(|way| {
         let set = way.environment(&tools);
-        let set = set.into_iter().map(|(name, value)| format!("{name}={value}"));
-        format!("{}: {}", way.name(), set.chain(way.words(&tools)).collect::<Vec<_>>().join(" "))
+        let set = set
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value}"));
+        format!(
+            "{}: {}",
+            way.name(),
+            set.chain(way.words(&tools)).collect::<Vec<_>>().join(" ")
+        )
     });
     assert_eq!(
         shown.join("\n"),
@@ -136,7 +148,10 @@ fn blocks() -> Vec<Block> {
     let rows = vec![
         row(
             Way::Plain,
-            &[outcome(2.0, 100, 900, 20480, 0), outcome(3.0, 300, 800, 20000, 0)],
+            &[
+                outcome(2.0, 100, 900, 20480, 0),
+                outcome(3.0, 300, 800, 20000, 0),
+            ],
         ),
         Row {
             way: Way::Mimalloc,
@@ -144,7 +159,10 @@ fn blocks() -> Vec<Block> {
         },
         row(
             Way::Ours,
-            &[outcome(1.0, 7, 40, 10240, 9216), outcome(1.5, 9, 44, 8192, 8192)],
+            &[
+                outcome(1.0, 7, 40, 10240, 9216),
+                outcome(1.5, 9, 44, 8192, 8192),
+            ],
         ),
     ];
     vec![Block {
@@ -159,7 +177,10 @@ fn figures_stand_side_by_side() {
     let text = table::ways(&blocks(), 2);
     let (head, rest) = text.split_once("\n\n").unwrap();
     assert!(head.contains("2 rounds"), "{head}");
-    let lines: Vec<String> = rest.lines().map(|line| format!("{}|", line.trim_end())).collect();
+    let lines: Vec<String> = rest
+        .lines()
+        .map(|line| format!("{}|", line.trim_end()))
+        .collect();
     assert_eq!(
         lines.join("\n"),
         "         seconds  spread  ratio  cpu s  faults  tables kB  peak MB  pool MB  huge|\n\
@@ -173,15 +194,30 @@ fn figures_stand_side_by_side() {
 
 #[test]
 fn json_says_the_same() {
-    let save = ("plain", Ok(Save { fork_ms: 4.5, ..Save::default() }));
+    let save = (
+        "plain",
+        Ok(Save {
+            fork_ms: 4.5,
+            ..Save::default()
+        }),
+    );
     let missing = ("hugectl", Err("there is no redis-server".to_owned()));
     let all = json::document(&blocks(), &[save, missing], 2, true);
     assert_eq!(all["rounds"], 2);
     assert_eq!(all["rows"][0]["seconds"], serde_json::json!([2.0, 3.0]));
-    assert_eq!(all["rows"][1]["not_run"], "libmimalloc.so.2.0 is not installed");
+    assert_eq!(
+        all["rows"][1]["not_run"],
+        "libmimalloc.so.2.0 is not installed"
+    );
     let ours = &all["rows"][2];
-    assert_eq!((&ours["ratio"], &ours["median"]), (&0.5.into(), &1.25.into()));
-    assert_eq!((&ours["page_tables"], &ours["huge"]), (&44.into(), &0.9.into()));
+    assert_eq!(
+        (&ours["ratio"], &ours["median"]),
+        (&0.5.into(), &1.25.into())
+    );
+    assert_eq!(
+        (&ours["page_tables"], &ours["huge"]),
+        (&44.into(), &0.9.into())
+    );
     assert_eq!(all["bgsave"][0]["fork_ms"], 4.5);
     assert_eq!(all["bgsave"][1]["not_run"], "there is no redis-server");
 }
@@ -199,7 +235,10 @@ fn the_second_table() {
         huge_before: 1.0,
         huge_after: 0.25,
     };
-    let text = table::saves(&[("hugectl", Ok(save)), ("plain", Err("why".to_owned()))], "keys");
+    let text = table::saves(
+        &[("hugectl", Ok(save)), ("plain", Err("why".to_owned()))],
+        "keys",
+    );
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[2], "bgsave: keys");
     assert_eq!(

@@ -1,5 +1,8 @@
 //! A program under observation: its time, and what the kernel says of it.
-#![expect(clippy::disallowed_methods, reason = "reads what /proc says of a process")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "reads what /proc says of a process"
+)]
 
 use std::fs;
 use std::io::{Read, Seek};
@@ -37,11 +40,14 @@ impl Watched {
     pub(crate) fn start(mut command: Command, look: bool) -> Result<Watched, String> {
         let errors = tempfile::tempfile().map_err(|error| format!("a temporary file: {error}"))?;
         let copy = errors.try_clone().map_err(|error| error.to_string())?;
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(copy);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(copy);
         let started = Instant::now();
         let child = command
             .spawn()
-            .map_err(|error| format!("{}: {error}", command.get_program().display()))?;
+            .map_err(|error| format!("{:?}: {error}", command.get_program()))?;
         let stop = Arc::new(AtomicBool::new(false));
         let (pid, flag) = (child.id(), Arc::clone(&stop));
         let sampler = thread::spawn(move || sample(pid, look, &flag));
@@ -63,15 +69,28 @@ impl Watched {
     pub(crate) fn finish(mut self) -> Result<Outcome, String> {
         let pid = i32::try_from(self.child.id()).map_err(|error| error.to_string())?;
         // Not yet out of /proc: what it used is read afterwards.
-        let ended = waitid(Id::Pid(Pid::from_raw(pid)), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
+        let ended = waitid(
+            Id::Pid(Pid::from_raw(pid)),
+            WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT,
+        );
         let seconds = self.started.elapsed().as_secs_f64();
         ended.map_err(|errno| format!("waiting for {pid}: {errno}"))?;
         self.stop.store(true, Ordering::Relaxed);
         let (faults, cpu) = used(pid).ok_or_else(|| format!("/proc/{pid}/stat cannot be read"))?;
-        let memory = self.sampler.join().map_err(|_| "the observer failed".to_owned())?;
-        let output = self.child.wait_with_output().map_err(|error| error.to_string())?;
+        let memory = self
+            .sampler
+            .join()
+            .map_err(|_| "the observer failed".to_owned())?;
+        let output = self
+            .child
+            .wait_with_output()
+            .map_err(|error| error.to_string())?;
         if !output.status.success() {
-            return Err(format!("{}: {}", output.status, last_line(&mut self.errors)));
+            return Err(format!(
+                "{}: {}",
+                output.status,
+                last_line(&mut self.errors)
+            ));
         }
         Ok(Outcome {
             seconds,

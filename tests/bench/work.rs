@@ -53,12 +53,7 @@ impl Work {
     }
 }
 
-const fn c(
-    name: &'static str,
-    what: &'static str,
-    kind: Kind,
-    (full, quick): (u64, u64),
-) -> Work {
+const fn c(name: &'static str, what: &'static str, kind: Kind, (full, quick): (u64, u64)) -> Work {
     let pool = (full, quick);
     Work {
         name,
@@ -72,45 +67,65 @@ const fn c(
 
 /// All of them, in the order of the table.
 pub(crate) const ALL: &[Work] = &[
-    c("gups", "random access", Kind::C("gups", &[]), (1024, 128)),
-    c("chase", "pointer chase", Kind::C("chase", &[]), (1024, 128)),
-    c("stream", "STREAM", Kind::C("stream", &[]), (1024, 128)),
-    c("churn", "mixed sizes come and go", Kind::C("churn", &["mixed"]), (1700, 200)),
-    c("even", "sizes evenly spread come and go", Kind::C("churn", &["even"]), (1700, 200)),
-    c("small", "many small objects", Kind::C("small", &[]), (512, 32)),
-    c("pass", "four threads pass blocks", Kind::C("pass", &[]), (512, 64)),
-    c("grow", "growing realloc", Kind::C("grow", &[]), (1024, 128)),
+    c("gups", "random access", Kind::C("gups", &[]), (1024, 64)),
+    c("chase", "pointer chase", Kind::C("chase", &[]), (1024, 64)),
+    c("stream", "STREAM", Kind::C("stream", &[]), (1024, 64)),
+    c(
+        "churn",
+        "mixed sizes come and go",
+        Kind::C("churn", &["mixed"]),
+        (1700, 100),
+    ),
+    c(
+        "even",
+        "sizes evenly spread come and go",
+        Kind::C("churn", &["even"]),
+        (1700, 100),
+    ),
+    c(
+        "small",
+        "many small objects",
+        Kind::C("small", &[]),
+        (512, 16),
+    ),
+    c(
+        "pass",
+        "four threads pass blocks",
+        Kind::C("pass", &[]),
+        (512, 32),
+    ),
+    c("grow", "growing realloc", Kind::C("grow", &[]), (1024, 64)),
     Work {
         name: "c++",
         what: "cc1plus builds a file",
         kind: Kind::Cxx,
         full: 400,
-        quick: 10,
-        pool: (900, 300),
+        quick: 4,
+        pool: (900, 200),
     },
     Work {
         name: "redis",
         what: "redis-benchmark, requests in thousands",
         kind: Kind::Redis,
         full: 1000,
-        quick: 40,
-        pool: (600, 150),
+        quick: 20,
+        pool: (600, 100),
     },
     Work {
         name: "python",
         what: "dictionaries and JSON, keys in thousands",
         kind: Kind::Python,
         full: 1000,
-        quick: 60,
-        pool: (900, 200),
+        quick: 30,
+        pool: (900, 100),
     },
     Work {
         name: "java",
         what: "maps and strings, keys in thousands",
         kind: Kind::Java,
         full: 3000,
-        quick: 100,
-        pool: (400, 200),
+        quick: 30,
+        pool: (400, 100),
     },
 ];
 

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <regex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -36,6 +35,5 @@ template <int... N> int all(const std::string &name, std::integer_sequence<int, 
 
 int main(int argc, char **argv)
 {
-	std::regex number("[0-9]+");
-	return std::regex_match(argv[0], number) + all(argv[argc - 1], std::make_integer_sequence<int, INSTANCES>{});
+	return all(argv[argc - 1], std::make_integer_sequence<int, INSTANCES>{});
 }
