@@ -31,13 +31,14 @@ mod support {
 }
 
 use std::io::{self, Write};
+use std::time::Instant;
 
 use args::Args;
 use clap::Parser;
 use run::Bench;
 
 fn main() -> io::Result<()> {
-    let args = Args::parse();
+    let (args, started) = (Args::parse(), Instant::now());
     let bench = Bench::new(&args);
     let mut out = io::stdout();
     let blocks = bench.ways();
@@ -51,6 +52,11 @@ fn main() -> io::Result<()> {
     if !args.json && !saves.is_empty() {
         out.write_all(format!("\n{}", table::saves(&saves, &save::title(args.quick))).as_bytes())?;
     }
+    run::progress(&format!(
+        "took {:.0} s, of which {:.0} s waiting for others who had the pools",
+        started.elapsed().as_secs_f64(),
+        bench.waited().as_secs_f64(),
+    ));
     match args.json {
         true => write!(
             out,

@@ -1,5 +1,7 @@
 //! The pool of the machine while one workload takes its turn.
 
+use std::time::{Duration, Instant};
+
 use super::support::live::{Live, machine};
 use super::way::Way;
 
@@ -8,14 +10,21 @@ pub(crate) struct Pool {
     /// Nobody else may touch the pool meanwhile; root only.
     live: Option<Live>,
     mib: u64,
+    /// How long others had it first.
+    pub(crate) waited: Duration,
 }
 
 impl Pool {
     /// Waits for the machine.
     pub(crate) fn take(mib: u64) -> Pool {
         let is_root = nix::unistd::geteuid().is_root();
+        let before = Instant::now();
         let live = is_root.then(|| machine("cargo bench")).flatten();
-        Pool { live, mib }
+        Pool {
+            live,
+            mib,
+            waited: before.elapsed(),
+        }
     }
 
     /// Fills the pool or empties it, as a way needs it.

@@ -1,10 +1,11 @@
 //! Carries the plan out.
 
+use std::cell::Cell;
 use std::io::{self, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::args::Args;
-use super::outcome::{Block, Cell, Outcome, Row, Save, SaveRow};
+use super::outcome::{Block, Cell as Figures, Outcome, Row, Save, SaveRow};
 use super::plan::turns;
 use super::pool::Pool;
 use super::prepare;
@@ -24,10 +25,12 @@ struct Job {
     output: Option<String>,
 }
 
-/// Both tables' contents.
+/// What runs workloads.
 pub(crate) struct Bench<'a> {
     args: &'a Args,
     tools: Tools,
+    /// How long others had the machine's pools.
+    waited: Cell<Duration>,
 }
 
 impl Bench<'_> {
@@ -35,7 +38,19 @@ impl Bench<'_> {
         Bench {
             args,
             tools: prepare::tools(),
+            waited: Cell::default(),
         }
+    }
+
+    /// How long this waited for others that have the machine's pools.
+    pub(crate) fn waited(&self) -> Duration {
+        self.waited.get()
+    }
+
+    fn take(&self, mib: u64) -> Pool {
+        let pool = Pool::take(mib);
+        self.waited.set(self.waited.get() + pool.waited);
+        pool
     }
 
     /// The first table.
@@ -69,7 +84,7 @@ impl Bench<'_> {
         };
         let row = |&way: &Way| Row {
             way,
-            result: prepare::missing(way, &self.tools).map_or_else(|| Ok(Cell::default()), Err),
+            result: prepare::missing(way, &self.tools).map_or_else(|| Ok(Figures::default()), Err),
         };
         Job {
             work: *work,
@@ -83,7 +98,7 @@ impl Bench<'_> {
     /// Each way once; `only_look` where the time does not count.
     fn turn(&self, job: &mut Job, ways: &[Way], only_look: bool) {
         let quick = self.args.quick;
-        let pool = Pool::take(job.work.pool_mib(quick));
+        let pool = self.take(job.work.pool_mib(quick));
         for &way in ways {
             let Some(place) = job.rows.iter().position(|row| row.way == way) else {
                 continue;
@@ -158,7 +173,7 @@ impl Bench<'_> {
         };
         for round in 0..all {
             progress(&format!("round {} of {all}: {}", round + 1, work::SAVE));
-            let pool = Pool::take(save::pool_mib(self.args.quick));
+            let pool = self.take(save::pool_mib(self.args.quick));
             for (pages, saves) in save::ALL.iter().zip(&mut rounds) {
                 let Ok(found) = saves else { continue };
                 let ran = pool.set(pages.way).and_then(|()| {
@@ -233,6 +248,7 @@ impl Job {
     }
 }
 
-fn progress(line: &str) {
+/// Says on standard error how far it is.
+pub(crate) fn progress(line: &str) {
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }

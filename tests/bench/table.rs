@@ -2,6 +2,7 @@
 
 use super::outcome::{Block, Cell, Row, Save, SaveRow};
 use super::stats;
+use super::way::Way;
 
 const NONE: &str = "-";
 
@@ -30,7 +31,49 @@ pub(crate) fn ways(blocks: &[Block], rounds: u32) -> String {
         lines.extend(block.rows.iter().map(|row| line(block, row)));
     }
     out += &columns(&lines);
-    out
+    out + &notes(blocks)
+}
+
+/// Which ways had a pool and took little of it, or nothing.
+fn notes(blocks: &[Block]) -> String {
+    let note = |way: &Way| {
+        let all = blocks.iter().filter_map(|block| sparing(block, *way));
+        let names: Vec<String> = all.collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!(
+                "{} had less than half of it in the pool: {}\n",
+                way.name(),
+                names.join(", ")
+            ),
+        }
+    };
+    let notes: String = Way::ALL
+        .iter()
+        .filter(|way| way.needs_pool())
+        .map(note)
+        .collect();
+    if notes.is_empty() {
+        notes
+    } else {
+        format!("\n{notes}")
+    }
+}
+
+/// The name of a workload that took less than half of its memory from the
+/// pool, with the MB.
+fn sparing(block: &Block, way: Way) -> Option<String> {
+    let row = block.rows.iter().find(|row| row.way == way)?;
+    let memory = row.result.as_ref().ok()?.memory;
+    let sparing = memory.pool < memory.peak / 2;
+    sparing.then(|| {
+        format!(
+            "{} ({} of {} MB)",
+            block.name,
+            memory.pool >> 10,
+            memory.peak >> 10
+        )
+    })
 }
 
 fn line(block: &Block, row: &Row) -> Vec<String> {

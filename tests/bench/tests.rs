@@ -193,6 +193,19 @@ fn figures_stand_side_by_side() {
 }
 
 #[test]
+fn a_way_that_takes_little_of_its_pool_is_named() {
+    let mut blocks = blocks();
+    assert!(!table::ways(&blocks, 2).contains("less than half"));
+    blocks[0].rows[2] = row(Way::Ours, &[outcome(1.0, 7, 40, 10240, 2048)]);
+    let text = table::ways(&blocks, 2);
+    let last = text.lines().last().unwrap();
+    assert_eq!(
+        last,
+        "hugectl had less than half of it in the pool: churn (2 of 11 MB)"
+    );
+}
+
+#[test]
 fn json_says_the_same() {
     let save = (
         "plain",

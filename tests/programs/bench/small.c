@@ -62,11 +62,11 @@ int main(int argc, char **argv)
 		sum += (*find(below(entries)))->value;
 	for (i = 0; i < entries; i += 2)
 		take_out(i);
-	for (i = 0; i < entries; i++)
-		insert(i ^ 1);
+	for (i = 0; i < entries; i += 2)
+		insert(i);
 	for (i = 0; i < entries; i++)
 		sum += (*find(below(entries)))->value;
-	for (i = 0; i <= entries; i++)
+	for (i = 0; i < entries; i++)
 		take_out(i);
 	printf("%016lx\n", (unsigned long)sum);
 	return 0;
