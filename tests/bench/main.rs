@@ -58,9 +58,9 @@ fn main() -> io::Result<()> {
         bench.waited().as_secs_f64(),
     ));
     match args.json {
-        true => write!(
+        true => writeln!(
             out,
-            "{:#}\n",
+            "{:#}",
             json::document(&blocks, &saves, args.rounds(), args.quick)
         ),
         false => Ok(()),

@@ -183,12 +183,12 @@ fn figures_stand_side_by_side() {
         .collect();
     assert_eq!(
         lines.join("\n"),
-        "         seconds  spread  ratio  cpu s  faults  tables kB  peak MB  pool MB  huge|\n\
+        "           seconds  spread  ratio  cpu s  faults  tables kB  peak MB  pool MB  huge|\n\
          |\n\
          churn: sizes, 20 mib, glibc|\n\
-         \x20 plain    2.500    20 %   1.00   1.25     200        900       21        0   0 %|\n\
+         \x20 plain      2.500    20 %   1.00   1.25     200        900       21        0   0 %|\n\
          \x20 mimalloc, large pages: not run: libmimalloc.so.2.0 is not installed|\n\
-         \x20 hugectl  1.250    20 %   0.50   0.62       8         44       11        9  90 %|"
+         \x20 hugectl    1.250    20 %   0.50   0.62       8         44       11        9  90 %|"
     );
 }
 
