@@ -1,6 +1,7 @@
 //! The integration tests: one binary, one module per subject.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+mod bench;
 mod generated;
 mod hugeadm;
 mod hugectl;

@@ -41,7 +41,7 @@ pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Opt
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
-    let program = dir.join(new);
+    let program = dir.join(new.replace('/', "-"));
     let c = project("tests/programs").join(format!("{name}.c"));
     let (source, compiler) = match c.exists() {
         true => (c, libc.compiler()),

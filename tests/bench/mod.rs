@@ -1,0 +1,11 @@
+//! The benchmark's parts that measure nothing, for the tests.
+
+mod args;
+mod json;
+mod outcome;
+mod plan;
+mod stats;
+mod table;
+mod tests;
+mod way;
+mod work;

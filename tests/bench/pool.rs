@@ -1,0 +1,53 @@
+//! The pool of the machine while one workload takes its turn.
+
+use std::time::{Duration, Instant};
+
+use super::support::live::{Live, machine};
+use super::way::Way;
+
+/// The machine, until the end of a turn; then the pool is as it was.
+pub(crate) struct Pool {
+    /// Nobody else may touch the pool meanwhile; root only.
+    live: Option<Live>,
+    mib: u64,
+    /// How long others had it first.
+    pub(crate) waited: Duration,
+}
+
+impl Pool {
+    /// Waits for the machine.
+    pub(crate) fn take(mib: u64) -> Pool {
+        let is_root = nix::unistd::geteuid().is_root();
+        let before = Instant::now();
+        let live = is_root.then(|| machine("cargo bench")).flatten();
+        Pool {
+            live,
+            mib,
+            waited: before.elapsed(),
+        }
+    }
+
+    /// Fills the pool or empties it, as a way needs it.
+    pub(crate) fn set(&self, way: Way) -> Result<(), String> {
+        let Some(live) = &self.live else {
+            return match way {
+                Way::Plain | Way::ThpTunable => Ok(()),
+                _ => Err("only root can make or empty a pool".to_owned()),
+            };
+        };
+        let amount = match way.needs_pool() {
+            true => format!("DEFAULT:{}MB", self.mib),
+            false => "DEFAULT:0".to_owned(),
+        };
+        let ran = live.hugeadm(&["--pool-pages-min", &amount]);
+        match ran.status {
+            0 => Ok(()),
+            _ => Err(ran
+                .err
+                .lines()
+                .next()
+                .unwrap_or("hugeadm failed")
+                .to_owned()),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+/* What the programs of the benchmark share: a size from the command line, a
+   generator of numbers that is the same everywhere, memory or the end. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state = 88172645463325252u;
+
+/* xorshift64* */
+static inline uint64_t next_of(uint64_t *s)
+{
+	*s ^= *s >> 12;
+	*s ^= *s << 25;
+	*s ^= *s >> 27;
+	return *s * 2685821657736338717u;
+}
+
+static inline uint64_t next_number(void)
+{
+	return next_of(&state);
+}
+
+/* Evenly from 0 to below n. */
+static inline uint64_t below(uint64_t n)
+{
+	return (uint64_t)((unsigned __int128)next_number() * n >> 64);
+}
+
+static inline void *need(void *p)
+{
+	if (!p) {
+		perror("malloc");
+		exit(3);
+	}
+	return p;
+}
+
+static inline void damaged(const char *what, size_t where)
+{
+	fprintf(stderr, "%s %zu is damaged\n", what, where);
+	exit(4);
+}
+
+/* The first argument, in MiB. */
+static inline size_t bytes_of(int argc, char **argv)
+{
+	if (argc < 2 || atol(argv[1]) <= 0) {
+		fprintf(stderr, "usage: %s MIB\n", argv[0]);
+		exit(2);
+	}
+	return (size_t)atol(argv[1]) << 20;
+}
