@@ -6,6 +6,10 @@
 //! child puts the copies in their place; the parent drops them. Neither shares
 //! a hugetlb page with the other, so neither ever needs a second one.
 //!
+//! [`still`](crate::still) keeps others from writing meanwhile, where that is
+//! possible. Where not, a store of another thread's during the copy may be in
+//! it although an earlier one of the same thread is not.
+//!
 //! libc touches its own blocks in the child before our handler runs there, as
 //! for the locks of open files: a fault in the gap puts the copies in place.
 #![expect(unsafe_code, reason = "copies and replaces memory by address")]
@@ -54,8 +58,7 @@ impl Aside {
     }
 
     fn range(&self) -> Range<usize> {
-        let start = self.window.address(self.units.start);
-        start..start + self.units.len() * self.window.layout.unit
+        self.window.range_of(&self.units)
     }
 
     /// How much of it is in use.

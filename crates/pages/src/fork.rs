@@ -2,13 +2,13 @@
 //! and private hugetlb memory moves down or is copied for the child; after it,
 //! child and parent go on.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::{
-    behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, register, runs, segv,
-    weak,
+    behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, others, register,
+    runs, segv, still, weak,
 };
 
 /// After so many forks that had to move or copy something, a process gets no
@@ -20,6 +20,9 @@ const MARGIN: usize = 64 << 20;
 
 /// Whether the gate was closed for the fork that is under way.
 static CLOSED: AtomicBool = AtomicBool::new(false);
+
+/// How many bytes were copied for the child of the fork that is under way.
+static COPIED: AtomicUsize = AtomicUsize::new(0);
 
 /// How many forks there were, or are about to be.
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -76,14 +79,48 @@ fn has_room(total: usize) -> bool {
     enough
 }
 
+/// How parent and child come to share no hugetlb page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// The parent's memory moves to ordinary pages, which they may share.
+    Move,
+    /// The parent's memory stays, and the child gets a copy.
+    Copy,
+}
+
+impl Way {
+    /// Moving is done once, and copying at each fork. But others may be at work
+    /// in the memory: threads, which can be made to wait, and devices.
+    fn choose() -> Way {
+        let devices = behind::may_be_written();
+        if !facts::has_threads() && !devices {
+            return Way::Move;
+        }
+        if still::begin() || devices || !others::can_wait() {
+            return Way::Copy;
+        }
+        Way::Move
+    }
+}
+
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(total: usize) {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
-    if facts::has_threads() || behind::may_be_written() {
-        let copied = for_child::begin();
+    match Way::choose() {
+        Way::Move => move_down::move_down(total),
+        Way::Copy => COPIED.store(for_child::begin(), Ordering::Relaxed),
+    }
+}
+
+extern "C" fn parent() {
+    still::in_parent();
+    for_child::in_parent();
+    // Not before: who reads what is said may be waiting.
+    let copied = COPIED.swap(0, Ordering::Relaxed);
+    if copied > 0 {
         say(
             Level::Info,
             format_args!(
@@ -91,13 +128,7 @@ fn separate(total: usize) {
                 Amount(copied)
             ),
         );
-    } else {
-        move_down::move_down(total);
     }
-}
-
-extern "C" fn parent() {
-    for_child::in_parent();
     if CLOSED.swap(false, Ordering::Relaxed) {
         register::GATE.open();
     }
@@ -106,6 +137,8 @@ extern "C" fn parent() {
 extern "C" fn child() {
     segv::HANDLER.inherit();
     fault::HANDLER.inherit();
+    still::in_child();
+    COPIED.store(0, Ordering::Relaxed);
     if for_child::in_child() {
         luck::LUCK.note(Shortfall::Fork);
     }

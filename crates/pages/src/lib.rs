@@ -12,8 +12,8 @@
 //!   and [`census`] counts what stands behind them.
 //! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
 //!   about are [`runs`]; they [`move_down`] where the process is alone in its
-//!   memory, and else are copied [`for_child`]; [`behind`] tells who writes
-//!   there beside the program. [`fault`] is the net below; [`freeze`] keeps
+//!   memory, and else are copied [`for_child`], while [`still`] keeps others
+//!   from writing; [`behind`] and [`others`] tell who there is. [`fault`] is the net below; [`freeze`] keeps
 //!   writers out while memory is replaced by [`private_copy`], with [`segv`];
 //!   [`recent`] knows late faults.
 //! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
@@ -48,6 +48,7 @@ pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod move_down;
+pub mod others;
 pub mod pagemap;
 pub mod plain;
 pub mod populate;
@@ -61,6 +62,7 @@ pub mod segv;
 pub mod signal;
 pub mod slices;
 pub mod space;
+pub mod still;
 pub mod sys;
 pub mod thp;
 pub mod unit;

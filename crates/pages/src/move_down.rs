@@ -3,8 +3,8 @@
 //! A private hugetlb page that is written after a fork needs a second page of
 //! the pool; where there is none, the writer dies. Ordinary memory has no such
 //! end, and is as fast. So it is copied once, piece by piece, and the pool's
-//! pages are free for others. Only where nobody else is at work in that memory;
-//! otherwise see [`for_child`](crate::for_child).
+//! pages are free for others. Where others are at work in that memory the child
+//! gets a copy instead, if that can be done: see [`for_child`](crate::for_child).
 #![expect(unsafe_code, reason = "replaces memory")]
 
 use core::ops::Range;
@@ -22,14 +22,22 @@ use crate::{config, facts, luck, private_copy, register, runs};
 /// no more than that.
 const PIECE: usize = 16 << 20;
 
+/// The same where other threads wait until it is done: half a millisecond.
+const SHORT_PIECE: usize = 4 << 20;
+
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves all of it down, `total` bytes. The gate must be closed, and nobody else
-/// be at work in that memory: no other thread, no device.
+/// Moves all of it down, `total` bytes. The gate must be closed. Other threads
+/// that write there wait; system calls of theirs that do so fail, and devices
+/// must not.
 pub fn move_down(total: usize) {
-    let piece = PIECE.max(total / MOST_PIECES);
+    let piece = match facts::has_threads() {
+        true => SHORT_PIECE,
+        false => PIECE,
+    };
+    let piece = piece.max(total / MOST_PIECES);
     let windows = runs::writable();
     let moved: usize = windows.map(|window| move_window(window, piece)).sum();
     luck::LUCK.note(Shortfall::Fork);

@@ -8,6 +8,7 @@ mod memory;
 mod path;
 mod process;
 mod shm;
+mod userfault;
 
 pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use dir::{Dir, Owner, Version, make_dir};
@@ -20,6 +21,7 @@ pub use process::{
     unblock, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
+pub use userfault::WriteProtection;
 
 #[cfg(test)]
 mod tests {

@@ -216,6 +216,11 @@ impl Window {
         self.base + unit * self.layout.unit
     }
 
+    /// The addresses of a range of units.
+    pub fn range_of(&self, units: &Range<usize>) -> Range<usize> {
+        self.address(units.start)..self.address(units.end)
+    }
+
     /// The unit that holds an address of the window.
     pub fn unit_at(&self, addr: usize) -> usize {
         (addr - self.base) / self.layout.unit

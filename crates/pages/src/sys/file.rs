@@ -39,6 +39,11 @@ impl File {
         File(fd)
     }
 
+    /// The descriptor, which stays open.
+    pub fn into_fd(self) -> c_int {
+        core::mem::ManuallyDrop::new(self).0
+    }
+
     /// Reads once into a buffer; how much.
     pub fn read(&self, buffer: &mut [u8]) -> Result<usize> {
         let args = [
