@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::prepare;
 use super::support::live::{Live, machine};
 use super::way::Way;
 
@@ -27,8 +28,26 @@ impl Pool {
         }
     }
 
-    /// Fills the pool or empties it, as a way needs it.
-    pub(crate) fn set(&self, way: Way) -> Result<(), String> {
+    /// Fills the pool or empties it, as a way needs it, with pages that have
+    /// been touched before; such are the other free pages then, too.
+    pub(crate) fn prepare(&self, way: Way) -> Result<(), String> {
+        self.warm();
+        self.set(way)?;
+        self.warm();
+        Ok(())
+    }
+
+    /// Touches as much memory as the pool has, and gives it back. Where that
+    /// fails times are less even, no more.
+    pub(crate) fn warm(&self) {
+        if let Some(warmer) = prepare::warmer() {
+            let _ = prepare::clean(&warmer.display().to_string())
+                .arg(self.mib.to_string())
+                .output();
+        }
+    }
+
+    fn set(&self, way: Way) -> Result<(), String> {
         let Some(live) = &self.live else {
             return match way {
                 Way::Plain | Way::ThpTunable => Ok(()),

@@ -107,7 +107,7 @@ impl Bench<'_> {
                 continue;
             };
             let outcome = pool
-                .set(way)
+                .prepare(way)
                 .and_then(|()| self.one(job, way, quick || only_look));
             let outcome = outcome.and_then(|outcome| job.compare(outcome));
             job.rows[place].result = outcome.map(|outcome| {
@@ -176,8 +176,14 @@ impl Bench<'_> {
             let pool = self.take(save::pool_mib(self.args.quick));
             for (pages, saves) in save::ALL.iter().zip(&mut rounds) {
                 let Ok(found) = saves else { continue };
-                let ran = pool.set(pages.way).and_then(|()| {
-                    save::run(*pages, &self.tools, self.args.quick, round + 1 == all)
+                let ran = pool.prepare(pages.way).and_then(|()| {
+                    save::run(
+                        *pages,
+                        &pool,
+                        &self.tools,
+                        self.args.quick,
+                        round + 1 == all,
+                    )
                 });
                 match ran {
                     Ok(save) => found.push(save),

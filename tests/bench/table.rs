@@ -10,7 +10,7 @@ const NONE: &str = "-";
 pub(crate) fn ways(blocks: &[Block], rounds: u32) -> String {
     let mut out = format!(
         "Wall time: median and quartile spread of {rounds} rounds; ratio to plain; \
-         page tables, peak and pages of the pool at their highest; \
+         memory is touched before each run; page tables, peak and pages of the pool at their highest; \
          huge: part of the anonymous memory when there was most of it.\n\n"
     );
     let mut lines = vec![words(&[
