@@ -15,6 +15,7 @@ mod run;
 mod save;
 mod server;
 mod stats;
+mod stop;
 mod table;
 mod watch;
 mod way;
@@ -39,6 +40,7 @@ use run::Bench;
 
 fn main() -> io::Result<()> {
     let (args, started) = (Args::parse(), Instant::now());
+    stop::watch();
     let bench = Bench::new(&args);
     let mut out = io::stdout();
     let blocks = bench.ways();

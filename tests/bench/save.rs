@@ -214,8 +214,12 @@ fn write(mut client: Client, keys: u32, stop: &AtomicBool) -> Result<Load, Strin
     })
 }
 
-/// Of several rounds the median; memory from the one that was looked at.
+/// Of several rounds the median; memory from the one that was looked at, and
+/// everything where there is no other.
 pub(crate) fn summary(rounds: &[Save], looked: &Save) -> Save {
+    if rounds.is_empty() {
+        return looked.clone();
+    }
     let middle = |of: fn(&Save) -> f64| {
         let values: Vec<f64> = rounds.iter().map(of).collect();
         median(&values).unwrap_or(0.0)

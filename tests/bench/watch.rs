@@ -65,6 +65,14 @@ impl Watched {
         self.child.id()
     }
 
+    /// Ends it.
+    pub(crate) fn kill(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Waits for its end; an error where it did not end well.
     pub(crate) fn finish(mut self) -> Result<Outcome, String> {
         let pid = i32::try_from(self.child.id()).map_err(|error| error.to_string())?;
