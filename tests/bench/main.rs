@@ -45,7 +45,7 @@ fn main() -> io::Result<()> {
     let mut out = io::stdout();
     let blocks = bench.ways();
     if !args.json && !blocks.is_empty() {
-        out.write_all(table::ways(&blocks, args.rounds()).as_bytes())?;
+        out.write_all(table::ways(&blocks).as_bytes())?;
     }
     let saves = match args.wants(work::SAVE) {
         true => bench.saves(),

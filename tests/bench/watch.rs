@@ -21,7 +21,7 @@ use super::outcome::{Memory, Outcome};
 const OFTEN: Duration = Duration::from_millis(10);
 
 /// How often, at most, all pages are looked at.
-const SELDOM: Duration = Duration::from_millis(50);
+const SELDOM: Duration = Duration::from_millis(20);
 
 /// `USER_HZ`: the unit of processor time in `/proc`.
 const TICKS: f64 = 100.0;
