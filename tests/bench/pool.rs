@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use hugetools_model::{Machine, Root};
+
 use super::prepare;
 use super::support::live::{Live, machine};
 use super::way::Way;
@@ -51,6 +53,7 @@ impl Pool {
         let Some(live) = &self.live else {
             return match way {
                 Way::Plain | Way::ThpTunable => Ok(()),
+                Way::OursWithout if is_empty() => Ok(()),
                 _ => Err("only root can make or empty a pool".to_owned()),
             };
         };
@@ -69,4 +72,18 @@ impl Pool {
                 .to_owned()),
         }
     }
+}
+
+/// Whether the pool has no page to give.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark is for the running machine"
+)]
+fn is_empty() -> bool {
+    let machine = Machine::read(&Root::live());
+    machine.is_ok_and(|machine| {
+        machine
+            .default_pool()
+            .is_none_or(|pool| pool.free.get() == 0)
+    })
 }
