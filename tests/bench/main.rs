@@ -15,6 +15,7 @@ mod run;
 mod save;
 mod server;
 mod stats;
+mod stop;
 mod table;
 mod watch;
 mod way;
@@ -39,11 +40,12 @@ use run::Bench;
 
 fn main() -> io::Result<()> {
     let (args, started) = (Args::parse(), Instant::now());
+    stop::watch();
     let bench = Bench::new(&args);
     let mut out = io::stdout();
     let blocks = bench.ways();
     if !args.json && !blocks.is_empty() {
-        out.write_all(table::ways(&blocks, args.rounds()).as_bytes())?;
+        out.write_all(table::ways(&blocks).as_bytes())?;
     }
     let saves = match args.wants(work::SAVE) {
         true => bench.saves(),

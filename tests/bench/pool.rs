@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use hugetools_model::{Machine, Root};
+
+use super::prepare;
 use super::support::live::{Live, machine};
 use super::way::Way;
 
@@ -27,11 +30,30 @@ impl Pool {
         }
     }
 
-    /// Fills the pool or empties it, as a way needs it.
-    pub(crate) fn set(&self, way: Way) -> Result<(), String> {
+    /// Fills the pool or empties it, as a way needs it, with pages that have
+    /// been touched before; such are the other free pages then, too.
+    pub(crate) fn prepare(&self, way: Way) -> Result<(), String> {
+        self.warm();
+        self.set(way)?;
+        self.warm();
+        Ok(())
+    }
+
+    /// Touches as much memory as the pool has, and gives it back. Where that
+    /// fails times are less even, no more.
+    pub(crate) fn warm(&self) {
+        if let Some(warmer) = prepare::warmer() {
+            let _ = prepare::clean(&warmer.display().to_string())
+                .arg(self.mib.to_string())
+                .output();
+        }
+    }
+
+    fn set(&self, way: Way) -> Result<(), String> {
         let Some(live) = &self.live else {
             return match way {
                 Way::Plain | Way::ThpTunable => Ok(()),
+                Way::OursWithout if is_empty() => Ok(()),
                 _ => Err("only root can make or empty a pool".to_owned()),
             };
         };
@@ -50,4 +72,18 @@ impl Pool {
                 .to_owned()),
         }
     }
+}
+
+/// Whether the pool has no page to give.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the benchmark is for the running machine"
+)]
+fn is_empty() -> bool {
+    let machine = Machine::read(&Root::live());
+    machine.is_ok_and(|machine| {
+        machine
+            .default_pool()
+            .is_none_or(|pool| pool.free.get() == 0)
+    })
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 use super::support::bless::project;
 use super::support::program::{Libc, build};
@@ -105,6 +106,15 @@ pub(crate) fn program(work: &Work, libc: Libc, size: u64) -> Result<Vec<String>,
         }
         Kind::Java => java(size),
     }
+}
+
+/// The program that touches memory before others do; `None` where there is no
+/// compiler.
+pub(crate) fn warmer() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| build("bench/warm", Libc::Glibc, &[]))
+        .as_deref()
 }
 
 /// Whether a program is there.

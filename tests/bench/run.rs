@@ -11,6 +11,7 @@ use super::pool::Pool;
 use super::prepare;
 use super::save;
 use super::server::Server;
+use super::stop;
 use super::support::program::Libc;
 use super::way::{Tools, Way};
 use super::work::{self, Kind, Work};
@@ -64,6 +65,9 @@ impl Bench<'_> {
         // Without --quick the pages are looked at in a round of its own.
         let all = rounds + u32::from(!self.args.quick);
         for turn in turns(all, &ways) {
+            if stop::is_asked() {
+                break;
+            }
             let job = &mut jobs[turn.work];
             progress(&format!(
                 "round {} of {all}: {}",
@@ -107,9 +111,13 @@ impl Bench<'_> {
                 continue;
             };
             let outcome = pool
-                .set(way)
+                .prepare(way)
                 .and_then(|()| self.one(job, way, quick || only_look));
             let outcome = outcome.and_then(|outcome| job.compare(outcome));
+            // A run that the signal reached does not count.
+            if stop::is_asked() {
+                return;
+            }
             job.rows[place].result = outcome.map(|outcome| {
                 match only_look {
                     true => cell.memory = cell.memory.join(outcome.memory),
@@ -172,30 +180,40 @@ impl Bench<'_> {
             self.args.rounds() + 1
         };
         for round in 0..all {
+            if stop::is_asked() {
+                break;
+            }
             progress(&format!("round {} of {all}: {}", round + 1, work::SAVE));
             let pool = self.take(save::pool_mib(self.args.quick));
             for (pages, saves) in save::ALL.iter().zip(&mut rounds) {
                 let Ok(found) = saves else { continue };
-                let ran = pool.set(pages.way).and_then(|()| {
-                    save::run(*pages, &self.tools, self.args.quick, round + 1 == all)
+                let ran = pool.prepare(pages.way).and_then(|()| {
+                    save::run(
+                        *pages,
+                        &pool,
+                        &self.tools,
+                        self.args.quick,
+                        round + 1 == all,
+                    )
                 });
                 match ran {
+                    _ if stop::is_asked() => break,
                     Ok(save) => found.push(save),
                     Err(why) => *saves = Err(why),
                 }
             }
         }
         let row = |(pages, saves): (&save::Pages, Result<Vec<Save>, String>)| {
-            (pages.name, saves.map(|saves| summary(&saves)))
+            (pages.name, saves.and_then(|saves| summary(&saves)))
         };
         save::ALL.iter().zip(rounds).map(row).collect()
     }
 }
 
-fn summary(saves: &[Save]) -> Save {
+fn summary(saves: &[Save]) -> Result<Save, String> {
     match saves.split_last() {
-        Some((looked, rounds)) => save::summary(rounds, looked),
-        None => Save::default(),
+        Some((looked, rounds)) => Ok(save::summary(rounds, looked)),
+        None => Err("stopped before".to_owned()),
     }
 }
 

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::outcome::{Memory, Save};
+use super::pool::Pool;
 use super::prepare;
 use super::server::{Client, Server};
 use super::stats::median;
@@ -67,18 +68,24 @@ pub(crate) fn pool_mib(quick: bool) -> u64 {
 }
 
 /// One server from its start to its end. A `look` at its memory costs it time.
-pub(crate) fn run(pages: Pages, tools: &Tools, quick: bool, look: bool) -> Result<Save, String> {
+pub(crate) fn run(
+    pages: Pages,
+    pool: &Pool,
+    tools: &Tools,
+    quick: bool,
+    look: bool,
+) -> Result<Save, String> {
     prepare::needs("redis-server")?;
     let mut command = prepare::command(pages.way, tools, &["redis-server".to_owned()]);
     command.args(["--disable-thp", if pages.thp { "no" } else { "yes" }]);
     let server = Server::start(command, false)?;
-    let save = measure(&server, keys(quick) * 1000, look);
+    let save = measure(&server, pool, keys(quick) * 1000, look);
     let ended = server.stop();
     let save = save?;
     ended.map(|_| save)
 }
 
-fn measure(server: &Server, keys: u32, look: bool) -> Result<Save, String> {
+fn measure(server: &Server, pool: &Pool, keys: u32, look: bool) -> Result<Save, String> {
     let mut client = server.client()?;
     fill(&mut client, keys)?;
     let calm = under_load(server, keys, || {
@@ -87,6 +94,7 @@ fn measure(server: &Server, keys: u32, look: bool) -> Result<Save, String> {
     })?;
     let before = watch::pages(server.pid()).unwrap_or_default();
     let resident = watch::portion(server.pid()).unwrap_or(0);
+    pool.warm();
     let (mut peak, started) = (resident, Instant::now());
     let mut seconds = 0.0;
     let busy = under_load(server, keys, || {
@@ -206,8 +214,12 @@ fn write(mut client: Client, keys: u32, stop: &AtomicBool) -> Result<Load, Strin
     })
 }
 
-/// Of several rounds the median; memory from the one that was looked at.
+/// Of several rounds the median; memory from the one that was looked at, and
+/// everything where there is no other.
 pub(crate) fn summary(rounds: &[Save], looked: &Save) -> Save {
+    if rounds.is_empty() {
+        return looked.clone();
+    }
     let middle = |of: fn(&Save) -> f64| {
         let values: Vec<f64> = rounds.iter().map(of).collect();
         median(&values).unwrap_or(0.0)

@@ -42,8 +42,13 @@ impl Server {
             socket,
             _dir: dir,
         };
-        server.wait()?;
-        Ok(server)
+        match server.wait() {
+            Ok(()) => Ok(server),
+            Err(why) => {
+                server.watched.kill();
+                Err(why)
+            }
+        }
     }
 
     fn wait(&self) -> Result<(), String> {
@@ -75,9 +80,17 @@ impl Server {
 
     /// Ends it.
     pub(crate) fn stop(self) -> Result<Outcome, String> {
-        // It closes the connection instead of an answer.
-        let _ = self.client()?.ask(&["SHUTDOWN", "NOSAVE"]);
-        self.watched.finish()
+        match self.client() {
+            Ok(mut client) => {
+                // It closes the connection instead of an answer.
+                let _ = client.ask(&["SHUTDOWN", "NOSAVE"]);
+                self.watched.finish()
+            }
+            Err(why) => {
+                self.watched.kill();
+                Err(why)
+            }
+        }
     }
 }
 

@@ -7,10 +7,13 @@ use super::way::Way;
 const NONE: &str = "-";
 
 /// The first: ways side by side, one workload below the other.
-pub(crate) fn ways(blocks: &[Block], rounds: u32) -> String {
+pub(crate) fn ways(blocks: &[Block]) -> String {
+    let rows = blocks.iter().flat_map(|block| &block.rows);
+    let cells = rows.filter_map(|row| row.result.as_ref().ok());
+    let rounds = cells.map(|cell| cell.seconds.len()).max().unwrap_or(0);
     let mut out = format!(
         "Wall time: median and quartile spread of {rounds} rounds; ratio to plain; \
-         page tables, peak and pages of the pool at their highest; \
+         memory is touched before each run; page tables, peak and pages of the pool at their highest; \
          huge: part of the anonymous memory when there was most of it.\n\n"
     );
     let mut lines = vec![words(&[

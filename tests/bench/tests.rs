@@ -174,7 +174,7 @@ fn blocks() -> Vec<Block> {
 
 #[test]
 fn figures_stand_side_by_side() {
-    let text = table::ways(&blocks(), 2);
+    let text = table::ways(&blocks());
     let (head, rest) = text.split_once("\n\n").unwrap();
     assert!(head.contains("2 rounds"), "{head}");
     let lines: Vec<String> = rest
@@ -195,9 +195,9 @@ fn figures_stand_side_by_side() {
 #[test]
 fn a_way_that_takes_little_of_its_pool_is_named() {
     let mut blocks = blocks();
-    assert!(!table::ways(&blocks, 2).contains("less than half"));
+    assert!(!table::ways(&blocks).contains("less than half"));
     blocks[0].rows[2] = row(Way::Ours, &[outcome(1.0, 7, 40, 10240, 2048)]);
-    let text = table::ways(&blocks, 2);
+    let text = table::ways(&blocks);
     let last = text.lines().last().unwrap();
     assert_eq!(
         last,

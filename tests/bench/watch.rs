@@ -21,7 +21,7 @@ use super::outcome::{Memory, Outcome};
 const OFTEN: Duration = Duration::from_millis(10);
 
 /// How often, at most, all pages are looked at.
-const SELDOM: Duration = Duration::from_millis(50);
+const SELDOM: Duration = Duration::from_millis(20);
 
 /// `USER_HZ`: the unit of processor time in `/proc`.
 const TICKS: f64 = 100.0;
@@ -63,6 +63,14 @@ impl Watched {
     /// Its number.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Ends it.
+    pub(crate) fn kill(mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 
     /// Waits for its end; an error where it did not end well.
