@@ -118,6 +118,15 @@ const POOLS: &[Case] = &[
     ),
     (
         ARM,
+        &[(POOL, "", "20000"), (FREE, "", "100")],
+        (
+            "pool",
+            "19900 pages of 64KB of the pool are in use",
+            "for servers that save from a forked child: hugectl --heap=thp",
+        ),
+    ),
+    (
+        ARM,
         &[(POOL, "", "8"), (SURPLUS, "", "2"), (OVERCOMMIT, "", "4")],
         (
             "pool",
