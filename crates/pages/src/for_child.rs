@@ -121,7 +121,7 @@ pub fn begin() -> usize {
     let Some(table) = make_table(runs.sum()) else {
         return 0;
     };
-    PUT_UP.store(segv::HANDLER.install(), Ordering::Relaxed);
+    PUT_UP.store(segv::install(mend), Ordering::Relaxed);
     // A fault must get to our handler, whatever the program has blocked.
     BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
     PARENT.store(sys::getpid(), Ordering::Relaxed);
@@ -175,7 +175,7 @@ fn put_all() {
 
 /// Whether a fault at this address was one in the gap of a child; it is closed
 /// now.
-pub fn mend(addr: usize) -> bool {
+fn mend(addr: usize) -> bool {
     let is_gap = all().iter().any(|aside| aside.range().contains(&addr));
     let mended = is_gap && PARENT.load(Ordering::Relaxed) != sys::getpid();
     if mended {

@@ -37,7 +37,7 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
         return replace();
     }
     let _turn = TURN.lock();
-    segv::HANDLER.install();
+    segv::install(wait);
     END.store(addr + len, Ordering::SeqCst);
     START.store(addr, Ordering::SeqCst);
     // SAFETY: who writes meanwhile waits in the handler.
@@ -59,7 +59,7 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
 
 /// Whether the fault was a write to frozen memory; returns when it may be
 /// tried again.
-pub fn wait(addr: usize) -> bool {
+fn wait(addr: usize) -> bool {
     let is_frozen = || within(&START, &END, addr);
     if is_frozen() {
         while is_frozen() {

@@ -5,6 +5,7 @@ use core::sync::atomic::AtomicBool;
 use hugetools_contract::env::Pages;
 
 use crate::say::{Level, SizeName, say_once};
+use crate::unit::State;
 use crate::{facts, hugetlb};
 
 /// The layout of a window, decided from what was asked for and what this
@@ -35,6 +36,14 @@ impl Layout {
     /// The layout of memory that is on pages of one size.
     pub fn of_pages(size: usize) -> Layout {
         Layout::choose(Some(size), None, PLAIN_UNIT)
+    }
+
+    /// What a unit on hugetlb pages is, where they have one size.
+    pub fn page_state(&self) -> State {
+        match self.huge {
+            true => State::Huge,
+            false => State::Big,
+        }
     }
 
     /// The decision itself.

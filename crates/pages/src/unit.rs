@@ -3,7 +3,6 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::layout::Layout;
 use crate::sys;
 
 /// What stands behind a unit.
@@ -52,14 +51,6 @@ impl State {
             10 => State::ShutApart,
             11 => State::Gone,
             _ => State::Empty,
-        }
-    }
-
-    /// The state of a unit on hugetlb pages of a layout of one size.
-    pub fn of_page(layout: &Layout) -> State {
-        match layout.huge {
-            true => State::Huge,
-            false => State::Big,
         }
     }
 

@@ -13,7 +13,6 @@ use super::why::Why;
 use super::wish::Wish;
 use crate::layout::Layout;
 use crate::sys::{self, NoSignals};
-use crate::unit::State;
 use crate::window::Holds;
 use crate::{facts, fault, fork, luck, populate, register};
 
@@ -67,7 +66,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
         register::destroy(window);
         return Err(why);
     }
-    window.publish_first(done, State::of_page(&layout));
+    window.publish_first(done, layout.page_state());
     fault::guard();
     Ok(done)
 }

@@ -15,7 +15,6 @@ use super::why::Why;
 use super::{look, own_pages};
 use crate::layout::Layout;
 use crate::sys::{self, Errno, File};
-use crate::unit::State;
 use crate::window::Holds;
 use crate::{populate, register};
 
@@ -74,7 +73,7 @@ fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<()
             _ => Why::NoMemory,
         });
     }
-    window.publish_first(range.len(), State::of_page(&layout));
+    window.publish_first(range.len(), layout.page_state());
     // SAFETY: mapped just now, of a file whose pages are all there.
     unsafe { populate::for_reading(range.start, range.len(), size) };
     Ok(())

@@ -13,7 +13,6 @@ use super::why::Why;
 use super::wish::{Own, Wish};
 use crate::layout::Layout;
 use crate::sys::Errno;
-use crate::unit::State;
 use crate::window::Holds;
 use crate::{config, facts, luck, register};
 
@@ -119,7 +118,7 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
     let window = window.map_err(|_| Why::NoMemory)?;
     let result = replace_by_pool(load, piece);
     match result {
-        Ok(done) => window.publish_first(done, State::of_page(&layout)),
+        Ok(done) => window.publish_first(done, layout.page_state()),
         Err(_) => register::destroy(window),
     }
     result
