@@ -105,20 +105,27 @@ fn a_signal_cuts_the_search_short() {
     let pages = live.pool(size).0 * 9 / 10;
     let spec = format!("DEFAULT:{pages}");
     let mut cut = 0;
-    // How long it takes depends on what else the machine does.
-    for attempt in 0..60 {
+    // How long it takes depends on what else the machine does, and on how often
+    // the memory was joined already: the moment is felt for.
+    let mut delay = whole / 2;
+    for _ in 0..60 {
         if cut == 3 {
             break;
         }
         live.hugeadm(&["--pool-pages-max", "DEFAULT:0"]);
         let child = start(&["--pool-pages-min", &spec]);
-        std::thread::sleep(whole * (attempt % 15 + 3) / 15);
+        std::thread::sleep(delay);
         send(&child, Signal::SIGINT);
         let output = child.wait_with_output().unwrap();
         let (minimum, overcommit) = live.pool(size);
         let maximum = minimum + overcommit;
         assert!(maximum == pages || maximum == 0, "{minimum} {overcommit}");
         assert!(is_clean(&live));
+        delay = match minimum {
+            0 => delay * 13 / 10 + Duration::from_millis(1),
+            _ if minimum == pages => delay * 7 / 10,
+            _ => delay,
+        };
         if minimum > 0 && minimum < pages {
             let told = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(
