@@ -61,7 +61,8 @@ impl Pool {
             true => format!("DEFAULT:{}MB", self.mib),
             false => "DEFAULT:0".to_owned(),
         };
-        let ran = live.hugeadm(&["--pool-pages-min", &amount]);
+        let both = ["--pool-pages-min", &amount, "--pool-pages-max", &amount];
+        let ran = live.hugeadm(&both);
         match ran.status {
             0 => Ok(()),
             _ => Err(ran
