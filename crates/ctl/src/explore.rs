@@ -76,7 +76,7 @@ impl Asked {
             .map(OsString::as_os_str)
             .unwrap_or_default();
         let base = Path::new(name).file_name().unwrap_or_default();
-        let inherited = Settings::read(get, base.as_bytes());
+        let inherited = Settings::read(get, base.as_bytes(), caller.pid);
         let verbosity = verbosity(inherited.verbosity, &run.steps);
         let elfmap = run.segments.over(&inherited);
         let wants = Wants {

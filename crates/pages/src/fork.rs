@@ -106,6 +106,7 @@ impl Way {
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(total: usize) {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
+    luck::FORKED.store(true, Ordering::Relaxed);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
