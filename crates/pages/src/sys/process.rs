@@ -198,3 +198,21 @@ fn auxv(tag: libc::c_ulong) -> usize {
     let value = unsafe { libc::getauxval(tag) };
     usize::try_from(value).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_seen_until_it_was_waited_for() {
+        use std::process::{Command, Stdio};
+        assert!(!has_child());
+        let child = Command::new("cat").stdin(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        assert!(has_child());
+        drop(child.stdin.take());
+        // The question takes nothing away from the answer to this one.
+        assert!(child.wait().unwrap().success());
+        assert!(!has_child());
+    }
+}
