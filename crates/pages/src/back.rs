@@ -350,8 +350,7 @@ fn free_group(window: &Window, unit: usize) {
     let freed = claimed == group.len() && unsafe { space::clear(addr, len) }.is_ok();
     let state = if freed { State::Empty } else { State::Big };
     if freed {
-        quota::give(len, len);
-        BIG_LUCK.gave_back();
+        quota::give_units(window, State::Big, len);
     }
     for unit in units().take(claimed) {
         unit.publish(state, 0);
@@ -376,10 +375,7 @@ fn free(window: &Window, unit: usize, state: State) -> State {
             Err(_) => return state,
         },
     };
-    if state == State::Huge {
-        quota::give(len, len);
-        LUCK.gave_back();
-    }
+    quota::give_units(window, state, len);
     now
 }
 

@@ -27,6 +27,12 @@ impl Maker<'_> {
         let is_in_force = inherited.is_some_and(|pid| !pid.is_empty() && pid != "0");
         if self.run.no_inherit || is_in_force {
             self.set_process(env::NO_INHERIT);
+            if self.is_left_out() {
+                self.warn(
+                    "nothing gets huge pages: PROGRAM alone may (--no-inherit), and --only does \
+                     not name it",
+                );
+            }
         }
         self.beyond_reach();
     }
