@@ -21,8 +21,7 @@ Examples:
   hugectl --text python3 job.py         code on huge pages, those of its file first
   hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
-  mpirun -np 64 hugectl --heap --limit=1/64 ./solver
-                                        a fair part of the pool for each
+  hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status 4711                 what a running program has on huge pages
   hugectl --heap --dry-run ./solver     show what would be done
