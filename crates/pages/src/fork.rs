@@ -106,12 +106,14 @@ impl Way {
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(total: usize) {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
-    luck::FORKED.store(true, Ordering::Relaxed);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
     match Way::choose() {
-        Way::Move => move_down::move_down(total),
+        Way::Move => {
+            luck::MOVED.store(true, Ordering::Relaxed);
+            move_down::move_down(total);
+        }
         Way::Copy => COPIED.store(for_child::begin(), Ordering::Relaxed),
     }
 }

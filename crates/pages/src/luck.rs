@@ -188,14 +188,14 @@ pub fn shortfall() -> Shortfall {
 /// off them.
 pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
 
-/// Whether a fork had to move or copy hugetlb pages of this process.
-pub static FORKED: AtomicBool = AtomicBool::new(false);
+/// Whether memory of this process was moved off hugetlb pages before a fork.
+pub static MOVED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process is to take hugetlb pages at all: not for good after
-/// forks that had to move them, and not while a child of such a fork lives,
-/// since the next one is near.
+/// Whether the heap is to take hugetlb pages at all: never again after some
+/// forks, and after a move not while there is a child, since the next fork, and
+/// the next move, may be near.
 pub fn may_have_hugetlb() -> bool {
-    let is_parent = || FORKED.load(Ordering::Relaxed) && sys::has_child();
+    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child();
     !NO_HUGETLB.load(Ordering::Relaxed) && !is_parent()
 }
 
