@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use super::judge::Judged;
+use super::parts::Part;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, tool};
@@ -99,8 +100,35 @@ fn many_processes_share_a_pool_fairly() {
 }
 
 #[test]
-fn data_and_text_count_together_with_the_heap() {
-    let Some((live, _)) = live("segments and limit", 100) else {
+fn text_and_data_count_together() {
+    let Some((live, _)) = live("text, data and limit", 100) else {
+        return;
+    };
+    let flags = ["-fno-pie", "-no-pie", "-DN=3000000"];
+    let Some(program) = build("stream", Libc::Glibc, &flags) else {
+        return;
+    };
+    let (size, page) = (live.default_size(), live.default_size().kib());
+    let run = |limit: u64| {
+        let options = format!(
+            "-q --text={size} --data={size} --limit={}",
+            limit * page * 1024
+        );
+        let ran = ran(&options, &program, "");
+        let pages = |part| Part::find(&ran.out, part).pool / page;
+        (pages("text"), pages("data") + pages("bss"))
+    };
+    let (text, data) = run(1000);
+    assert!(text > 0 && data > 1 && text + data < 100, "{text} {data}");
+    for limit in [1, text, text + 1, text + data - 1] {
+        assert_eq!(run(limit), (limit.min(text), limit.saturating_sub(text)));
+        assert_eq!(live.free_pages(), 100);
+    }
+}
+
+#[test]
+fn data_counts_until_a_fork_moves_it() {
+    let Some((live, _)) = live("data and limit", 100) else {
         return;
     };
     let large = ["-DSTATIC", "-no-pie", "-Wl,-z,max-page-size=0x200000"];
