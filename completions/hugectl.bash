@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --shm --thp --fallback --disable --share-text --no-reserve --perf-map --report --status --json --dry-run --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --fallback --disable --share-text --no-reserve --limit --only --no-inherit --perf-map --report --status --json --dry-run --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -45,6 +45,10 @@ _hugectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --heap-engine)
+                    COMPREPLY=($(compgen -W "libc arena" -- "${cur}"))
+                    return 0
+                    ;;
                 --shm)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -54,6 +58,14 @@ _hugectl() {
                     return 0
                     ;;
                 --disable)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --only)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -2,11 +2,15 @@ complete -c hugectl -l text -d 'Put code and read-only data on huge pages: those
 complete -c hugectl -l data -d 'Put initialised data on huge pages, and bss with it' -r
 complete -c hugectl -l bss -d 'Put data that starts as zero on huge pages, and data with it; where both have a size, that of --data counts' -r
 complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones' -r
+complete -c hugectl -l heap-engine -d 'Who serves the heap: arena (our malloc; the default) or libc (the program\'s own glibc, told by GLIBC_TUNABLES; the default for static programs)' -r -f -a "libc\t''
+arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings' -r
 complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)' -r -f -a "thp\t''
 base\t''
 none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning' -r
+complete -c hugectl -l limit -d 'Each process takes at most so much of the pools for its private memory: SIZE in all, or one part of N of each pool' -r
+complete -c hugectl -l only -d 'Only programs of these names get huge pages, not the shells and starters that lead to them' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -r -F
 complete -c hugectl -l status -d 'Say what the running process PID has on huge pages' -r
 complete -c hugectl -l sysroot -d 'With --status or --dry-run: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
@@ -16,6 +20,7 @@ complete -c hugectl -l text-libs -d 'The code of shared libraries, too; implies 
 complete -c hugectl -l thp -d 'The heap on transparent huge pages, as --heap=thp'
 complete -c hugectl -l share-text -d 'One copy of the text for all processes that run the program, where it must be copied'
 complete -c hugectl -l no-reserve -d 'Let the kernel promise no pages of a pool beforehand'
+complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the programs that it starts'
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'

@@ -11,6 +11,7 @@ mod judge;
 mod limits;
 pub(crate) mod parts;
 mod postgres;
+mod quota;
 mod segments;
 mod share;
 mod shm;

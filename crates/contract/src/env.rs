@@ -6,6 +6,7 @@
 //! | `HUGETLB_VERBOSE` | 0 to 99 | 1 errors, 2 warnings (default), 3 information, 4 all |
 //! | `HUGETLB_DEBUG` | any | as verbosity 4 |
 //! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
+//! | `HUGETLB_NO_INHERIT` | new: a process, or 0 | other processes ignore what follows |
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
 //! | `HUGETLB_MORECORE_HEAPBASE` | a hexadecimal address | where the heap begins, within its area |
 //! | `HUGETLB_MORECORE_SHRINK` | `yes` | what the heap frees goes back at once |
@@ -23,6 +24,7 @@
 //! | `HUGETLB_NO_RESERVE` | `yes` | is done always now |
 //! | `HUGETLB_NO_PREFAULT` | any | does nothing: a page that is not there may kill |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
+//! | `HUGETLB_LIMIT` | new: `1/N`, a size | what one process may take of the pools |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
@@ -30,6 +32,7 @@
 
 mod api;
 mod elfmap;
+mod limit;
 mod names;
 mod odd;
 #[cfg(test)]
@@ -39,6 +42,7 @@ use core::fmt;
 
 pub use self::api::{Api, DefaultSize, Features};
 pub use self::elfmap::Elfmap;
+pub use self::limit::Limit;
 pub use self::names::*;
 pub use self::odd::Odd;
 use crate::size;
@@ -150,6 +154,8 @@ pub struct Settings<'a> {
     pub api: Api<'a>,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// What this process may take of the pools; `None` for all it can get.
+    pub limit: Option<Limit>,
     /// The process that says when it runs out of huge pages, so that a
     /// hundred helpers do not: the one that hugectl started, or 0 where hugectl
     /// has said it already. `None` without hugectl: each says it.
@@ -177,6 +183,7 @@ impl Default for Settings<'_> {
             perf_map: false,
             api: Api::NOTHING,
             fallback: Fallback::Thp,
+            limit: None,
             speaker: None,
             report: None,
             odd: Odd::NONE,
@@ -186,8 +193,8 @@ impl Default for Settings<'_> {
 
 impl<'a> Settings<'a> {
     /// Reads the variables through `get`. `program` is what follows the last
-    /// `/` of the program's first argument.
-    pub fn read(get: impl Fn(&str) -> Option<&'a [u8]>, program: &[u8]) -> Settings<'a> {
+    /// `/` of the program's first argument, `pid` its process.
+    pub fn read(get: impl Fn(&str) -> Option<&'a [u8]>, program: &[u8], pid: u32) -> Settings<'a> {
         let mut settings = Settings::default();
         if let Some(value) = get(VERBOSE) {
             settings.verbosity = verbosity(value);
@@ -195,9 +202,8 @@ impl<'a> Settings<'a> {
         if get(DEBUG).is_some() {
             settings.verbosity = settings.verbosity.max(4);
         }
-        let restricted = get(RESTRICT_EXE)
-            .is_some_and(|names| !names.split(|b| *b == b':').any(|name| name == program));
-        if restricted {
+        let left_out = settings.is_other(get(NO_INHERIT), pid);
+        if left_out || get(RESTRICT_EXE).is_some_and(|names| !is_among(program, names)) {
             return settings;
         }
         settings.heap = settings.pages(MORECORE, get(MORECORE));
@@ -207,6 +213,7 @@ impl<'a> Settings<'a> {
         settings.read_segments(&get);
         settings.api = Api::read(&get, &mut settings.odd);
         settings.fallback = settings.read_fallback(get(FALLBACK));
+        settings.limit = settings.read_limit(get(LIMIT));
         settings.speaker = get(PID).and_then(number);
         settings.report = settings.read_report(&get);
         settings
@@ -290,6 +297,26 @@ impl<'a> Settings<'a> {
         found.unwrap_or_default()
     }
 
+    fn read_limit(&mut self, value: Option<&[u8]>) -> Option<Limit> {
+        let read = Limit::read(value.filter(|value| !value.is_empty())?);
+        if read.is_none_or(|(_, tail)| tail) {
+            self.note(LIMIT);
+        }
+        read.map(|(limit, _)| limit)
+    }
+
+    /// Whether huge pages are for another process alone. 0 is none.
+    fn is_other(&mut self, only: Option<&[u8]>, pid: u32) -> bool {
+        let Some(only) = only.filter(|only| !only.is_empty()) else {
+            return false;
+        };
+        let only = number(only);
+        if only.is_none() {
+            self.note(NO_INHERIT);
+        }
+        only.is_some_and(|only| only != 0 && only != pid)
+    }
+
     fn read_report(&mut self, get: impl Fn(&str) -> Option<&'a [u8]>) -> Option<Report<'a>> {
         let value = get(REPORT)?;
         if value != b"-" {
@@ -311,6 +338,11 @@ impl<'a> Settings<'a> {
     fn note(&mut self, name: &'static str) {
         self.odd.add(name);
     }
+}
+
+/// Whether a program is in the list of [`RESTRICT_EXE`].
+pub fn is_among(program: &[u8], names: &[u8]) -> bool {
+    names.split(|b| *b == b':').any(|name| name == program)
 }
 
 /// Whether a variable that is `yes` or not set is `yes`.

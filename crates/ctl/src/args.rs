@@ -21,6 +21,7 @@ Examples:
   hugectl --text python3 job.py         code on huge pages, those of its file first
   hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
+  hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status 4711                 what a running program has on huge pages
   hugectl --heap --dry-run ./solver     show what would be done
@@ -76,8 +77,19 @@ pub struct Args {
     #[arg(
         long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+        // What was unambiguous before there was --heap-engine stays so.
+        alias = "hea",
     )]
     pub heap: Option<String>,
+
+    /// Who serves the heap: arena (our malloc; the default) or libc (the
+    /// program's own glibc, told by GLIBC_TUNABLES; the default for static
+    /// programs)
+    #[arg(
+        long, value_name = "libc|arena", help_heading = "What goes on huge pages",
+        value_parser = ["libc", "arena"], hide_possible_values = true,
+    )]
+    pub heap_engine: Option<String>,
 
     /// Put shared memory on huge pages: shmget, shared anonymous mappings
     #[arg(
@@ -115,6 +127,24 @@ pub struct Args {
     /// Let the kernel promise no pages of a pool beforehand
     #[arg(long, help_heading = "What goes on huge pages")]
     pub no_reserve: bool,
+
+    /// Each process takes at most so much of the pools for its private memory:
+    /// SIZE in all, or one part of N of each pool
+    #[arg(long, value_name = "SIZE|1/N", help_heading = "How much, and for whom")]
+    pub limit: Option<String>,
+
+    /// Only programs of these names get huge pages, not the shells and starters
+    /// that lead to them
+    #[arg(
+        long,
+        value_name = "NAME[,NAME]",
+        help_heading = "How much, and for whom"
+    )]
+    pub only: Option<OsString>,
+
+    /// Only PROGRAM gets huge pages, not the programs that it starts
+    #[arg(long, help_heading = "How much, and for whom")]
+    pub no_inherit: bool,
 
     /// Write /tmp/perf-PID.map where text is a copy, so that perf finds its
     /// symbols

@@ -42,7 +42,7 @@ impl Caller {
     /// How much is to be said, by the environment alone.
     pub fn verbosity(&self) -> u8 {
         let get = |name: &str| self.var(name).map(OsStr::as_bytes);
-        Settings::read(get, b"").verbosity
+        Settings::read(get, b"", self.pid).verbosity
     }
 
     /// The value of a variable: the first, should there be several.

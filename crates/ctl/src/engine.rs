@@ -7,7 +7,7 @@ use hugetools_elf::Ident;
 use crate::allocator::Own;
 use crate::kernel::Wants;
 use crate::note::Note;
-use crate::request::Preload;
+use crate::request::{HeapEngine, Preload, Run};
 use crate::target::{Image, Libc, Target};
 
 /// What serves the heap.
@@ -31,9 +31,13 @@ pub struct Look {
     pub target: Option<Target>,
     /// Its own allocator, where a heap is asked for.
     pub own: Option<Own>,
-    /// Whether its static glibc knows the tunable, where a heap is asked for.
+    /// Whether its glibc knows the tunable, where that matters.
     pub tunable: bool,
 }
+
+const STATIC: &str = "the program is static, so no library can be added to it";
+
+const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
 
 /// How the request can be met.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,8 +50,32 @@ pub struct Decision {
     pub notes: Vec<Note>,
 }
 
+/// What the command line says about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Means {
+    /// Whether the library is preloaded.
+    pub preload: Preload,
+    /// Who is to serve the heap, where that is said.
+    pub engine: Option<HeapEngine>,
+}
+
+impl Means {
+    /// Those of a command line.
+    pub fn of(run: &Run) -> Means {
+        Means {
+            preload: run.preload,
+            engine: run.engine,
+        }
+    }
+
+    fn wants_libc(self) -> bool {
+        self.engine == Some(HeapEngine::Libc)
+    }
+}
+
 /// Decides. `asked` is what is asked for, by option or variable.
-pub fn decide(asked: Wants, preload: Preload, look: &Look) -> Decision {
+pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
+    let preload = means.preload;
     let mut decision = Decision {
         engine: Engine::None,
         library: None,
@@ -70,20 +98,23 @@ pub fn decide(asked: Wants, preload: Preload, look: &Look) -> Decision {
         (false, _) => Engine::None,
         (true, _) if is_static && look.tunable => Engine::Libc,
         (true, _) if is_static => Engine::None,
-        (true, Some(_)) if !forced => Engine::None,
+        (true, Some(_)) if !forced || means.wants_libc() => Engine::None,
+        (true, _) if means.wants_libc() => decision.ask_libc(image, look.tunable),
         (true, _) if preload == Preload::Never => Engine::Linked,
         (true, _) => Engine::Arena,
     };
+    decision.say_means(means, heap);
     if is_static {
-        decision.say_static(asked, look.tunable);
+        decision.say_static(asked, means, look.tunable);
     }
-    if let (Some(own), true, false) = (&look.own, heap, forced) {
+    if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
         let text = format!("the heap stays as it is: the program has its own allocator ({own})");
         decision.warn(text);
     }
     if preload != Preload::Never {
         // Children of a static program may still be served.
-        let with_heap = heap && (decision.engine == Engine::Arena || is_static);
+        let children = is_static && !means.wants_libc();
+        let with_heap = heap && (decision.engine == Engine::Arena || children);
         decision.library = Some(if with_heap { HEAP_LIBRARY } else { LIBRARY });
     } else if asked.are_any() {
         decision.notes.push(Note::info(
@@ -115,12 +146,41 @@ impl Decision {
         self.notes.push(Note::warning(text));
     }
 
-    fn say_static(&mut self, asked: Wants, tunable: bool) {
-        const STATIC: &str = "the program is static, so no library can be added to it";
+    /// Leaves the heap to the program's libc, if that can be told.
+    fn ask_libc(&mut self, image: Option<&Image>, tunable: bool) -> Engine {
+        let why = match image {
+            // Without a program nothing is known against it.
+            None | Some(Image::Unknown(_)) => None,
+            Some(Image::Dynamic(Libc::Glibc)) if tunable => None,
+            Some(Image::Dynamic(Libc::Glibc)) => {
+                Some("the program's glibc is older than 2.35".to_owned())
+            }
+            Some(Image::Dynamic(Libc::Musl)) => Some("the program's C library is musl".to_owned()),
+            Some(_) => Some("the program's C library is not known".to_owned()),
+        };
+        let Some(why) = why else {
+            self.notes
+                .push(Note::info(format!("{KEPT} (--heap-engine=libc)")));
+            return Engine::Libc;
+        };
+        self.warn(format!(
+            "the heap stays on base pages: --heap-engine=libc needs glibc 2.35 or later, and {why}"
+        ));
+        Engine::None
+    }
+
+    fn say_means(&mut self, means: Means, heap: bool) {
+        if means.engine.is_some() && !heap {
+            self.warn("--heap-engine does nothing without --heap".to_owned());
+        }
+    }
+
+    fn say_static(&mut self, asked: Wants, means: Means, tunable: bool) {
         match (asked.heap.is_some(), tunable) {
-            (true, true) => self.notes.push(Note::info(
-                "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells",
+            (true, true) if means.engine == Some(HeapEngine::Arena) => self.warn(format!(
+                "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
             )),
+            (true, true) => self.notes.push(Note::info(format!("{KEPT}: {STATIC}"))),
             (true, false) => self.warn(format!(
                 "the heap stays on base pages: {STATIC}, and it has no glibc of 2.35 or later, which could be told"
             )),
@@ -189,7 +249,19 @@ mod tests {
             shm: pages(shm),
             ..Wants::default()
         };
-        let decision = decide(asked, preload, look);
+        let means = Means {
+            preload,
+            engine: None,
+        };
+        decided_by(asked, means, look)
+    }
+
+    fn decided_by(
+        asked: Wants,
+        means: Means,
+        look: &Look,
+    ) -> (Engine, Option<&'static str>, String) {
+        let decision = decide(asked, means, look);
         let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
         let notes: Vec<String> = decision.notes.iter().map(line).collect();
         (decision.engine, decision.library, notes.join("\n"))
@@ -232,6 +304,70 @@ mod tests {
         let (engine, _, said) = decided(true, false, Preload::Never, &look);
         assert_eq!(engine, Engine::Libc);
         assert!(!said.contains("Warning"), "{said}");
+    }
+
+    #[test]
+    fn libc_serves_where_it_is_asked_to_and_can() {
+        let heap = Wants {
+            heap: Some(Pages::Default),
+            ..Wants::default()
+        };
+        let by = |engine, look: &Look| {
+            let means = Means {
+                preload: Preload::Auto,
+                engine: Some(engine),
+            };
+            decided_by(heap, means, look)
+        };
+        let told = Look {
+            tunable: true,
+            ..dynamic()
+        };
+        let (engine, library, said) = by(HeapEngine::Libc, &told);
+        assert_eq!((engine, library), (Engine::Libc, Some(LIBRARY)));
+        assert!(said.starts_with("Info: the heap stays with"), "{said}");
+        assert_eq!(by(HeapEngine::Arena, &told).0, Engine::Arena);
+        for (look, why) in [
+            (dynamic(), "older than 2.35"),
+            (look(Image::Dynamic(Libc::Musl)), "is musl"),
+            (look(Image::Dynamic(Libc::Other)), "is not known"),
+        ] {
+            let (engine, _, said) = by(HeapEngine::Libc, &look);
+            assert_eq!(engine, Engine::None);
+            assert!(said.contains(why), "{said}");
+        }
+        let own = Look {
+            own: Some(Own::Defined),
+            ..told
+        };
+        let (engine, _, said) = by(HeapEngine::Libc, &own);
+        assert_eq!(engine, Engine::None);
+        assert_eq!(said.matches("Warning").count(), 1, "{said}");
+    }
+
+    #[test]
+    fn a_static_program_cannot_have_our_malloc() {
+        let look = Look {
+            tunable: true,
+            ..look(Image::Static)
+        };
+        let heap = Wants {
+            heap: Some(Pages::Default),
+            ..Wants::default()
+        };
+        for (engine, level, library) in [
+            (None, "Info", HEAP_LIBRARY),
+            (Some(HeapEngine::Arena), "Warning", HEAP_LIBRARY),
+            (Some(HeapEngine::Libc), "Info", LIBRARY),
+        ] {
+            let means = Means {
+                preload: Preload::Auto,
+                engine,
+            };
+            let (served, found, said) = decided_by(heap, means, &look);
+            assert_eq!((served, found), (Engine::Libc, Some(library)));
+            assert!(said.starts_with(level) && said.contains(STATIC), "{said}");
+        }
     }
 
     #[test]

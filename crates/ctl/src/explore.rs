@@ -14,8 +14,9 @@ use crate::allocator;
 use crate::bundle::Bundle;
 use crate::caller::Caller;
 use crate::effects::Effects;
-use crate::engine::{self, Decision, Engine, Look};
+use crate::engine::{self, Decision, Engine, Look, Means};
 use crate::failure::Failure;
+use crate::files;
 use crate::kernel::{Kernel, Wants, check_size};
 use crate::loader::Loader;
 use crate::locate::{self, Found};
@@ -76,7 +77,7 @@ impl Asked {
             .map(OsString::as_os_str)
             .unwrap_or_default();
         let base = Path::new(name).file_name().unwrap_or_default();
-        let inherited = Settings::read(get, base.as_bytes());
+        let inherited = Settings::read(get, base.as_bytes(), caller.pid);
         let verbosity = verbosity(inherited.verbosity, &run.steps);
         let elfmap = run.segments.over(&inherited);
         let wants = Wants {
@@ -122,7 +123,7 @@ pub fn explore(
     };
     let look = look(run, wants, caller)?;
     let asked = segments::with_marks(wants, elfmap, &look);
-    let decision = engine::decide(asked, run.preload, &look);
+    let decision = engine::decide(asked, Means::of(run), &look);
     let library = match decision.library {
         None => None,
         Some(name) => Some(find_library(run, name, caller, bundle)?),
@@ -194,7 +195,7 @@ pub(crate) fn served(
         data: asked.data.filter(|_| (preloaded || linked) && !is_static),
         // And nothing but base pages after those of a pool.
         fallback: match decision.engine {
-            Engine::Libc => Fallback::Base,
+            Engine::Libc if is_static => Fallback::Base,
             _ => asked.fallback,
         },
         hints: asked.hints,
@@ -229,6 +230,7 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
             Image::Dynamic(libc) => {
                 let path = caller.var("LD_LIBRARY_PATH");
                 look.own = allocator::own(&target.program, libc, path);
+                look.tunable = run.wants_libc() && loader_knows_tunable(&target.program);
             }
             Image::Static => {
                 look.tunable = tunables::is_known_to(&target.program).unwrap_or(false);
@@ -238,6 +240,15 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
     }
     look.target = Some(target);
     Ok(look)
+}
+
+/// Whether the glibc of a dynamic program knows the tunable: its loader reads
+/// them.
+fn loader_knows_tunable(program: &Path) -> bool {
+    let elf = files::open_elf(program);
+    let loader = elf.as_ref().and_then(|elf| elf.interpreter());
+    let loader = loader.map_or(program, |loader| Path::new(OsStr::from_bytes(loader)));
+    tunables::is_known_to(loader).unwrap_or(false)
 }
 
 /// What goes in front of `LD_LIBRARY_PATH`.

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::{Fallback, Limit, Pages};
 use hugetools_model::PageSize;
 use hugetools_model::process::Pid;
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
 use crate::segments::Segments;
+
+mod whom;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,10 +29,18 @@ pub struct Run {
     pub segments: Segments,
     /// The heap's huge pages, where asked for.
     pub heap: Option<Pages>,
+    /// Who is to serve the heap, where that is said.
+    pub engine: Option<HeapEngine>,
     /// Shared memory's huge pages, where asked for.
     pub shm: Option<Pages>,
     /// When huge pages run out, where it is said.
     pub fallback: Option<Fallback>,
+    /// What each process may take of the pools.
+    pub limit: Option<Limit>,
+    /// The names of the programs that get huge pages, with colons between them.
+    pub only: Option<OsString>,
+    /// Whether what the program starts gets none.
+    pub no_inherit: bool,
     /// The report at the end of the program.
     pub report: Option<ReportTo>,
     /// Whether the library is preloaded.
@@ -47,6 +57,22 @@ pub struct Run {
     pub sysroot: Option<PathBuf>,
     /// The program and its arguments; empty in a dry run of options alone.
     pub command: Vec<OsString>,
+}
+
+impl Run {
+    /// Whether the heap is to stay with the program's own libc.
+    pub fn wants_libc(&self) -> bool {
+        self.engine == Some(HeapEngine::Libc)
+    }
+}
+
+/// Who is to serve the heap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeapEngine {
+    /// Our library's own `malloc`.
+    Arena,
+    /// The program's own libc.
+    Libc,
 }
 
 /// Say what a running process has.
@@ -130,6 +156,10 @@ fn status(pid: &str, args: Args) -> Result<Status, Failure> {
         (args.no_reserve, "--no-reserve"),
         (args.perf_map, "--perf-map"),
         (args.heap.is_some(), "--heap"),
+        (args.heap_engine.is_some(), "--heap-engine"),
+        (args.limit.is_some(), "--limit"),
+        (args.only.is_some(), "--only"),
+        (args.no_inherit, "--no-inherit"),
         (args.shm.is_some(), "--shm"),
         (args.thp, "--thp"),
         (args.fallback.is_some(), "--fallback"),
@@ -193,6 +223,10 @@ fn run(args: Args) -> Result<Run, Failure> {
     Ok(Run {
         segments: segments(&args)?,
         heap,
+        engine: args.heap_engine.as_deref().map(engine),
+        limit: args.limit.as_deref().map(whom::limit).transpose()?,
+        only: args.only.as_deref().map(whom::only).transpose()?,
+        no_inherit: args.no_inherit,
         shm: optional_pages("--shm", args.shm.as_deref())?,
         fallback: args.fallback.as_deref().and_then(fallback),
         report,
@@ -241,6 +275,13 @@ fn pages(option: &str, text: &str) -> Result<Pages, Failure> {
     match text.parse::<PageSize>() {
         Ok(size) => Ok(Pages::Size(size.get())),
         Err(error) => usage(format!("{option}={text}: {error}")),
+    }
+}
+
+fn engine(word: &str) -> HeapEngine {
+    match word {
+        "libc" => HeapEngine::Libc,
+        _ => HeapEngine::Arena,
     }
 }
 

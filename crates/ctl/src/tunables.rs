@@ -1,4 +1,4 @@
-//! `GLIBC_TUNABLES`: what a static glibc program is told about huge pages.
+//! `GLIBC_TUNABLES`: what a glibc is told about huge pages.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read};
@@ -40,8 +40,8 @@ pub(crate) fn with(list: Option<&OsStr>, more: &[(&str, u64)]) -> OsString {
     OsString::from_vec(merged)
 }
 
-/// Whether a static program has a glibc that knows the tunable: its name is
-/// then somewhere in the file.
+/// Whether a file, a static program or a loader, is of a glibc that knows the
+/// tunable: its name is then somewhere in it.
 ///
 /// # Errors
 /// When the file cannot be read.

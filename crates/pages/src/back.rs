@@ -3,16 +3,15 @@
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ops::Range;
-use core::sync::atomic::Ordering;
 
 use hugetools_contract::env::Fallback;
 
-use crate::luck::{BIG_LUCK, LUCK, Luck, NO_HUGETLB};
+use crate::luck::{self, BIG_LUCK, LUCK, Luck};
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{config, fault, grown, hugetlb, populate, register, space, thp, usage};
+use crate::{config, fault, grown, hugetlb, populate, quota, register, space, thp, usage};
 
 /// Which pages a range may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,8 +157,8 @@ fn wants_hugetlb(window: &Window) -> bool {
     window.layout.huge || window.layout.big > 0
 }
 
-fn may_try_hugetlb(luck: &Luck) -> bool {
-    !NO_HUGETLB.load(Ordering::Relaxed) && luck.is_worth_a_try()
+fn may_try_hugetlb(luck: &Luck, bytes: usize) -> bool {
+    luck.is_worth_a_try(bytes) && luck::may_have_hugetlb()
 }
 
 /// The larger pages: a whole group of units for each, where all of it is
@@ -175,7 +174,7 @@ fn fill_big(
     if size == 0 || state != State::Empty {
         return at;
     }
-    while at < run.end && may_try_hugetlb(&BIG_LUCK) {
+    while at < run.end && may_try_hugetlb(&BIG_LUCK, size) {
         let Some(group) = window.group_of(at) else {
             break;
         };
@@ -213,7 +212,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     let mut result = unsafe { hugetlb::map_private_over(addr, size, size) };
     if result.is_ok() {
         // SAFETY: mapped just now.
-        result = unsafe { populate::populate(addr, size, size) };
+        result = unsafe { have(addr, size) };
     }
     if result.is_err() {
         // SAFETY: as the caller says; nothing was handed out.
@@ -225,6 +224,18 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
     true
 }
 
+/// Has one hugetlb page now, if this process may have it.
+///
+/// # Safety
+/// It must be mapped, zero, and not handed out yet.
+unsafe fn have(addr: usize, size: usize) -> Result<()> {
+    if quota::take(size, size) == 0 {
+        return Err(Errno(libc::ENOMEM));
+    }
+    // SAFETY: as the caller says.
+    unsafe { populate::populate(addr, size, size) }.inspect_err(|_| quota::give(size, size))
+}
+
 /// Pages of the unit's size. Ends at the first unit that gets none.
 fn fill_huge(
     window: &Window,
@@ -232,16 +243,16 @@ fn fill_huge(
     state: State,
     publish: &impl Fn(Range<usize>, State),
 ) -> usize {
-    if run.is_empty() || !window.layout.huge || !may_try_hugetlb(&LUCK) {
+    let size = window.layout.unit;
+    if run.is_empty() || !window.layout.huge || !may_try_hugetlb(&LUCK, run.len() * size) {
         return run.start;
     }
-    let size = window.layout.unit;
     if state == State::Empty && !map_huge(window, &run) {
         return run.start;
     }
     for unit in run.clone() {
         // SAFETY: claimed and mapped, not handed out yet.
-        let result = unsafe { populate::populate(window.address(unit), size, size) };
+        let result = unsafe { have(window.address(unit), size) };
         if result.is_err() {
             LUCK.heap_failed(size);
             return unit;
@@ -338,6 +349,9 @@ fn free_group(window: &Window, unit: usize) {
     // SAFETY: all of the page is claimed, and nothing in it is used.
     let freed = claimed == group.len() && unsafe { space::clear(addr, len) }.is_ok();
     let state = if freed { State::Empty } else { State::Big };
+    if freed {
+        quota::give_units(window, State::Big, len);
+    }
     for unit in units().take(claimed) {
         unit.publish(state, 0);
     }
@@ -353,14 +367,16 @@ fn free(window: &Window, unit: usize, state: State) -> State {
     // The mapping stays for the next page; since Linux 5.18.
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
-    if state == State::Huge && drop_page().is_ok() {
-        return State::EmptyHuge;
-    }
-    // SAFETY: claimed, and nothing in it is used.
-    match unsafe { space::clear(addr, len) } {
-        Ok(()) => State::Empty,
-        Err(_) => state,
-    }
+    let now = match state == State::Huge && drop_page().is_ok() {
+        true => State::EmptyHuge,
+        // SAFETY: claimed, and nothing in it is used.
+        false => match unsafe { space::clear(addr, len) } {
+            Ok(()) => State::Empty,
+            Err(_) => return state,
+        },
+    };
+    quota::give_units(window, state, len);
+    now
 }
 
 /// Frees the base pages of slices within a unit that stays in use. Huge pages

@@ -8,7 +8,7 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Api, Elfmap, Fallback, Odd, Pages, Report, Settings};
+use hugetools_contract::env::{self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Settings};
 
 use crate::environment::{self, Variables};
 use crate::keep::keep;
@@ -58,6 +58,8 @@ pub struct Config {
     pub perf_map: bool,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// What this process may take of the pools.
+    pub limit: Option<Limit>,
     /// The process that says when it runs out of huge pages.
     pub speaker: Option<u32>,
     /// The report at the end.
@@ -88,6 +90,7 @@ impl Config {
         text_libs: false,
         perf_map: false,
         fallback: Fallback::Thp,
+        limit: None,
         speaker: None,
         report: Target::None,
         odd: Odd::NONE,
@@ -122,6 +125,7 @@ impl Config {
         self.text_libs = settings.text_libs;
         self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
+        self.limit = settings.limit;
         self.speaker = settings.speaker;
         self.odd = settings.odd;
         self.share_path = self.keep(env::SHARE_PATH, settings.share_path);
@@ -208,7 +212,7 @@ fn read() -> &'static Config {
         let mut buffer = [0; PATH_MAX];
         let variables = Variables::find();
         let program = program(&variables, &mut buffer);
-        let settings = Settings::read(|name| variables.get(name), program);
+        let settings = Settings::read(|name| variables.get(name), program, sys::getpid());
         // SAFETY: this thread moved the state to READING, so it alone writes.
         unsafe { (*CELL.config.get()).fill(&settings) };
     }

@@ -21,7 +21,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{private_copy, runs, segv};
+use crate::{private_copy, quota, runs, segv};
 
 /// A copy of a run of units.
 #[derive(Debug)]
@@ -92,6 +92,8 @@ impl Aside {
         if unsafe { private_copy::put_over(range.start, range.len(), self.addr) }.is_err() {
             return;
         }
+        let (before, _) = self.window.units()[self.units.start].load();
+        quota::give_units(self.window, before, range.len());
         for unit in &self.window.units()[self.units.clone()] {
             let (_, used) = unit.load();
             unit.publish(self.state, used);

@@ -110,7 +110,10 @@ fn separate(total: usize) {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
     match Way::choose() {
-        Way::Move => move_down::move_down(total),
+        Way::Move => {
+            luck::MOVED.store(true, Ordering::Relaxed);
+            move_down::move_down(total);
+        }
         Way::Copy => COPIED.store(for_child::begin(), Ordering::Relaxed),
     }
 }

@@ -94,6 +94,14 @@ pub fn free(size: usize) -> u64 {
     count("free_hugepages").saturating_sub(count("resv_hugepages"))
 }
 
+/// The most pages that the pool may come to have: those that it has and those
+/// that it may still make.
+pub fn most(size: usize) -> u64 {
+    let count = |name| counter(size, name).unwrap_or(0);
+    let persistent = count("nr_hugepages").saturating_sub(count("surplus_hugepages"));
+    persistent.saturating_add(count("nr_overcommit_hugepages"))
+}
+
 /// Whether the pool could give so many pages, surplus pages included that may
 /// still be made.
 pub fn has_free(size: usize, pages: usize) -> bool {
@@ -117,5 +125,6 @@ mod tests {
     fn a_size_that_no_machine_has() {
         assert!(!is_offered(3 << 20));
         assert_eq!(counter(1 << 50, "nr_hugepages"), None);
+        assert_eq!(most(1 << 50), 0);
     }
 }

@@ -4,6 +4,7 @@
 //!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
+//! * [`quota`]: what this process may take of the pools, and has.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
@@ -53,6 +54,7 @@ pub mod pagemap;
 pub mod plain;
 pub mod populate;
 pub mod private_copy;
+pub mod quota;
 pub mod recent;
 pub mod register;
 pub mod runs;

@@ -1,13 +1,13 @@
 //! How asking the pools went: what has kept memory from the pages that were
 //! asked for, and when it is worth to ask again.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
 
 use crate::layout::LARGEST_UNIT;
 use crate::say::{Level, SizeName, say_once};
-use crate::{config, facts, hugetlb};
+use crate::{config, facts, hugetlb, quota, sys};
 
 /// What has kept memory from the huge pages that were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Shortfall {
     Copy = 4,
     /// The address space is too small for windows.
     AddressSpace = 5,
+    /// This process has taken as much of the pool as it may.
+    Own = 6,
 }
 
 impl Shortfall {
@@ -40,6 +42,7 @@ impl Shortfall {
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
             Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
+            Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
         }
     }
 }
@@ -47,39 +50,49 @@ impl Shortfall {
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
 pub struct Luck {
-    skip: AtomicU32,
+    /// Bytes for which the pool is not asked.
+    skip: AtomicUsize,
     last: AtomicU8,
     said: AtomicBool,
 }
 
-/// How many tries a failed one spares: asking an empty pool costs a system
-/// call or two each time.
-const SPARED: u32 = 64;
+/// For how much memory the pool is not asked after a failed try, in bytes:
+/// asking an empty one costs a few system calls each time, and it may have pages
+/// again some day.
+const SPARED: usize = 128 << 20;
 
 impl Luck {
     /// No bad luck yet.
     pub const fn new() -> Luck {
         Luck {
-            skip: AtomicU32::new(0),
+            skip: AtomicUsize::new(0),
             last: AtomicU8::new(0),
             said: AtomicBool::new(false),
         }
     }
 
-    /// Whether it is worth to ask a pool now.
-    pub fn is_worth_a_try(&self) -> bool {
-        self.skip
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |skip| {
-                skip.checked_sub(1)
-            })
-            .is_err()
+    /// Whether it is worth to ask a pool now, for so many bytes; at least 1.
+    pub fn is_worth_a_try(&self, bytes: usize) -> bool {
+        let spare = |skip: usize| skip.checked_sub(bytes);
+        let spared = self
+            .skip
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
+        if spared.is_err() {
+            self.skip.store(0, Ordering::Relaxed);
+        }
+        spared.is_err()
+    }
+
+    /// Notes that the pool has a page again: this process has given it back.
+    pub fn gave_back(&self) {
+        self.skip.store(0, Ordering::Relaxed);
     }
 
     /// Notes that the pool of this size gave the heap no page, and says so
     /// once.
     pub fn heap_failed(&self, bytes: usize) {
         self.skip.store(SPARED, Ordering::Relaxed);
-        let (shortfall, size) = (shortfall_of(bytes, 1), SizeName(bytes));
+        let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = match config::get().heap {
             // Not what was asked for: a rung below it.
@@ -88,6 +101,15 @@ impl Luck {
         };
         let next = next_rung(bytes);
         match shortfall {
+            // As it was asked to be.
+            Shortfall::Own => say_once(
+                &self.said,
+                Level::Info,
+                format_args!(
+                    "heap: this process has all pages of {size} that it may take (HUGETLB_LIMIT); \
+                     {next}"
+                ),
+            ),
             Shortfall::Limited => say_once(
                 &self.said,
                 level,
@@ -120,6 +142,7 @@ impl Luck {
             3 => Shortfall::Fork,
             4 => Shortfall::Copy,
             5 => Shortfall::AddressSpace,
+            6 => Shortfall::Own,
             _ => Shortfall::None,
         }
     }
@@ -130,6 +153,14 @@ pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
     match hugetlb::has_free(size, pages) {
         true => Shortfall::Limited,
         false => Shortfall::PoolEmpty,
+    }
+}
+
+/// The same for private memory, of which the process may have a limit.
+pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
+    match quota::is_spent(size) {
+        true => Shortfall::Own,
+        false => shortfall_of(size, pages),
     }
 }
 
@@ -157,6 +188,17 @@ pub fn shortfall() -> Shortfall {
 /// off them.
 pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
 
+/// Whether memory of this process was moved off hugetlb pages before a fork.
+pub static MOVED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the heap is to take hugetlb pages at all: never again after some
+/// forks, and after a move not while there is a child, since the next fork, and
+/// the next move, may be near.
+pub fn may_have_hugetlb() -> bool {
+    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child();
+    !NO_HUGETLB.load(Ordering::Relaxed) && !is_parent()
+}
+
 fn next_rung(size: usize) -> &'static str {
     match config::get().fallback {
         _ if size > LARGEST_UNIT => "smaller pages follow",
@@ -173,9 +215,33 @@ mod tests {
     #[test]
     fn a_failed_try_spares_some() {
         let luck = Luck::new();
-        assert!(luck.is_worth_a_try());
-        luck.skip.store(2, Ordering::Relaxed);
-        assert!(!luck.is_worth_a_try() && !luck.is_worth_a_try());
-        assert!(luck.is_worth_a_try());
+        let page = 2 << 20;
+        assert!(luck.is_worth_a_try(page) && luck.is_worth_a_try(page));
+        luck.skip.store(2 * page, Ordering::Relaxed);
+        assert!(!luck.is_worth_a_try(page) && !luck.is_worth_a_try(page));
+        assert!(luck.is_worth_a_try(page));
+        luck.skip.store(SPARED, Ordering::Relaxed);
+        assert!(luck.is_worth_a_try(SPARED + page), "more than is spared");
+        luck.gave_back();
+        assert!(luck.is_worth_a_try(page));
+    }
+
+    #[test]
+    fn what_is_noted_is_found() {
+        let luck = Luck::new();
+        let all = [
+            Shortfall::None,
+            Shortfall::PoolEmpty,
+            Shortfall::Limited,
+            Shortfall::Fork,
+            Shortfall::Copy,
+            Shortfall::AddressSpace,
+            Shortfall::Own,
+        ];
+        for shortfall in all {
+            luck.note(shortfall);
+            assert_eq!(luck.shortfall(), shortfall);
+            assert_eq!(shortfall.reason().is_none(), shortfall == Shortfall::None);
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
 use crate::window::{Holds, Window};
-use crate::{config, facts, luck, private_copy, register, runs};
+use crate::{config, facts, luck, private_copy, quota, register, runs};
 
 /// A piece is copied and replaced at a time, so that memory is needed twice for
 /// no more than that.
@@ -114,6 +114,7 @@ pub(crate) fn move_units(window: &Window, units: Range<usize>, state: State) -> 
     match unsafe { private_copy::replace(window, units) } {
         Ok(now) => {
             publish(words, now);
+            quota::give_units(window, state, words.len() * window.layout.unit);
             words
                 .iter()
                 .map(|unit| unit.load().1 as usize)

@@ -17,8 +17,8 @@ pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, po
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use process::{
     NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,
-    getuid, host, is_secure, now, page_size, random, set_blocked_signals, sleep, thp_disabled,
-    unblock, yield_now,
+    getuid, has_child, host, is_secure, now, page_size, random, set_blocked_signals, sleep,
+    thp_disabled, unblock, yield_now,
 };
 pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
 pub use userfault::WriteProtection;

@@ -254,6 +254,14 @@ impl Window {
         cleared
     }
 
+    /// The size of the hugetlb pages behind units in this state.
+    pub fn page_size(&self, state: State) -> usize {
+        match state {
+            State::Big => self.layout.big,
+            _ => self.layout.unit,
+        }
+    }
+
     /// The units of the page that stands behind a unit in this state.
     pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
         match state {

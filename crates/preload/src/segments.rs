@@ -116,10 +116,11 @@ fn tell(name: &str, got: Got, outcome: &Outcome, config: &Config) {
 }
 
 /// How important it is. That a program is small, or its file system unable,
-/// hugectl has said; and where the next rung holds all of it, it is no loss.
+/// hugectl has said; that it may have no more was asked for; and where the next
+/// rung holds all of it, it is no loss.
 fn level(got: Got, why: Option<Why>, config: &Config) -> Level {
     match why {
-        None | Some(Why::Small) => Level::Info,
+        None | Some(Why::Small | Why::Own) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(_) => config.level(),
     }

@@ -6,6 +6,8 @@ pub const VERBOSE: &str = "HUGETLB_VERBOSE";
 pub const DEBUG: &str = "HUGETLB_DEBUG";
 /// `HUGETLB_RESTRICT_EXE`
 pub const RESTRICT_EXE: &str = "HUGETLB_RESTRICT_EXE";
+/// `HUGETLB_NO_INHERIT`
+pub const NO_INHERIT: &str = "HUGETLB_NO_INHERIT";
 /// `HUGETLB_MORECORE`
 pub const MORECORE: &str = "HUGETLB_MORECORE";
 /// `HUGETLB_MORECORE_HEAPBASE`
@@ -40,6 +42,8 @@ pub const NO_RESERVE: &str = "HUGETLB_NO_RESERVE";
 pub const NO_PREFAULT: &str = "HUGETLB_NO_PREFAULT";
 /// `HUGETLB_FALLBACK`
 pub const FALLBACK: &str = "HUGETLB_FALLBACK";
+/// `HUGETLB_LIMIT`
+pub const LIMIT: &str = "HUGETLB_LIMIT";
 /// `HUGETLB_PID`
 pub const PID: &str = "HUGETLB_PID";
 /// `HUGETLB_REPORT`
@@ -50,10 +54,11 @@ pub const REPORT_PID: &str = "HUGETLB_REPORT_PID";
 pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
 
 /// All of them.
-pub const VARIABLES: [&str; 24] = [
+pub const VARIABLES: [&str; 26] = [
     VERBOSE,
     DEBUG,
     RESTRICT_EXE,
+    NO_INHERIT,
     MORECORE,
     HEAPBASE,
     SHRINK,
@@ -71,6 +76,7 @@ pub const VARIABLES: [&str; 24] = [
     NO_RESERVE,
     NO_PREFAULT,
     FALLBACK,
+    LIMIT,
     PID,
     REPORT,
     REPORT_PID,

@@ -9,7 +9,7 @@ fn read<'a>(vars: &'a [(&str, &str)], program: &str) -> Settings<'a> {
         let found = vars.iter().find(|(key, _)| *key == name);
         found.map(|(_, value)| value.as_bytes())
     };
-    Settings::read(get, program.as_bytes())
+    Settings::read(get, program.as_bytes(), 42)
 }
 
 fn odd(settings: Settings<'_>) -> Vec<&'static str> {
@@ -46,6 +46,27 @@ fn a_restricted_program_ignores_the_rest() {
     assert_eq!(read(&vars, "solver").heap, Some(Pages::Default));
     assert_eq!(read(&vars, "solve").heap, None);
     assert_eq!(read(&vars, "solve").verbosity, 1);
+}
+
+#[test]
+fn another_process_ignores_the_rest() {
+    let heap = |only: &str| read(&[(NO_INHERIT, only), (MORECORE, "yes")], "x").heap;
+    assert_eq!(heap("42"), Some(Pages::Default));
+    assert_eq!(heap("41"), None);
+    assert_eq!(heap("0"), Some(Pages::Default));
+    assert_eq!(heap("x"), Some(Pages::Default));
+    assert_eq!(odd(read(&[(NO_INHERIT, "x")], "x")), [NO_INHERIT]);
+}
+
+#[test]
+fn what_one_process_may_take() {
+    let limit = |value| read(&[(LIMIT, value)], "x").limit;
+    assert_eq!(limit("1/64"), Some(Limit::Part(64)));
+    assert_eq!(limit("40M"), Some(Limit::Bytes(40 << 20)));
+    assert_eq!(limit(""), None);
+    assert_eq!(limit("half"), None);
+    assert_eq!(odd(read(&[(LIMIT, "half")], "x")), [LIMIT]);
+    assert_eq!(odd(read(&[(LIMIT, "40Mx")], "x")), [LIMIT]);
 }
 
 #[test]
@@ -124,6 +145,6 @@ proptest! {
 
     #[test]
     fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
-        let _ = Settings::read(|_| Some(&value), b"x");
+        let _ = Settings::read(|_| Some(&value), b"x", 42);
     }
 }

@@ -1,6 +1,8 @@
 //! From what was found to the plan: a pure function.
 
+mod libc;
 mod segments;
+mod whom;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -8,7 +10,7 @@ use std::path::Path;
 
 use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_elf::Ident;
-use hugetools_model::{Bytes, PageSize};
+use hugetools_model::Bytes;
 
 use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
@@ -20,7 +22,6 @@ use crate::preflight::{self, Needs};
 use crate::preload;
 use crate::request::{Preload, ReportTo, Run};
 use crate::target::Image;
-use crate::tunables;
 
 /// Makes the plan: a pure function of its arguments.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
@@ -38,6 +39,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.verbosity();
     maker.library_path();
     maker.asked();
+    maker.whom();
     maker.preload();
     maker.classic_flags();
     maker.tunables();
@@ -120,12 +122,7 @@ impl Maker<'_> {
         if segments.set_elfmap() {
             self.set(env::ELFMAP, self.findings.elfmap.to_string());
         }
-        let engine = self.findings.decision.engine;
-        // Children of a static program may still be served by our library.
-        let heap_served = engine != Engine::None || self.is_static();
-        if let Some(pages) = self.run.heap.filter(|_| heap_served) {
-            self.set(env::MORECORE, pages.to_string());
-        }
+        self.heap();
         if let Some(pages) = self.run.shm {
             self.set(env::SHM, pages.to_string());
         }
@@ -195,6 +192,10 @@ impl Maker<'_> {
             ("shared memory", served.shm),
         ];
         for (name, pages) in all {
+            let next = match self.findings.decision.engine {
+                Engine::Libc if name == heap => "then base pages",
+                _ => next,
+            };
             let text = pages.map(|pages| match pages {
                 Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
                 pages => match self.findings.kernel.size(pages) {
@@ -238,41 +239,6 @@ impl Maker<'_> {
                 self.set("LD_PRELOAD", merged);
             }
         }
-    }
-
-    /// Tells a static glibc. Transparent huge pages are what is safe: a child
-    /// that writes to a private page of a pool may find none left for its copy.
-    fn tunables(&mut self) {
-        if self.findings.decision.engine != Engine::Libc {
-            return;
-        }
-        let list = self.caller.var(tunables::VARIABLE);
-        if let Some(value) = tunables::value(list, tunables::HUGETLB) {
-            let value = String::from_utf8_lossy(value);
-            let text = format!("{} is {value} already, and stays so", tunables::HUGETLB);
-            return self.info(text);
-        }
-        let size = match self.findings.served.heap {
-            Some(Pages::Size(size)) => Some(size),
-            _ => None,
-        };
-        let default = self.findings.kernel.default.map(PageSize::get);
-        let value = match size {
-            None => 1,
-            Some(size) if Some(size) == default => 2,
-            Some(size) => size,
-        };
-        if size.is_some() {
-            self.warn(
-                "glibc takes pool pages by itself: a forked child may be killed when the pool is \
-                 empty; --heap=thp has no such risk",
-            );
-        }
-        let mut more = vec![(tunables::HUGETLB, value)];
-        if tunables::value(list, tunables::MMAP_THRESHOLD).is_none() {
-            more.push((tunables::MMAP_THRESHOLD, tunables::LARGEST_THRESHOLD));
-        }
-        self.set(tunables::VARIABLE, tunables::with(list, &more));
     }
 
     fn report(&mut self) {
@@ -320,6 +286,8 @@ impl Maker<'_> {
         let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
         match has_heap || has_segments {
             true if is_told => self.set(env::PID, "0"),
+            // Whoever it is that gets huge pages says it.
+            true if self.is_left_out() => {}
             true => self.set_process(env::PID),
             false => {}
         }

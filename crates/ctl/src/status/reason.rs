@@ -69,7 +69,7 @@ impl Reasons {
             });
         };
         let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let asked = Settings::read(|name| process::variable(&environ, name), name);
+        let asked = Settings::read(|name| process::variable(&environ, name), name, pid.get());
         let shared = shared_thp(thp, enabled);
         let wanted = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {
             Ok(match pages {

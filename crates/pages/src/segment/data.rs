@@ -43,7 +43,7 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
 }
 
 fn shortfall(piece: &Piece, bytes: usize) -> Why {
-    luck::shortfall_of(piece.size, bytes / piece.size).into()
+    luck::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 /// Moves the beginning of a piece to pages of a pool; how many bytes.

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::why::Why;
 use crate::sys::{self, Errno, Result};
-use crate::{facts, hugetlb, populate, space, thp};
+use crate::{facts, hugetlb, populate, quota, space, thp};
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -18,6 +18,8 @@ pub struct Aside {
     /// Where it is now.
     pub addr: usize,
     len: usize,
+    /// The size of its pages, where they are of a pool.
+    pool: Option<usize>,
 }
 
 impl Aside {
@@ -27,7 +29,8 @@ impl Aside {
     /// When there is no address space or no memory.
     pub fn ordinary(len: usize) -> Result<Aside> {
         let addr = space::reserve(len, facts::thp_size())?;
-        let aside = Aside { addr, len };
+        let pool = None;
+        let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
         unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: likewise.
@@ -35,14 +38,20 @@ impl Aside {
         Ok(aside)
     }
 
-    /// Private pages of a pool, as many of the range as can be had, from its
-    /// beginning.
+    /// Private pages of a pool, as many of the range as can be had and this
+    /// process may have, from its beginning.
     ///
     /// # Errors
     /// When none can be had.
     pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
         let addr = space::reserve(len, size)?;
-        let mut aside = Aside { addr, len };
+        let pool = Some(size);
+        let mut aside = Aside { addr, len, pool };
+        aside.unmap_behind(quota::take(size, len));
+        let len = aside.len;
+        if len == 0 {
+            return Err(Errno(libc::ENOMEM));
+        }
         // SAFETY: reserved just now.
         unsafe { hugetlb::map_private_over(addr, len, size)? };
         // SAFETY: mapped just now, and zero.
@@ -50,7 +59,8 @@ impl Aside {
         if filled == 0 {
             return Err(Errno(libc::ENOMEM));
         }
-        aside.cut(filled);
+        quota::give(size, len - filled);
+        aside.unmap_behind(filled);
         Ok(aside)
     }
 
@@ -64,7 +74,8 @@ impl Aside {
         self.len == 0
     }
 
-    fn cut(&mut self, len: usize) {
+    /// Unmaps what is behind the first `len` bytes.
+    fn unmap_behind(&mut self, len: usize) {
         if len < self.len {
             // SAFETY: ours, and used by nobody.
             let _ = unsafe { sys::munmap(self.addr + len, self.len - len) };
@@ -128,6 +139,7 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         if self.len > 0 {
+            self.pool.inspect(|size| quota::give(*size, self.len));
             // SAFETY: ours, and used by nobody.
             let _ = unsafe { sys::munmap(self.addr, self.len) };
         }
@@ -161,6 +173,26 @@ unsafe fn fill(addr: usize, len: usize, size: usize) -> usize {
 /// `write`, which is given an address and a length, must write there what is in
 /// the beginning of the range. Nobody may write to the range.
 pub unsafe fn replace_by_file(
+    range: &Range<usize>,
+    size: usize,
+    prot: c_int,
+    name: &CStr,
+    write: impl FnOnce(usize, usize),
+) -> core::result::Result<usize, Why> {
+    let taken = quota::take(size, range.len());
+    if taken == 0 {
+        return Err(Why::PoolEmpty);
+    }
+    let range = range.start..range.start + taken;
+    // SAFETY: as the caller says.
+    let done = unsafe { map_file(&range, size, prot, name, write) };
+    quota::give(size, taken - *done.as_ref().unwrap_or(&0));
+    done
+}
+
+/// # Safety
+/// As for [`replace_by_file`].
+unsafe fn map_file(
     range: &Range<usize>,
     size: usize,
     prot: c_int,

@@ -106,7 +106,7 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
 }
 
 fn shortfall(piece: &Piece, bytes: usize) -> Why {
-    luck::shortfall_of(piece.size, bytes / piece.size).into()
+    luck::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {

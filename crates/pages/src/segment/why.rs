@@ -45,6 +45,8 @@ pub enum Why {
     Slices = 17,
     /// It lies elsewhere at each start, modulo the huge page.
     Wanders = 18,
+    /// This process has taken as much of the pool as it may.
+    Own = 19,
 }
 
 impl Why {
@@ -77,6 +79,7 @@ impl Why {
             Why::Wanders => {
                 "not shared, since it lies elsewhere at each start; hugeedit --align mends that"
             }
+            Why::Own => "the limit of this process (HUGETLB_LIMIT) is reached",
             Why::Slices => "this processor cannot have pool pages beside base pages",
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
@@ -87,6 +90,7 @@ impl From<Shortfall> for Why {
     fn from(shortfall: Shortfall) -> Why {
         match shortfall {
             Shortfall::Limited => Why::Limited,
+            Shortfall::Own => Why::Own,
             _ => Why::PoolEmpty,
         }
     }
@@ -104,7 +108,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 18] = [
+const ALL: [Why; 19] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -123,6 +127,7 @@ const ALL: [Why; 18] = [
     Why::NoShelf,
     Why::Slices,
     Why::Wanders,
+    Why::Own,
 ];
 
 /// What is remembered for the report.

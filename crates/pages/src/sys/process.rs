@@ -46,6 +46,14 @@ pub fn geteuid() -> u32 {
     call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
 }
 
+/// Whether this process has a child that it has not waited for. Nothing changes
+/// by the question: the program's own `wait(2)` finds the child as before.
+pub fn has_child() -> bool {
+    const ANY: usize = libc::P_ALL as usize;
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    call(libc::SYS_waitid, [ANY, 0, 0, extended(how), 0, 0]).is_ok()
+}
+
 /// Sleeps so many milliseconds, or until a signal.
 pub fn sleep(milliseconds: u64) {
     let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
@@ -189,4 +197,22 @@ fn auxv(tag: libc::c_ulong) -> usize {
     // SAFETY: getauxval takes any number.
     let value = unsafe { libc::getauxval(tag) };
     usize::try_from(value).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_seen_until_it_was_waited_for() {
+        use std::process::{Command, Stdio};
+        assert!(!has_child());
+        let child = Command::new("cat").stdin(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        assert!(has_child());
+        drop(child.stdin.take());
+        // The question takes nothing away from the answer to this one.
+        assert!(child.wait().unwrap().success());
+        assert!(!has_child());
+    }
 }

@@ -100,7 +100,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         fallback: run.fallback.unwrap_or_default(),
         hints: true,
     };
-    let decision = engine::decide(asked, run.preload, &look);
+    let decision = engine::decide(asked, engine::Means::of(run), &look);
     let library = decision
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
@@ -464,4 +464,107 @@ fn a_static_program_has_its_file_s_own_pages_or_none() {
     findings.parts.prepared.clear();
     let plan = make(&run, &caller(&[]), &findings);
     assert!(warnings(&plan)[1].starts_with("text stays on base pages: the program is static"));
+}
+
+#[test]
+fn a_limit_is_set_and_said() {
+    let plan = planned("--heap --limit=1/64 x", dynamic(), &[]);
+    assert!(lines(&plan).contains(&"HUGETLB_LIMIT='1/64'".to_owned()));
+    let said = "each process takes at most 8 pages of 2MB (--limit=1/64)";
+    assert!(plan.notes.iter().any(|note| note.text == said));
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    let plan = planned("--heap --limit=40M x", dynamic(), &[]);
+    assert!(lines(&plan).contains(&"HUGETLB_LIMIT='40MB'".to_owned()));
+    for limit in ["1/1000", "1M"] {
+        let plan = planned(&format!("--heap --limit={limit} x"), dynamic(), &[]);
+        let said = format!(
+            "--limit={limit}{} is less than a page of 2MB: no page of that pool is taken",
+            if limit == "1M" { "B" } else { "" }
+        );
+        assert_eq!(warnings(&plan), [said]);
+    }
+    let plan = planned("--shm --limit=1/2 x", dynamic(), &[]);
+    assert!(warnings(&plan)[0].starts_with("--limit does nothing"));
+}
+
+#[test]
+fn names_meet_those_that_are_there() {
+    let set = |only: &str, inherited: &str| {
+        let env = [("HUGETLB_RESTRICT_EXE", inherited)];
+        let env = if inherited.is_empty() { &[] } else { &env[..] };
+        let plan = planned(&format!("--heap --only={only} x"), dynamic(), env);
+        let said = warnings(&plan).len();
+        let mut lines = lines(&plan).into_iter();
+        let set = lines.find_map(|line| Some(line.strip_prefix("HUGETLB_RESTRICT_EXE=")?.into()));
+        (set.unwrap_or_default(), said)
+    };
+    assert_eq!(set("a,b", ""), ("'a:b'".to_owned(), 0));
+    assert_eq!(set("a,b,c", "c:d:b"), ("'b:c'".to_owned(), 0));
+    assert_eq!(set("a", "c:d"), ("'a'".to_owned(), 1));
+}
+
+#[test]
+fn whoever_gets_huge_pages_says_what_is_missing() {
+    let speaker = |line: &str| {
+        let lines = lines(&planned(line, dynamic(), &[]));
+        lines
+            .into_iter()
+            .find(|line| line.starts_with("HUGETLB_PID"))
+    };
+    assert_eq!(speaker("--heap x"), Some("HUGETLB_PID=$$".to_owned()));
+    let named = speaker("--heap --only=x,y /bin/x");
+    assert_eq!(named, Some("HUGETLB_PID=$$".to_owned()));
+    assert_eq!(speaker("--heap --only=y x"), None);
+}
+
+#[test]
+fn what_is_not_inherited_stays_so() {
+    let set = |line: &str, env: &[(&str, &str)]| {
+        let set = "HUGETLB_NO_INHERIT=$$".to_owned();
+        lines(&planned(line, dynamic(), env)).contains(&set)
+    };
+    assert!(set("--heap --no-inherit x", &[]));
+    assert!(!set("--heap x", &[]));
+    assert!(set("--heap x", &[("HUGETLB_NO_INHERIT", "7")]));
+    assert!(!set("--heap x", &[("HUGETLB_NO_INHERIT", "0")]));
+}
+
+#[test]
+fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
+    let glibc = || Look {
+        tunable: true,
+        ..dynamic()
+    };
+    let told = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432";
+    let plan = planned("--heap --heap-engine=libc x", glibc(), &[]);
+    let set = [
+        "HUGETLB_VERBOSE='2'".to_owned(),
+        "LD_PRELOAD='/l/libhugetlbfs.so'".to_owned(),
+        format!("GLIBC_TUNABLES='{told}'"),
+    ];
+    assert_eq!(lines(&plan), set);
+    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    let env = [("HUGETLB_MORECORE", "yes"), ("GLIBC_TUNABLES", "a.b=1")];
+    let plan = planned("--heap --heap-engine=libc x", glibc(), &env);
+    assert!(lines(&plan).contains(&"HUGETLB_MORECORE='no'".to_owned()));
+    assert!(lines(&plan).contains(&format!("GLIBC_TUNABLES='a.b=1:{told}'")));
+    let line = "--heap=2MB --heap-engine=libc --limit=1/2 --only=x x";
+    let plan = planned(line, glibc(), &[]);
+    let said = warnings(&plan);
+    assert!(said.iter().any(|said| said.contains("may be killed")));
+    assert!(
+        said.iter()
+            .any(|said| said.starts_with("--limit does not hold"))
+    );
+    assert!(
+        said.iter()
+            .any(|said| said.starts_with("--only and --no-inherit"))
+    );
+    let arena = planned("--heap --heap-engine=arena x", glibc(), &[]);
+    assert_eq!(arena.engine, Engine::Arena);
+    let alone = planned("--shm --heap-engine=libc x", glibc(), &[]);
+    assert_eq!(
+        warnings(&alone),
+        ["--heap-engine does nothing without --heap"]
+    );
 }

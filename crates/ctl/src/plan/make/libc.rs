@@ -1,0 +1,61 @@
+//! A heap that stays with glibc, which is told by its tunables.
+
+use hugetools_contract::env::{self, Pages};
+use hugetools_model::PageSize;
+
+use super::Maker;
+use crate::engine::Engine;
+use crate::tunables;
+
+impl Maker<'_> {
+    /// Transparent huge pages are what is safe: a child that writes to a private
+    /// page of a pool may find none left for its copy.
+    pub(super) fn tunables(&mut self) {
+        if self.findings.decision.engine != Engine::Libc {
+            return;
+        }
+        let list = self.caller.var(tunables::VARIABLE);
+        if let Some(value) = tunables::value(list, tunables::HUGETLB) {
+            let value = String::from_utf8_lossy(value);
+            let text = format!("{} is {value} already, and stays so", tunables::HUGETLB);
+            return self.info(text);
+        }
+        let size = match self.findings.served.heap {
+            Some(Pages::Size(size)) => Some(size),
+            _ => None,
+        };
+        let default = self.findings.kernel.default.map(PageSize::get);
+        let value = match size {
+            None => 1,
+            Some(size) if Some(size) == default => 2,
+            Some(size) => size,
+        };
+        if size.is_some() {
+            self.warn(
+                "glibc takes pool pages by itself: a forked child may be killed when the pool is \
+                 empty; --heap=thp has no such risk",
+            );
+        }
+        let mut more = vec![(tunables::HUGETLB, value)];
+        if tunables::value(list, tunables::MMAP_THRESHOLD).is_none() {
+            more.push((tunables::MMAP_THRESHOLD, tunables::LARGEST_THRESHOLD));
+        }
+        self.set(tunables::VARIABLE, tunables::with(list, &more));
+    }
+
+    /// The heap's variable, for the program or for what it starts. Where glibc
+    /// was asked to keep the heap, nobody takes it from it.
+    pub(super) fn heap(&mut self) {
+        if self.findings.decision.engine == Engine::Libc && self.run.wants_libc() {
+            if self.caller.var(env::MORECORE).is_some() {
+                self.set(env::MORECORE, "no");
+            }
+            return;
+        }
+        // Children of a static program may still be served by our library.
+        let served = self.findings.decision.engine != Engine::None || self.is_static();
+        if let Some(pages) = self.run.heap.filter(|_| served) {
+            self.set(env::MORECORE, pages.to_string());
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! How much one process may take, and which processes take anything.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+use hugetools_contract::env::{self, Limit, Pages};
+
+use super::Maker;
+use crate::engine::Engine;
+use crate::kernel::Source;
+
+impl Maker<'_> {
+    /// The variables for it.
+    pub(super) fn whom(&mut self) {
+        if let Some(limit) = self.run.limit {
+            self.set(env::LIMIT, limit.to_string());
+            self.describe_limit(limit);
+        }
+        if let Some(names) = &self.run.only {
+            let list = self.both_lists(names);
+            self.set(env::RESTRICT_EXE, list);
+        }
+        // Where it is in force already it stays so, for what this program
+        // starts.
+        let inherited = self.caller.var(env::NO_INHERIT);
+        let is_in_force = inherited.is_some_and(|pid| !pid.is_empty() && pid != "0");
+        if self.run.no_inherit || is_in_force {
+            self.set_process(env::NO_INHERIT);
+            if self.is_left_out() {
+                self.warn(
+                    "nothing gets huge pages: PROGRAM alone may (--no-inherit), and --only does \
+                     not name it",
+                );
+            }
+        }
+        self.beyond_reach();
+    }
+
+    /// The names that are in the list of the option and in the one that is
+    /// there already. Where no name is in both, that of the option counts.
+    fn both_lists(&mut self, names: &OsStr) -> OsString {
+        let Some(inherited) = self.caller.var(env::RESTRICT_EXE) else {
+            return names.to_owned();
+        };
+        let all = names.as_bytes().split(|byte| *byte == b':');
+        let both: Vec<&[u8]> = all
+            .filter(|name| env::is_among(name, inherited.as_bytes()))
+            .collect();
+        if both.is_empty() {
+            let inherited = Path::new(inherited).display();
+            self.warn(format!(
+                "--only takes the place of {}={inherited}, which has none of its names",
+                env::RESTRICT_EXE
+            ));
+            return names.to_owned();
+        }
+        OsString::from_vec(both.join(&b':'))
+    }
+
+    /// Whether the program that is started is left out itself.
+    pub(super) fn is_left_out(&self) -> bool {
+        let (Some(names), Some(name)) = (&self.run.only, self.name_of_process()) else {
+            return false;
+        };
+        !env::is_among(name.as_bytes(), names.as_bytes())
+    }
+
+    /// The name by which the program's process goes: that of the interpreter,
+    /// for a script.
+    fn name_of_process(&self) -> Option<&OsStr> {
+        let target = self.findings.look.target.as_ref()?;
+        match target.program == target.path {
+            true => Path::new(self.run.command.first()?).file_name(),
+            false => target.program.file_name(),
+        }
+    }
+
+    /// What the limit comes to, for each size that it is about.
+    fn describe_limit(&mut self, limit: Limit) {
+        let asked = self.findings.asked;
+        let private = [asked.heap, asked.text, asked.data];
+        let mut sizes: Vec<&Source> = Vec::new();
+        for pages in private.into_iter().flatten() {
+            let source = self.findings.kernel.source(pages);
+            sizes.extend(source.filter(|new| !sizes.contains(new)));
+        }
+        if private.iter().flatten().count() == 0 {
+            self.warn("--limit does nothing: it is about heap, text, data and bss");
+        }
+        for source in sizes {
+            let (size, pages) = (source.pool.size, pages_within(limit, source));
+            match pages {
+                0 => self.warn(format!(
+                    "--limit={limit} is less than a page of {size}: no page of that pool is taken"
+                )),
+                _ => self.info(format!(
+                    "each process takes at most {pages} pages of {size} (--limit={limit})"
+                )),
+            }
+        }
+    }
+
+    /// What none of this holds for: a heap that stays with libc.
+    fn beyond_reach(&mut self) {
+        let is_pool = matches!(self.findings.served.heap, Some(Pages::Size(_)));
+        if self.findings.decision.engine != Engine::Libc {
+            return;
+        }
+        if self.run.limit.is_some() && is_pool {
+            self.warn("--limit does not hold for the heap: glibc takes pages by itself");
+        }
+        if self.run.only.is_some() || self.run.no_inherit {
+            let text = "--only and --no-inherit do not hold for the heap: GLIBC_TUNABLES reaches \
+                        all that the program starts";
+            match is_pool {
+                true => self.warn(text),
+                false => self.info(text),
+            }
+        }
+    }
+}
+
+/// How many pages of a pool one process may take.
+fn pages_within(limit: Limit, source: &Source) -> u64 {
+    let pool = &source.pool;
+    match limit {
+        Limit::Bytes(bytes) => bytes / pool.size.get(),
+        Limit::Part(parts) => {
+            let more = pool.overcommit.map_or(0, |pages| pages.get());
+            let most = pool.minimum().get().saturating_add(more);
+            most.checked_div(parts).unwrap_or(0)
+        }
+    }
+}
