@@ -112,6 +112,28 @@ fn the_fallback_is_what_was_asked_for() {
     assert!(none.err.contains("Cannot allocate memory"), "{none:?}");
 }
 
+/// Blocks of every size fail when the pool is used up, and not before.
+#[test]
+fn without_a_fallback_a_heap_is_as_large_as_the_pool() {
+    let Some(live) = machine("no fallback") else {
+        return;
+    };
+    live.set_pool(40);
+    let Some(program) = build("until", Libc::Glibc, &[]) else {
+        return;
+    };
+    for size in [
+        "70000", "1000000", "1048576", "3000000", "20000000", "60000000",
+    ] {
+        let ran = hugectl(&["--heap", "--fallback=none", "-q"], &program, &[size]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let mib: u64 = ran.out.trim().parse().unwrap();
+        // A small beginning, of 16 MiB, is on base pages.
+        assert!((57..=80 + 16).contains(&mib), "{size}: {ran:?}");
+    }
+    assert_eq!(live.free_pages(), 40);
+}
+
 #[test]
 fn a_size_can_be_asked_for() {
     let Some(live) = machine("heap size") else {

@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use hugetools_contract::env::Pages;
+use hugetools_contract::env::{Fallback, Pages};
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
 use hugetools_pages::luck::{LUCK, Shortfall};
@@ -74,6 +74,12 @@ pub(crate) fn attend(yes: bool) {
     let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
+/// Whether a block is to fail rather than lie on anything but pages of a pool.
+pub(crate) fn is_strict() -> bool {
+    let config = config::get();
+    config.fallback == Fallback::None && config.heap.is_some_and(|pages| pages != Pages::Thp)
+}
+
 /// Whether mimalloc has its first window, so that what it maps from now on are
 /// blocks of the program.
 pub(crate) fn is_ready() -> bool {
@@ -95,6 +101,9 @@ fn start() {
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
+    if is_strict() {
+        mimalloc::mi_option_set(mimalloc::ARENAS_ONLY, 1);
+    }
     let config = config::get();
     if config.heap_shrink {
         give_back_at_once();

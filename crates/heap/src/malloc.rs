@@ -18,12 +18,13 @@ const INVALID: Errno = Errno(libc::EINVAL);
 
 pub(crate) fn malloc(size: usize) -> *mut c_void {
     arena::ready();
-    checked(mi_malloc(size))
+    or_window(mi_malloc(size), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
     arena::ready();
-    checked(mi_calloc(count, size))
+    // mimalloc has refused a product that is too large; a new window is zero.
+    or_window(mi_calloc(count, size), count.saturating_mul(size))
 }
 
 /// # Safety
@@ -173,6 +174,15 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 }
 
 /// A block, or null with `errno` set.
+/// The block, or a window of its own: where mimalloc may take nothing but
+/// arenas, a block may be too large for these.
+fn or_window(block: *mut c_void, size: usize) -> *mut c_void {
+    if block.is_null() && arena::is_strict() {
+        return checked(growing::create(size).unwrap_or(block));
+    }
+    checked(block)
+}
+
 pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
     if block.is_null() {
         set_errno(NO_MEMORY);

@@ -30,6 +30,9 @@ pub(crate) struct HeapArea {
     reserved1: *mut c_void,
 }
 
+/// `mi_option_disallow_os_alloc`: whether blocks lie in arenas only.
+pub(crate) const ARENAS_ONLY: c_int = 17;
+
 /// `mi_option_purge_delay`: how long what is free is kept, in milliseconds.
 pub(crate) const PURGE_DELAY: c_int = 15;
 
