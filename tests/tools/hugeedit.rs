@@ -134,7 +134,7 @@ fn all_names_of_a_file_see_the_change() {
     assert!(place.work("third").is_symlink());
 }
 
-/// Runs hugeedit as a user without privileges, who owns what is in `work`.
+/// Runs hugeedit as a user without privileges, who owns what is in `made`.
 const AS_NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
 
 #[test]

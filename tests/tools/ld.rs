@@ -152,7 +152,7 @@ fn printing(place: &Place) {
 fn arguments_keep_their_order() {
     let place = place();
     printing(&place);
-    let print = |line: &str| place.ok(&format!("LD=$PLACE/work/fake-ld $PLACE/B/ld {line}"));
+    let print = |line: &str| place.ok(&format!("LD=$PLACE/made/fake-ld $PLACE/B/ld {line}"));
     // Without an option of ours the line is the linker's as it is.
     let line = "-m elf_x86_64 --no-relax '' -z now @nothing --no-as-needed -lx --as-needed";
     assert_eq!(
@@ -185,7 +185,7 @@ fn response_files_are_read() {
     printing(&place);
     place.file("outer", "-pie 'a b.o' @inner");
     place.file("inner", "--hugetlbfs-align=64kB\n\"c d.o\"");
-    let out = place.ok("LD=$PLACE/work/fake-ld $PLACE/B/ld -o x @outer last.o");
+    let out = place.ok("LD=$PLACE/made/fake-ld $PLACE/B/ld -o x @outer last.o");
     assert!(
         out.starts_with("<-o><x><-pie><a b.o><c d.o><last.o>"),
         "{out}"
@@ -194,7 +194,7 @@ fn response_files_are_read() {
     // A file without any option of ours stays a file.
     place.file("plain", "a.o b.o");
     assert_eq!(
-        place.ok("LD=$PLACE/work/fake-ld $PLACE/B/ld @plain"),
+        place.ok("LD=$PLACE/made/fake-ld $PLACE/B/ld @plain"),
         "<@plain>\n"
     );
     // A line longer than the system takes.
@@ -203,9 +203,9 @@ fn response_files_are_read() {
         .collect();
     place.file("many", format!("--hugetlbfs-align {many}"));
     let done =
-        place.shell("LD=$PLACE/work/fake-ld TMPDIR=$PLACE/work $PLACE/B/ld @many | cut -c1-60");
+        place.shell("LD=$PLACE/made/fake-ld TMPDIR=$PLACE/made $PLACE/B/ld @many | cut -c1-60");
     assert!(done.out.starts_with("<@"), "{done:?}");
-    assert!(done.out.contains("/work/ld.hugetlbfs-"), "{done:?}");
+    assert!(done.out.contains("/made/ld.hugetlbfs-"), "{done:?}");
     // It is gone afterwards.
     assert_eq!(place.ok("ls | grep -c ld.hugetlbfs- || true"), "0\n");
 }
@@ -231,13 +231,13 @@ fn what_the_linker_says_passes() {
         "fake-ld",
         "#!/bin/sh\n[ \"$1\" = -V ] && exit; echo told >&2; exit 42\n",
     );
-    let done = place.shell("LD=$PLACE/work/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB x.o");
+    let done = place.shell("LD=$PLACE/made/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB x.o");
     assert_eq!((done.status, done.err.as_str()), (42, "told\n"));
     place.file(
         "fake-ld",
         "#!/bin/sh\n[ \"$1\" = -V ] && exit; echo half >x; kill -TERM $$\n",
     );
-    let done = place.shell("LD=$PLACE/work/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB -o x x.o");
+    let done = place.shell("LD=$PLACE/made/fake-ld $PLACE/B/ld --hugetlbfs-align=2MB -o x x.o");
     assert_eq!(done.status, 128 + 15);
     assert!(!place.work("x").exists());
 }

@@ -33,14 +33,14 @@ impl From<Output> for Done {
 type Files = BTreeMap<String, (u64, u32, Vec<u8>)>;
 
 /// The directory. In `tools` are the tools and the library, in `B` the links
-/// by which a compiler finds ld.hugetlbfs, in `work` what a test makes.
+/// by which a compiler finds ld.hugetlbfs, in `made` what a test makes.
 pub(super) struct Place(tempfile::TempDir);
 
 impl Place {
     pub(super) fn new() -> Place {
         let place = Place(tempfile::tempdir().unwrap());
         fs::set_permissions(place.0.path(), Permissions::from_mode(0o755)).unwrap();
-        for dir in ["tools", "B", "work"] {
+        for dir in ["tools", "B", "made"] {
             fs::create_dir(place.path(dir)).unwrap();
         }
         for (name, file) in [
@@ -68,7 +68,7 @@ impl Place {
 
     /// The path of a file that a test makes.
     pub(super) fn work(&self, name: &str) -> PathBuf {
-        self.path("work").join(name)
+        self.path("made").join(name)
     }
 
     /// Writes a file that everybody can read and start.
@@ -97,7 +97,7 @@ impl Place {
     pub(super) fn shell(&self, line: &str) -> Done {
         let mut command = Command::new("sh");
         command.args(["-c", line]);
-        command.current_dir(self.path("work")).env_clear();
+        command.current_dir(self.path("made")).env_clear();
         let tools = self.path("tools");
         let (_, path) = std::env::vars_os()
             .find(|(name, _)| name == "PATH")
@@ -131,7 +131,7 @@ impl Place {
 
     /// All regular files of a test.
     pub(super) fn snapshot(&self) -> Files {
-        let entries = fs::read_dir(self.path("work")).unwrap();
+        let entries = fs::read_dir(self.path("made")).unwrap();
         let mut files = Files::new();
         for entry in entries.map(|entry| entry.unwrap()) {
             let found = fs::symlink_metadata(entry.path()).unwrap();
