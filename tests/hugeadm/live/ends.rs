@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -15,9 +15,16 @@ use crate::support::tool::tool;
 
 const SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
+/// Starts hugeadm. Who runs the tests in the background may ignore signals,
+/// and so would it.
 fn start(args: &[&str]) -> Child {
-    let mut command = tool("hugeadm");
+    let hugeadm = tool("hugeadm");
+    let mut command = Command::new("/usr/bin/env");
     command
+        .env_clear()
+        .env("LC_ALL", "C")
+        .arg("--default-signal=INT,TERM,HUP")
+        .arg(hugeadm.get_program())
         .args(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
