@@ -61,8 +61,13 @@ fn put_program(object: &Object<'_>, config: &Config) {
         let (sum, got) = match load.is_writable() {
             true => (&mut data, data::put(&load, &wish)),
             false => {
-                let shelf = shelf.get_or_insert_with(|| shelf::open(pages));
-                (&mut text, text::put(&load, &wish, true, shelf.as_ref()))
+                // Where no huge page fits there is nothing to share, nor to say.
+                let fits = !load.inner(wish.sizes().1).is_empty();
+                let shelf = match fits {
+                    true => shelf.get_or_insert_with(|| shelf::open(pages)).as_ref(),
+                    false => None,
+                };
+                (&mut text, text::put(&load, &wish, true, shelf))
             }
         };
         sum.get_or_insert_with(Got::default).add(got);
