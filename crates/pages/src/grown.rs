@@ -1,11 +1,12 @@
-//! A heap that has grown: the base pages of its small beginning become
-//! transparent huge pages too.
+//! A heap that has grown: the base pages of its small beginning move up to pages
+//! of the pool, or become transparent huge pages.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
 
+use crate::move_up::Mover;
 use crate::unit::State;
 use crate::usage::{GROWN_HEAP, in_use};
 use crate::window::Window;
@@ -20,8 +21,15 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// Does it once, when the heap has grown.
 pub fn watch() {
     if in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed) && is_wanted() {
-        register::look(|| register::windows().for_each(collapse));
+        register::look(raise);
     }
+}
+
+fn raise() {
+    if let Some(mover) = Mover::new() {
+        register::windows().for_each(|window| mover.move_up(window));
+    }
+    register::windows().for_each(collapse);
 }
 
 fn is_wanted() -> bool {

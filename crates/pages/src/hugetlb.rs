@@ -110,6 +110,14 @@ pub fn has_free(size: usize, pages: usize) -> bool {
     free(size).saturating_add(surplus) >= pages as u64
 }
 
+/// Whether the kernel keeps pages of this size apart from others, as on POWER
+/// with a hashed page table, whose huge pages have 16 MiB and 16 GiB: a slice of
+/// 256 MiB or 1 TiB has pages of one size, and an `mremap` into another one
+/// fails after it has unmapped what was there.
+pub fn has_slices(size: usize) -> bool {
+    cfg!(target_arch = "powerpc64") && size >> 24 & 0x401 != 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

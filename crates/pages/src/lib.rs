@@ -9,7 +9,8 @@
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
 //!   pages behind them, from the asked size down to base pages, and takes them
-//!   back; [`grown`] sees to a small beginning; [`register`] knows all windows,
+//!   back; [`grown`] sees to a small beginning, which may [`move_up`], where the
+//!   [`mapping`] is as it was; [`register`] knows all windows,
 //!   and [`census`] counts what stands behind them.
 //! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
 //!   about are [`runs`]; they [`move_down`] where the process is alone in its
@@ -48,7 +49,9 @@ pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod luck;
+pub mod mapping;
 pub mod move_down;
+pub mod move_up;
 pub mod others;
 pub mod pagemap;
 pub mod plain;

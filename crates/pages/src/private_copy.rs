@@ -58,14 +58,26 @@ pub fn reserve(window: &Window, len: usize) -> Result<usize> {
 /// # Safety
 /// The units must stay mapped and readable, and `aside` be ours and as long.
 pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result<State> {
-    let (addr, len) = (
-        window.address(units.start),
-        units.len() * window.layout.unit,
-    );
+    let len = units.len() * window.layout.unit;
     // SAFETY: `aside` is ours.
     unsafe { sys::mprotect(aside, len, READ_WRITE)? };
     // SAFETY: mapped by us.
     let state = unsafe { thp::advise(aside, len) };
+    // SAFETY: as the caller says.
+    unsafe { copy(window, units, aside) };
+    if window.prot != READ_WRITE {
+        // SAFETY: `aside` is ours.
+        unsafe { sys::mprotect(aside, len, window.prot)? };
+    }
+    Ok(state)
+}
+
+/// Copies what is in use of a run of units to writable memory at `aside`.
+///
+/// # Safety
+/// The units must be readable, and `aside` writable and as long.
+pub unsafe fn copy(window: &Window, units: Range<usize>, aside: usize) {
+    let addr = window.address(units.start);
     let slices = window.slices_of(units);
     let mut from = slices.start;
     while let Some(run) = window.slices().first_run(from..slices.end) {
@@ -81,11 +93,6 @@ pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result
         }
         from = run.end;
     }
-    if window.prot != READ_WRITE {
-        // SAFETY: `aside` is ours.
-        unsafe { sys::mprotect(aside, len, window.prot)? };
-    }
-    Ok(state)
 }
 
 /// Moves a copy over what it is a copy of.

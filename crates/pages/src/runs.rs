@@ -1,5 +1,5 @@
-//! What of our memory a fork is about: private hugetlb pages that a child may
-//! write to.
+//! What of our memory can be replaced: private hugetlb pages that a child may
+//! write to, before a fork, and base pages of which more has become.
 
 use core::ops::Range;
 
@@ -55,12 +55,33 @@ pub fn pieces(window: &Window, piece: usize) -> impl Iterator<Item = (Range<usiz
     })
 }
 
+/// The first run of units of base pages in use from `from` on, of at most `piece`
+/// bytes, and at least one unit, that can be replaced.
+pub fn base(window: &Window, from: usize, piece: usize) -> Option<Range<usize>> {
+    let stack = stack();
+    let is_base = |unit: &usize| {
+        let (state, used) = window.units()[*unit].load();
+        state == State::Base && used > 0 && !meets(window, &(*unit..*unit + 1), &stack)
+    };
+    let last = window.units().len();
+    let first = (from..last).find(is_base)?;
+    let limit = first + (piece / window.layout.unit).max(1);
+    let units = first..limit.min(last);
+    let end = units.clone().find(|unit| !is_base(unit));
+    Some(first..end.unwrap_or(units.end))
+}
+
+/// Whether a run of units meets a range of addresses.
+fn meets(window: &Window, units: &Range<usize>, range: &Range<usize>) -> bool {
+    let units = window.range_of(units);
+    units.start < range.end && range.start < units.end
+}
+
 /// What stands behind a unit, where it is a hugetlb page that nobody runs on.
 fn replaceable(window: &Window, unit: usize, stack: &Range<usize>) -> Option<State> {
     let (state, _) = window.units()[unit].load();
     let page = window.page_of(unit, state);
-    let is_stack = window.address(page.start) < stack.end && stack.start < window.address(page.end);
-    (state.is_inherited() && !is_stack).then_some(state)
+    (state.is_inherited() && !meets(window, &page, stack)).then_some(state)
 }
 
 /// Where this thread runs.

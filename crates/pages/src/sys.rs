@@ -13,7 +13,9 @@ mod userfault;
 pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{File, identity, inode, links, read_link, write};
-pub use memory::{madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode};
+pub use memory::{
+    madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode, policy_mode_at,
+};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use process::{
     NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,

@@ -14,7 +14,7 @@ use super::wish::Wish;
 use crate::layout::Layout;
 use crate::sys::{self, NoSignals};
 use crate::window::Holds;
-use crate::{facts, fault, fork, luck, populate, register};
+use crate::{facts, fault, fork, hugetlb, luck, populate, register};
 
 /// Puts a segment on huge pages. Where other threads run already, only what
 /// nobody has written to yet.
@@ -49,7 +49,7 @@ fn shortfall(piece: &Piece, bytes: usize) -> Why {
 /// Moves the beginning of a piece to pages of a pool; how many bytes.
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let (range, size) = (&piece.range, piece.size);
-    if has_slices(size) {
+    if hugetlb::has_slices(size) {
         return Err(Why::Slices);
     }
     let aside = Aside::from_pool(range.len(), size);
@@ -69,14 +69,6 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     window.publish_first(done, layout.page_state());
     fault::guard();
     Ok(done)
-}
-
-/// Whether the kernel keeps pages of this size apart from others, as on POWER
-/// with a hashed page table, whose huge pages have 16 MiB and 16 GiB: a slice of
-/// 256 MiB or 1 TiB has pages of one size, and an `mremap` into another one
-/// fails after it has unmapped what was there.
-fn has_slices(size: usize) -> bool {
-    cfg!(target_arch = "powerpc64") && size >> 24 & 0x401 != 0
 }
 
 /// # Safety

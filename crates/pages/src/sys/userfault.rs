@@ -14,6 +14,7 @@ const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
 const MODE_WP: u64 = 1 << 1;
 
 const UFFDIO_API: usize = 0xc018_aa3f;
+const UFFDIO_WAKE: usize = 0x8010_aa02;
 const UFFDIO_REGISTER: usize = 0xc020_aa00;
 const UFFDIO_WRITEPROTECT: usize = 0xc018_aa06;
 
@@ -59,6 +60,13 @@ impl WriteProtection {
     pub fn release(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_WRITEPROTECT, &mut [start, len, 0]);
+    }
+
+    /// Lets those go on who waited for a range that something else has taken the
+    /// place of.
+    pub fn replaced(&self, range: &Range<usize>) {
+        let (start, len) = words(range);
+        let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {
