@@ -147,7 +147,8 @@ fn milliseconds(time: &libc::timespec) -> u64 {
     part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
 }
 
-/// mimalloc's look at the clock.
+/// mimalloc's look at the clock. It wants milliseconds and asks often, so it
+/// gets the clock of the last tick.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
@@ -156,6 +157,10 @@ unsafe extern "C" fn __wrap_clock_gettime(
     clock: libc::clockid_t,
     time: *mut libc::timespec,
 ) -> c_int {
+    let clock = match clock {
+        libc::CLOCK_MONOTONIC => libc::CLOCK_MONOTONIC_COARSE,
+        other => other,
+    };
     // SAFETY: as the caller says.
     let result = unsafe { __real_clock_gettime(clock, time) };
     if result == 0 && arena::is_ready() {
