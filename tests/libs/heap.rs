@@ -25,7 +25,7 @@ fn judged(ran: &Ran, what: &str) -> Judged {
 }
 
 /// The machine with an empty pool.
-fn without_pool(test: &str) -> Option<Live> {
+pub(crate) fn without_pool(test: &str) -> Option<Live> {
     let live = machine(test)?;
     live.set_pool(0);
     match live.thp_serves() {

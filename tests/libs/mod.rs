@@ -2,6 +2,7 @@
 
 mod api;
 mod apps;
+mod beginning;
 mod files;
 mod fork;
 mod give;
