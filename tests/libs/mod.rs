@@ -13,6 +13,7 @@ mod limits;
 pub(crate) mod parts;
 mod postgres;
 mod quota;
+mod rejoin;
 mod segments;
 mod share;
 mod shm;

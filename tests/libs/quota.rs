@@ -161,7 +161,8 @@ fn what_is_given_back_may_be_taken_again() {
         (25 * page, 25 * page),
         "{ran:?}"
     );
-    assert_eq!(at("none"), 0, "{ran:?}");
+    // Of the heap's beginning some is always in use.
+    assert!(at("none") <= 5 * page, "{ran:?}");
 }
 
 #[test]

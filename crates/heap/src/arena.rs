@@ -12,7 +12,7 @@ use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register, space, sys};
+use hugetools_pages::{config, register, rejoin, space, sys};
 
 use crate::{idle, mimalloc};
 
@@ -118,6 +118,7 @@ fn start() {
     }
     add(FIRST, layout());
     STATE.store(READY, Ordering::Release);
+    rejoin::set_waker(|| attend(true));
 }
 
 /// Whether what is freed is given back at once, not after a while.

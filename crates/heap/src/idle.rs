@@ -6,13 +6,14 @@
 //! of the program looks at the clock, for as long as something may wait.
 //!
 //! mimalloc asks for the time whenever memory has become free, which is how
-//! this module learns of it.
+//! this module learns of it. What a fork has left to be joined is seen to by the
+//! same calls.
 #![expect(unsafe_code, reason = "stands before a function of libc")]
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hugetools_pages::{sys, usage};
+use hugetools_pages::{rejoin, sys, usage};
 
 use crate::{arena, mimalloc};
 
@@ -104,16 +105,23 @@ pub(crate) fn count() {
 #[cold]
 #[inline(never)]
 fn look() {
+    let now = time(libc::CLOCK_MONOTONIC_COARSE);
     let due = DUE.load(Ordering::Relaxed);
-    if due != 0 && time(libc::CLOCK_MONOTONIC_COARSE) >= due {
+    if due != 0 && now >= due {
         give(due);
+    }
+    if rejoin::is_pending() {
+        rejoin::go_on(now);
+    }
+    arena::attend(false);
+    if DUE.load(Ordering::Relaxed) != 0 || rejoin::is_pending() {
+        arena::attend(true);
     }
 }
 
 /// Gives back what is free, unless another thread does. What others free
 /// meanwhile may be missed: where something was given, another look follows.
 fn give(due: u64) {
-    arena::attend(false);
     let mine = DUE.compare_exchange(due, 0, Ordering::Relaxed, Ordering::Relaxed);
     if mine.is_err() {
         return;

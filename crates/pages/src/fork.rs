@@ -8,7 +8,7 @@ use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::{
     behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, others, register,
-    runs, segv, still, weak,
+    rejoin, runs, segv, still, weak,
 };
 
 /// After so many forks that had to move or copy something, a process gets no
@@ -135,6 +135,7 @@ extern "C" fn parent() {
     if CLOSED.swap(false, Ordering::Relaxed) {
         register::GATE.open();
     }
+    rejoin::forked();
 }
 
 extern "C" fn child() {
@@ -152,5 +153,6 @@ extern "C" fn child() {
     }
     register::forget_readers();
     freeze::forget();
+    rejoin::forget();
     grant::leave_behind();
 }

@@ -10,10 +10,7 @@ use crate::move_up::Mover;
 use crate::unit::State;
 use crate::usage::{GROWN_HEAP, in_use};
 use crate::window::Window;
-use crate::{config, facts, register, sys, thp};
-
-/// Since Linux 6.1; before, khugepaged does it in its own time.
-const MADV_COLLAPSE: i32 = 25;
+use crate::{config, facts, register, thp};
 
 /// Whether it was done.
 static DONE: AtomicBool = AtomicBool::new(false);
@@ -33,8 +30,13 @@ fn raise() {
 }
 
 fn is_wanted() -> bool {
+    is_asked_for() && facts::private_thp().is_ok()
+}
+
+/// Whether a heap may be on transparent huge pages, as far as it was asked.
+pub(crate) fn is_asked_for() -> bool {
     let config = config::get();
-    config.heap.is_some() && config.fallback != Fallback::Base && facts::private_thp().is_ok()
+    config.heap.is_some() && config.fallback != Fallback::Base
 }
 
 fn collapse(window: &Window) {
@@ -46,7 +48,7 @@ fn collapse(window: &Window) {
         // SAFETY: mapped by us; the advice changes no contents.
         let state = unsafe { thp::advise(addr, len) };
         // SAFETY: likewise. Where it fails the pages stay as they are.
-        let _ = unsafe { sys::madvise(addr, len, MADV_COLLAPSE) };
+        let _ = unsafe { thp::collapse(addr, len) };
         unit.publish(state, used);
     }
 }

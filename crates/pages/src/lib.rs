@@ -15,7 +15,8 @@
 //! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
 //!   about are [`runs`]; they [`move_down`] where the process is alone in its
 //!   memory, and else are copied [`for_child`], while [`still`] keeps others
-//!   from writing; [`behind`] and [`others`] tell who there is. [`fault`] is the net below; [`freeze`] keeps
+//!   from writing; [`behind`] and [`others`] tell who there is. What the kernel
+//!   copied in small parts may [`rejoin`] later. [`fault`] is the net below; [`freeze`] keeps
 //!   writers out while memory is replaced by [`private_copy`], with [`segv`];
 //!   [`recent`] knows late faults.
 //! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
@@ -60,6 +61,7 @@ pub mod private_copy;
 pub mod quota;
 pub mod recent;
 pub mod register;
+pub mod rejoin;
 pub mod runs;
 pub mod say;
 pub mod segment;

@@ -33,6 +33,20 @@ pub unsafe fn advise(addr: usize, len: usize) -> State {
     }
 }
 
+/// Has memory on transparent huge pages now that was touched page by page. Since
+/// Linux 6.1; before, khugepaged does it in its own time.
+///
+/// # Errors
+/// When there is no huge page for it, or nothing of it was touched yet.
+///
+/// # Safety
+/// The range must be mapped by us.
+pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
+    const MADV_COLLAPSE: i32 = 25;
+    // SAFETY: the advice changes no contents.
+    unsafe { sys::madvise(addr, len, MADV_COLLAPSE) }
+}
+
 /// Whether so many bytes may be on transparent huge pages now. The program may
 /// have turned them off by itself, as Redis does.
 fn serves(len: usize) -> Result<(), NoThp> {
