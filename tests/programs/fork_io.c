@@ -139,27 +139,50 @@ static void read_all(const char *who, struct source *s, size_t seed)
 		one_read(who, s, block[b] + (b + seed) % 16 * CHUNK, (b + seed) % CHUNKS, (int)((b + seed) % 4));
 }
 
-static void one_fork(struct source *s, size_t seed)
+/* Waits until all who may write to a pipe have closed it. */
+static void wait_for_end(int end[2])
 {
+	char byte;
+
+	close(end[1]);
+	if (read(end[0], &byte, 1) != 0)
+		fail("order", "read");
+	close(end[0]);
+}
+
+static void one_fork(struct source *s, size_t seed, char first)
+{
+	int parent_done[2], child_done[2], status;
 	size_t b;
-	int status;
 	pid_t pid;
 
 	for (b = 0; b < BLOCKS; b++)
 		fill(block[b] + 15 * CHUNK, b + seed);
+	if (pipe(parent_done) || pipe(child_done))
+		fail("parent", "pipe");
 	pid = fork();
 	if (pid < 0)
 		fail("parent", "fork");
 	if (pid == 0) {
 		struct source own;
 
+		if (first == 'p')
+			wait_for_end(parent_done);
 		for (b = 0; b < BLOCKS; b++)
 			check("child", "the heap after the fork", block[b] + 15 * CHUNK, b + seed);
 		open_source(&own);
 		read_all("child", &own, seed);
 		_exit(0);
 	}
+	if (first == 'c')
+		wait_for_end(child_done);
 	read_all("parent", s, seed + 1);
+	close(parent_done[0]);
+	close(parent_done[1]);
+	if (first != 'c') {
+		close(child_done[0]);
+		close(child_done[1]);
+	}
 	if (waitpid(pid, &status, 0) != pid || status)
 		fail("parent", "the child");
 }
@@ -168,6 +191,7 @@ int main(int argc, char **argv)
 {
 	int times = argc > 2 ? atoi(argv[2]) : 1, threads = argc > 3 ? atoi(argv[3]) : 0, i;
 	pthread_t thread[64];
+	char first = argc > 4 ? argv[4][0] : 'b';
 	struct source s;
 
 	path = argv[1];
@@ -181,7 +205,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < threads; i++)
 		pthread_create(&thread[i], NULL, reader, (void *)(size_t)(i * 5));
 	for (i = 0; i < times; i++)
-		one_fork(&s, (size_t)i);
+		one_fork(&s, (size_t)i, first);
 	stop = 1;
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
