@@ -46,6 +46,12 @@ unsafe extern "C" {
     /// What mimalloc's constructor does, which is left out of the link.
     pub(crate) safe fn _mi_auto_process_init();
 
+    /// How many memory nodes mimalloc tells apart, which threads it asks for.
+    pub(crate) safe fn _mi_os_numa_node_count() -> c_int;
+
+    /// The one of them that this thread runs on.
+    pub(crate) safe fn _mi_os_numa_node() -> c_int;
+
     /// Sets an option.
     pub(crate) safe fn mi_option_set(option: c_int, value: c_long);
 

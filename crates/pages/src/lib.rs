@@ -5,6 +5,7 @@
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`quota`]: what this process may take of the pools, and has.
+//! * [`place`]: on which memory nodes it lies.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
@@ -51,6 +52,7 @@ pub mod luck;
 pub mod move_down;
 pub mod others;
 pub mod pagemap;
+pub mod place;
 pub mod plain;
 pub mod populate;
 pub mod private_copy;

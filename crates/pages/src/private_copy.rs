@@ -1,5 +1,5 @@
-//! Replacing hugetlb memory by ordinary memory with the same contents: nobody
-//! sees it missing, and no write is lost.
+//! Replacing hugetlb memory by ordinary memory with the same contents, on the
+//! same memory nodes: nobody sees it missing, and no write is lost.
 #![expect(unsafe_code, reason = "copies and replaces memory by address")]
 
 use core::ops::Range;
@@ -8,7 +8,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{facts, freeze, space, thp};
+use crate::{facts, freeze, place, space, thp};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -66,6 +66,9 @@ pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result
     unsafe { sys::mprotect(aside, len, READ_WRITE)? };
     // SAFETY: mapped by us.
     let state = unsafe { thp::advise(aside, len) };
+    let (all, step) = (addr..addr + len, window.layout.unit);
+    // SAFETY: `aside` is ours, and empty.
+    unsafe { place::lie_like(all.clone(), aside, step) };
     let slices = window.slices_of(units);
     let mut from = slices.start;
     while let Some(run) = window.slices().first_run(from..slices.end) {
@@ -81,6 +84,8 @@ pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result
         }
         from = run.end;
     }
+    // SAFETY: `aside` is ours.
+    unsafe { place::settle(all, aside, step) };
     if window.prot != READ_WRITE {
         // SAFETY: `aside` is ours.
         unsafe { sys::mprotect(aside, len, window.prot)? };

@@ -1,0 +1,41 @@
+//! The memory nodes of the machine, as mimalloc tells them apart.
+//!
+//! A page lies on the node of the thread that has it first, or where the memory
+//! policy wants it, and holds blocks of whoever comes next. So that this is a
+//! thread of the same node, each node has windows of its own.
+
+use core::ffi::c_int;
+
+use hugetools_pages::place;
+
+use crate::mimalloc;
+
+/// A window for the threads of all nodes.
+pub(crate) const ANY: c_int = -1;
+
+/// Of more nodes than these, all share their windows: mimalloc has room for
+/// some 160.
+const MOST: usize = 16;
+
+/// How many nodes have windows of their own; 1 where all share them.
+pub(crate) fn count() -> usize {
+    if !place::is_divided() {
+        return 1;
+    }
+    match usize::try_from(mimalloc::_mi_os_numa_node_count()) {
+        Ok(count @ 2..=MOST) => count,
+        _ => 1,
+    }
+}
+
+/// What [`count`] counts.
+pub(crate) fn all() -> impl Iterator<Item = c_int> {
+    let count = count();
+    let ids = 0..c_int::try_from(count).unwrap_or(1);
+    ids.map(move |id| if count == 1 { ANY } else { id })
+}
+
+/// The node of this thread.
+pub(crate) fn mine() -> c_int {
+    mimalloc::_mi_os_numa_node()
+}

@@ -1,0 +1,271 @@
+//! On which memory nodes memory lies. What takes the place of other memory lies
+//! where that did, and under its policy; what a program wants on certain nodes
+//! goes there although it has been populated before.
+#![expect(unsafe_code, reason = "sets the policies of memory by address")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use crate::register;
+use crate::sys::{self, Nodes, Policy, Result};
+
+/// Whether the program has set a policy for memory of ours.
+static SET: AtomicBool = AtomicBool::new(false);
+
+/// Whether some memory of ours may have a policy of its own, which must not
+/// outlive what the program had there.
+pub(crate) fn has_policies() -> bool {
+    SET.load(Ordering::Relaxed)
+}
+
+/// Whether there is more than one node that this process may have memory of;
+/// found out once.
+pub fn is_divided() -> bool {
+    const UNKNOWN: u8 = 0;
+    const NO: u8 = 1;
+    const YES: u8 = 2;
+    static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
+    let known = match KNOWN.load(Ordering::Relaxed) {
+        UNKNOWN => match sys::allowed_nodes() {
+            Ok(nodes) if nodes.count() > 1 => YES,
+            // Without CONFIG_NUMA there is one node.
+            _ => NO,
+        },
+        known => known,
+    };
+    KNOWN.store(known, Ordering::Relaxed);
+    known == YES
+}
+
+/// Prepares fresh memory for a copy: it will lie where the original does, page
+/// by page of `step` bytes. To be followed by [`settle`].
+///
+/// # Safety
+/// The copy must be the caller's, and nothing of it be populated yet.
+pub unsafe fn lie_like(original: Range<usize>, copy: usize, step: usize) {
+    if !is_divided() {
+        return;
+    }
+    let place = |addr: usize| usize::try_from(node_of(addr)).ok();
+    for (part, node) in runs(original.clone(), step, place) {
+        let at = copy + (part.start - original.start);
+        if let Some(node) = node {
+            // SAFETY: as the caller says.
+            let _ = unsafe { Policy::prefer(node).set(at, part.len()) };
+        }
+    }
+}
+
+/// Ends what [`lie_like`] began, once the copy is made: it has the policies of
+/// the original from now on.
+///
+/// # Safety
+/// The copy must be the caller's.
+pub unsafe fn settle(original: Range<usize>, copy: usize, step: usize) {
+    if !is_divided() {
+        return;
+    }
+    let policy = |addr: usize| sys::policy_of(addr).unwrap_or(Policy::DEFAULT);
+    for (part, policy) in runs(original.clone(), step, policy) {
+        let at = copy + (part.start - original.start);
+        // SAFETY: as the caller says.
+        let _ = unsafe { policy.set(at, part.len()) };
+    }
+}
+
+/// The node of one page, or a negative number.
+fn node_of(addr: usize) -> c_int {
+    let mut node = [-1];
+    let _ = sys::nodes_of(&[addr], &mut node);
+    node[0]
+}
+
+/// The parts of a range in which `look` finds the same at each step.
+fn runs<T: PartialEq>(
+    range: Range<usize>,
+    step: usize,
+    look: impl Fn(usize) -> T,
+) -> impl Iterator<Item = (Range<usize>, T)> {
+    let mut at = range.start;
+    core::iter::from_fn(move || {
+        let start = at;
+        let found = (start < range.end).then(|| look(start))?;
+        at = start.saturating_add(step).min(range.end);
+        while at < range.end && look(at) == found {
+            at = at.saturating_add(step).min(range.end);
+        }
+        Some((start..at, found))
+    })
+}
+
+/// What a program asks for by `mbind(2)`, with its own mask.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted {
+    /// The mode, with flags.
+    pub mode: usize,
+    /// Where the mask is; 0 for none.
+    pub mask: usize,
+    /// The mask's length in bits, as `mbind(2)` takes it.
+    pub max: usize,
+    /// `MPOL_MF_STRICT` and so on.
+    pub flags: usize,
+}
+
+/// How far an `mbind(2)` has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Came {
+    /// All pages are where the program wants them, or as near as can be.
+    There,
+    /// Pages of a pool are elsewhere still and cannot be moved there: they have
+    /// to become ordinary memory first.
+    Short,
+}
+
+impl Wanted {
+    const MOVE: usize = 2;
+    const STRICT: usize = 1;
+
+    /// The mode without flags.
+    fn plain_mode(&self) -> usize {
+        self.mode & 0xff
+    }
+
+    /// Whether it names nodes, so that pages have to go there.
+    fn names_nodes(&self) -> bool {
+        !matches!(self.plain_mode(), 0 | 4) && self.mask != 0 && self.max > 1
+    }
+
+    fn is_bind(&self) -> bool {
+        self.plain_mode() == 2
+    }
+
+    /// Whether pages take turns on the nodes.
+    fn is_spread(&self) -> bool {
+        matches!(self.plain_mode(), 3 | 6)
+    }
+
+    /// The call itself, on memory that is none of ours.
+    ///
+    /// # Safety
+    /// As for [`sys::mbind`].
+    pub unsafe fn apply(&self, range: &Range<usize>) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe { self.call(range, self.flags) }
+    }
+
+    /// # Safety
+    /// As for [`sys::mbind`].
+    unsafe fn call(&self, range: &Range<usize>, flags: usize) -> Result<()> {
+        // SAFETY: as the caller says.
+        unsafe {
+            sys::mbind(
+                range.start,
+                range.len(),
+                self.mode,
+                self.mask,
+                self.max,
+                flags,
+            )
+        }
+    }
+
+    /// The call on memory of ours. It was populated before the program had
+    /// touched it, so the pages that are there have to move.
+    ///
+    /// # Safety
+    /// As for [`sys::mbind`].
+    pub unsafe fn apply_to_ours(&self, range: &Range<usize>, last: bool) -> Result<Came> {
+        SET.store(true, Ordering::Relaxed);
+        if !self.names_nodes() {
+            // SAFETY: as the caller says.
+            return unsafe { self.apply(range) }.map(|()| Came::There);
+        }
+        let flags = self.flags | Wanted::MOVE;
+        let strict = match self.is_bind() && !last {
+            true => flags | Wanted::STRICT,
+            false => flags,
+        };
+        // SAFETY: as the caller says.
+        match unsafe { self.call(range, strict) } {
+            Err(sys::Errno(libc::EIO)) if !last => return Ok(Came::Short),
+            result => result?,
+        }
+        if self.is_spread() {
+            spread(range);
+        }
+        Ok(Came::There)
+    }
+}
+
+/// Has the pages of a range take turns on the nodes of its policy, as they
+/// would have if they had not been there before.
+fn spread(range: &Range<usize>) {
+    let Ok(Policy { nodes, .. }) = sys::policy_of(range.start) else {
+        return;
+    };
+    register::look(|| {
+        let windows = register::windows();
+        for window in windows.filter(|window| {
+            window.base < range.end && range.start < window.base + window.len
+        }) {
+            let start = range.start.max(window.base);
+            let end = range.end.min(window.base + window.len);
+            take_turns(start..end, window.layout.unit, &nodes);
+        }
+    });
+}
+
+/// How many pages are moved by one call.
+const BATCH: usize = 64;
+
+fn take_turns(range: Range<usize>, step: usize, nodes: &Nodes) {
+    let count = nodes.count().max(1);
+    let turn = |page: usize| nodes.iter().nth(page / step % count).unwrap_or(0);
+    let first = range.start.next_multiple_of(step);
+    let mut pages = (first..range.end).step_by(step);
+    loop {
+        let (mut at, mut to, mut len) = ([0; BATCH], [0; BATCH], 0);
+        for page in pages.by_ref().take(BATCH) {
+            at[len] = page;
+            to[len] = c_int::try_from(turn(page)).unwrap_or(0);
+            len += 1;
+        }
+        if len == 0 {
+            return;
+        }
+        // SAFETY: memory of ours, in the program's use; what cannot be moved
+        // stays, as the policy allows.
+        let _ = unsafe { sys::move_pages(&at[..len], &to[..len], &mut [0; BATCH]) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_equal_steps() {
+        let look = |addr: usize| usize::from(addr >= 40) + usize::from(addr >= 60);
+        let all: Vec<_> = runs(20..75, 10, look).collect();
+        assert_eq!(all, [(20..40, 0), (40..60, 1), (60..75, 2)]);
+        assert_eq!(runs(5..5, 10, look).count(), 0);
+        assert_eq!(runs(5..6, 10, look).next(), Some((5..6, 0)));
+    }
+
+    #[test]
+    fn policies_without_nodes_move_nothing() {
+        let wanted = |mode, mask, max| Wanted {
+            mode,
+            mask,
+            max,
+            flags: 0,
+        };
+        assert!(!wanted(0, 0, 0).names_nodes());
+        assert!(!wanted(4, 8, 64).names_nodes());
+        // MPOL_PREFERRED of no node is the local one.
+        assert!(!wanted(1, 0, 0).names_nodes());
+        assert!(wanted(2 | 1 << 15, 8, 64).names_nodes());
+        assert!(wanted(2 | 1 << 15, 8, 64).is_bind());
+    }
+}
