@@ -119,7 +119,7 @@ fn start() {
     match nodes::count() {
         1 => add(FIRST, layout(), nodes::ANY),
         // The others come when the heap is not small any more.
-        _ => add(SMALLEST, layout(), nodes::mine()),
+        _ => add(SMALLEST, layout(), nodes::begin()),
     }
     STATE.store(READY, Ordering::Release);
 }

@@ -4,6 +4,8 @@
 //! policy wants it, and holds blocks of whoever comes next. So that this is a
 //! thread of the same node, each node has windows of its own.
 
+#![expect(unsafe_code, reason = "tells mimalloc its nodes")]
+
 use core::ffi::c_int;
 
 use hugetools_pages::place;
@@ -35,7 +37,17 @@ pub(crate) fn all() -> impl Iterator<Item = c_int> {
     ids.map(move |id| if count == 1 { ANY } else { id })
 }
 
-/// The node of this thread.
-pub(crate) fn mine() -> c_int {
-    mimalloc::_mi_os_numa_node()
+/// Has each thread take memory from the windows of its node, the main thread
+/// too: mimalloc takes that for one of node 0, and the main heap for one of node
+/// 0 whoever asks. To be called by the main thread; its node.
+pub(crate) fn begin() -> c_int {
+    let node = mimalloc::_mi_os_numa_node();
+    // SAFETY: null is the main heap.
+    unsafe { mimalloc::mi_heap_set_numa_affinity(core::ptr::null_mut(), ANY) };
+    let heap = mimalloc::mi_theap_get_default();
+    // SAFETY: mimalloc's own, of this thread.
+    let thread = unsafe { (*heap).thread };
+    // SAFETY: likewise.
+    unsafe { (*thread).node = node };
+    node
 }

@@ -38,27 +38,77 @@ pub fn is_divided() -> bool {
     known == YES
 }
 
-/// Prepares fresh memory for a copy: it will lie where the original does, page
-/// by page of `step` bytes. To be followed by [`settle`].
+/// Copies memory to fresh memory, which will lie where the original does, page by
+/// page of `step` bytes. To be followed by [`settle`].
 ///
 /// # Safety
-/// The copy must be the caller's, and nothing of it be populated yet.
-pub unsafe fn lie_like(original: Range<usize>, copy: usize, step: usize) {
-    if !is_divided() {
-        return;
-    }
-    let place = |addr: usize| usize::try_from(node_of(addr)).ok();
-    for (part, node) in runs(original.clone(), step, place) {
-        let at = copy + (part.start - original.start);
-        if let Some(node) = node {
-            // SAFETY: as the caller says.
-            let _ = unsafe { Policy::prefer(node).set(at, part.len()) };
+/// Both must be `len` bytes of memory, the original readable and the copy
+/// writable and the caller's alone.
+pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
+    let range = original..original + len;
+    let copy_part = |part: Range<usize>| {
+        let to = copy + (part.start - original);
+        // SAFETY: as the caller says.
+        unsafe {
+            core::ptr::copy_nonoverlapping(part.start as *const u8, to as *mut u8, part.len());
         }
+    };
+    if !is_divided() {
+        return copy_part(range);
+    }
+    let thread = Preferring::begin();
+    for (part, node) in runs(range, step, node_of) {
+        thread.prefer(usize::try_from(node).ok());
+        copy_part(part);
     }
 }
 
-/// Ends what [`lie_like`] began, once the copy is made: it has the policies of
-/// the original from now on.
+/// A time in which this thread's fresh pages come from a chosen node. Handlers
+/// of the program's wait meanwhile, lest theirs do so, too.
+struct Preferring {
+    before: Policy,
+    _quiet: sys::NoSignals,
+}
+
+impl Preferring {
+    fn begin() -> Preferring {
+        let quiet = sys::NoSignals::begin();
+        Preferring {
+            before: sys::thread_policy().unwrap_or(Policy::DEFAULT),
+            _quiet: quiet,
+        }
+    }
+
+    fn prefer(&self, node: Option<usize>) {
+        let _ = match node {
+            Some(node) => Policy::prefer(node).set_for_thread(),
+            None => self.before.set_for_thread(),
+        };
+    }
+}
+
+impl Drop for Preferring {
+    fn drop(&mut self) {
+        let _ = self.before.set_for_thread();
+    }
+}
+
+/// The parts of a range, by steps, that have one policy each.
+pub(crate) fn parts(range: Range<usize>, step: usize) -> impl Iterator<Item = Range<usize>> {
+    let step = match is_divided() {
+        true => step,
+        // Then there is one policy.
+        false => 1 << 63,
+    };
+    runs(range, step, policy_of).map(|(part, _)| part)
+}
+
+fn policy_of(addr: usize) -> Policy {
+    sys::policy_of(addr).unwrap_or(Policy::DEFAULT)
+}
+
+/// Ends what [`copy`] began: the copy has the policies of the original from now
+/// on.
 ///
 /// # Safety
 /// The copy must be the caller's.
@@ -66,11 +116,12 @@ pub unsafe fn settle(original: Range<usize>, copy: usize, step: usize) {
     if !is_divided() {
         return;
     }
-    let policy = |addr: usize| sys::policy_of(addr).unwrap_or(Policy::DEFAULT);
-    for (part, policy) in runs(original.clone(), step, policy) {
+    for (part, policy) in runs(original.clone(), step, policy_of) {
         let at = copy + (part.start - original.start);
-        // SAFETY: as the caller says.
-        let _ = unsafe { policy.set(at, part.len()) };
+        if policy != Policy::DEFAULT {
+            // SAFETY: as the caller says.
+            let _ = unsafe { policy.set(at, part.len()) };
+        }
     }
 }
 
@@ -81,7 +132,8 @@ fn node_of(addr: usize) -> c_int {
     node[0]
 }
 
-/// The parts of a range in which `look` finds the same at each step.
+/// The parts of a range in which `look` finds the same at each multiple of
+/// `step`.
 fn runs<T: PartialEq>(
     range: Range<usize>,
     step: usize,
@@ -91,9 +143,10 @@ fn runs<T: PartialEq>(
     core::iter::from_fn(move || {
         let start = at;
         let found = (start < range.end).then(|| look(start))?;
-        at = start.saturating_add(step).min(range.end);
+        let next = |at: usize| (at + 1).next_multiple_of(step).min(range.end);
+        at = next(start);
         while at < range.end && look(at) == found {
-            at = at.saturating_add(step).min(range.end);
+            at = next(at);
         }
         Some((start..at, found))
     })
@@ -206,9 +259,9 @@ fn spread(range: &Range<usize>) {
     };
     register::look(|| {
         let windows = register::windows();
-        for window in windows.filter(|window| {
-            window.base < range.end && range.start < window.base + window.len
-        }) {
+        for window in windows
+            .filter(|window| window.base < range.end && range.start < window.base + window.len)
+        {
             let start = range.start.max(window.base);
             let end = range.end.min(window.base + window.len);
             take_turns(start..end, window.layout.unit, &nodes);
@@ -247,8 +300,8 @@ mod tests {
     #[test]
     fn runs_of_equal_steps() {
         let look = |addr: usize| usize::from(addr >= 40) + usize::from(addr >= 60);
-        let all: Vec<_> = runs(20..75, 10, look).collect();
-        assert_eq!(all, [(20..40, 0), (40..60, 1), (60..75, 2)]);
+        let all: Vec<_> = runs(25..75, 10, look).collect();
+        assert_eq!(all, [(25..40, 0), (40..60, 1), (60..75, 2)]);
         assert_eq!(runs(5..5, 10, look).count(), 0);
         assert_eq!(runs(5..6, 10, look).next(), Some((5..6, 0)));
     }

@@ -13,7 +13,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{facts, freeze, place};
+use hugetools_pages::{facts, freeze, place, private_copy};
 
 use crate::range::{overlap, range_of};
 use crate::region::{self, Open, Region};
@@ -237,8 +237,6 @@ pub(crate) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     let aside = unsafe { sys::mmap(0, region.mapped, read_write, flags, -1, 0)? };
     map::advise(aside, region.mapped);
     if let Err(error) = move_aside(&region, aside) {
-        // SAFETY: not moved, so still ours.
-        let _ = unsafe { sys::munmap(aside, region.mapped) };
         // SAFETY: the access that the program gave it.
         let _ = unsafe { sys::mprotect(region.base, region.mapped, region.prot) };
         return Err(error);
@@ -253,25 +251,30 @@ pub(crate) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     unsafe { sys::mprotect(region.base, region.len, region.prot) }
 }
 
-/// Copies a region to other memory, which then takes its place.
+/// Copies a region to other memory, which then takes its place or is freed.
 fn move_aside(region: &Region, aside: usize) -> Result<()> {
     let read_write = libc::PROT_READ | libc::PROT_WRITE;
+    let mut begun = false;
+    let copy = || {
+        begun = true;
+        copy_over(region, aside)
+    };
     // SAFETY: the region is ours to change, and no other process shares it.
-    unsafe { sys::mprotect(region.base, region.mapped, read_write)? };
+    let opened = unsafe { sys::mprotect(region.base, region.mapped, read_write) };
     // SAFETY: as above; the copy takes its place.
-    unsafe { freeze::frozen(region.base, region.mapped, || copy_over(region, aside)) }
+    let result = opened.and_then(|()| unsafe { freeze::frozen(region.base, region.mapped, copy) });
+    if !begun {
+        // SAFETY: not moved, so still ours.
+        let _ = unsafe { sys::munmap(aside, region.mapped) };
+    }
+    result
 }
 
 fn copy_over(region: &Region, aside: usize) -> Result<()> {
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    let (from, to) = (region.base as *const u8, aside as *mut u8);
-    let all = region.mapped();
-    // SAFETY: `aside` is ours, and empty.
-    unsafe { place::lie_like(all.clone(), aside, region.page) };
     // SAFETY: two mappings of this length, of which the first is not written.
-    unsafe { core::ptr::copy_nonoverlapping(from, to, region.len) };
+    unsafe { place::copy(region.base, aside, region.len, region.page) };
     // SAFETY: `aside` is ours.
-    unsafe { place::settle(all, aside, region.page) };
+    unsafe { place::settle(region.mapped(), aside, region.page) };
     // SAFETY: the second one holds what the first one does.
-    unsafe { sys::mremap(aside, region.mapped, region.mapped, flags, region.base) }.map(drop)
+    unsafe { private_copy::put_over(region.base, region.mapped, aside, region.page) }
 }

@@ -64,20 +64,31 @@ impl Policy {
         }
     }
 
+    /// Makes it the policy of this thread.
+    pub fn set_for_thread(&self) -> Result<()> {
+        let (mask, max) = self.mask();
+        let args = [extended(self.mode), mask, max, 0, 0, 0];
+        call(libc::SYS_set_mempolicy, args).map(drop)
+    }
+
+    /// The nodes as system calls take them: where they are, and how many bits.
+    fn mask(&self) -> (usize, usize) {
+        match self.nodes == Nodes::NONE {
+            true => (0, 0),
+            // The kernel takes one bit less than it is told.
+            false => (self.nodes.0.as_ptr() as usize, Nodes::MAX + 1),
+        }
+    }
+
     /// Makes it the policy of a range of memory, whose pages stay where they
     /// are.
     ///
     /// # Safety
     /// The range must be the caller's, and be whole pages of what is mapped.
     pub unsafe fn set(&self, addr: usize, len: usize) -> Result<()> {
-        let mode = extended(self.mode);
-        let (mask, max) = match self.nodes == Nodes::NONE {
-            true => (0, 0),
-            // The kernel takes one bit less than it is told.
-            false => (self.nodes.0.as_ptr() as usize, Nodes::MAX + 1),
-        };
+        let (mask, max) = self.mask();
         // SAFETY: as the caller says; the mask is as long as it is said to be.
-        unsafe { mbind(addr, len, mode, mask, max, 0) }
+        unsafe { mbind(addr, len, extended(self.mode), mask, max, 0) }
     }
 }
 
@@ -96,9 +107,9 @@ pub unsafe fn mbind(
     call(libc::SYS_mbind, [addr, len, mode, mask, maxnode, flags]).map(drop)
 }
 
-/// The mode of the thread's memory policy, by `get_mempolicy(2)`.
-pub fn policy_mode() -> Result<c_int> {
-    get_mempolicy(0, 0).map(|policy| policy.mode)
+/// The memory policy of this thread.
+pub fn thread_policy() -> Result<Policy> {
+    get_mempolicy(0, 0)
 }
 
 /// The policy of the mapping that holds an address; the default one where it
@@ -157,6 +168,16 @@ mod tests {
         assert_eq!(Nodes::one(5000), Nodes::NONE);
         let all = Nodes([0b101, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(all.iter().collect::<Vec<_>>(), [0, 2, 64]);
+    }
+
+    #[test]
+    fn the_policy_of_a_thread_can_be_put_back() {
+        let before = thread_policy().unwrap();
+        let node = allowed_nodes().unwrap().iter().next().unwrap();
+        Policy::prefer(node).set_for_thread().unwrap();
+        assert_eq!(thread_policy(), Ok(Policy::prefer(node)));
+        before.set_for_thread().unwrap();
+        assert_eq!(thread_policy(), Ok(before));
     }
 
     #[test]
