@@ -243,7 +243,7 @@ static void policy(const char *what, char *at)
 	fflush(stdout);
 }
 
-static const unsigned long FIRST = 1, SECOND = 2, BOTH = 3;
+static const unsigned long SECOND = 2, BOTH = 3;
 
 static void bind(char *at, size_t len, int mode, const unsigned long *mask, unsigned flags)
 {
@@ -417,14 +417,6 @@ static void thread_policies(void)
 	char *at;
 
 	run_on(0);
-	if (set_mempolicy(BIND, &SECOND, 64))
-		fail("set_mempolicy");
-	at = block(32 * MB);
-	if (set_mempolicy(0, NULL, 0))
-		fail("set_mempolicy");
-	fill(at, 32 * MB, 1);
-	where("set", at, 32 * MB);
-	free(at);
 	pthread_barrier_init(&all_here, NULL, 2);
 	pthread_create(&thread, NULL, asks, NULL);
 	for (int i = 0; i < 8; i++) {
@@ -437,6 +429,25 @@ static void thread_policies(void)
 		pthread_barrier_wait(&all_here);
 	}
 	pthread_join(thread, NULL);
+}
+
+/* The policy of a thread is that of its memory, for as long as it has it. */
+static void own_policy(void)
+{
+	char *at;
+
+	run_on(0);
+	if (set_mempolicy(BIND, &SECOND, 64))
+		fail("set_mempolicy");
+	at = block(32 * MB);
+	fill(at, 32 * MB, 1);
+	where("set", at, 32 * MB);
+	if (set_mempolicy(0, NULL, 0))
+		fail("set_mempolicy");
+	where("kept", at, 32 * MB);
+	at = block(32 * MB);
+	fill(at, 32 * MB, 1);
+	where("unset", at, 32 * MB);
 }
 
 int main(int argc, char **argv)
@@ -460,6 +471,8 @@ int main(int argc, char **argv)
 		binds();
 	} else if (!strcmp(what, "policies")) {
 		thread_policies();
+	} else if (!strcmp(what, "policy")) {
+		own_policy();
 	} else if (!strcmp(what, "fork")) {
 		forks(0);
 	} else if (!strcmp(what, "fork-threads")) {
@@ -468,6 +481,5 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	print_judged("end");
-	(void)FIRST;
 	return 0;
 }

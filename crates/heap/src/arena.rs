@@ -265,15 +265,15 @@ unsafe extern "C" fn commit(
 /// Adds windows before those that there are run out: one, or one for each node.
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
-    let room = match managed <= SMALLEST && nodes::count() > 1 {
-        // Up to there it is on base pages, each where it is used.
-        true => usage::SMALL_HEAP,
-        false => managed / 2,
+    let count = nodes::count();
+    let is_due = match managed <= SMALLEST && count > 1 {
+        // While it is small it is on base pages, each where it is used.
+        true => !usage::is_small(0),
+        false => used > managed / 2,
     };
-    if used <= room || !is_ready() {
+    if !is_due || !is_ready() {
         return;
     }
-    let count = nodes::count();
     let len = (managed / count).clamp(FIRST, LARGEST);
     nodes::all().for_each(|node| add(len, layout(), node));
 }

@@ -96,6 +96,16 @@ pub fn free(size: usize) -> u64 {
     count("free_hugepages").saturating_sub(count("resv_hugepages"))
 }
 
+/// Free pages of a memory node.
+pub fn free_on(node: usize, size: usize) -> u64 {
+    let path = file::Path::of(format_args!(
+        "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
+        size >> 10
+    ));
+    path.and_then(|path| file::number(path.c_str()))
+        .unwrap_or(0)
+}
+
 /// The most pages that the pool may come to have: those that it has and those
 /// that it may still make.
 pub fn most(size: usize) -> u64 {

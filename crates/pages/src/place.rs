@@ -7,8 +7,9 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::register;
 use crate::sys::{self, Nodes, Policy, Result};
+use crate::window::Window;
+use crate::{bits, facts, hugetlb, register};
 
 /// Whether the program has set a policy for memory of ours.
 static SET: AtomicBool = AtomicBool::new(false);
@@ -57,10 +58,27 @@ pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
         return copy_part(range);
     }
     let thread = Preferring::begin();
-    for (part, node) in runs(range, step, node_of) {
-        thread.prefer(usize::try_from(node).ok());
+    for (part, wish) in runs(range, step, wish_for) {
+        thread.wish(wish);
         copy_part(part);
     }
+}
+
+/// The policy under which a copy of a page lies where it should: its node,
+/// unless the program wants it elsewhere by now.
+fn wish_for(page: usize) -> Option<Policy> {
+    let (policy, node) = (policy_of(page), node_of(page));
+    let may_stay = policy.nodes == Nodes::NONE || is_one_of(node, &policy.nodes);
+    match usize::try_from(node) {
+        Ok(node) if may_stay && !is_spread(policy.mode) => Some(Policy::prefer(node)),
+        _ if policy != Policy::DEFAULT => Some(policy),
+        _ => None,
+    }
+}
+
+/// Whether pages take turns on the nodes, in this mode without flags.
+fn is_spread(mode: c_int) -> bool {
+    matches!(mode & 0xff, 3 | 6)
 }
 
 /// A time in which this thread's fresh pages come from a chosen node. Handlers
@@ -79,11 +97,8 @@ impl Preferring {
         }
     }
 
-    fn prefer(&self, node: Option<usize>) {
-        let _ = match node {
-            Some(node) => Policy::prefer(node).set_for_thread(),
-            None => self.before.set_for_thread(),
-        };
+    fn wish(&self, wish: Option<Policy>) {
+        let _ = wish.unwrap_or(self.before).set_for_thread();
     }
 }
 
@@ -193,9 +208,8 @@ impl Wanted {
         self.plain_mode() == 2
     }
 
-    /// Whether pages take turns on the nodes.
     fn is_spread(&self) -> bool {
-        matches!(self.plain_mode(), 3 | 6)
+        is_spread(bits::int(self.mode))
     }
 
     /// The call itself, on memory that is none of ours.
@@ -224,47 +238,112 @@ impl Wanted {
     }
 
     /// The call on memory of ours. It was populated before the program had
-    /// touched it, so the pages that are there have to move.
+    /// touched it, so the pages that are there have to move. Where `may_fall` is
+    /// not set, those of a pool move too although the pools of those nodes have
+    /// none to give: the kernel takes such a page from free memory, and the pool
+    /// has it from then on.
     ///
     /// # Safety
     /// As for [`sys::mbind`].
-    pub unsafe fn apply_to_ours(&self, range: &Range<usize>, last: bool) -> Result<Came> {
+    pub unsafe fn apply_to_ours(&self, range: &Range<usize>, may_fall: bool) -> Result<Came> {
         SET.store(true, Ordering::Relaxed);
         if !self.names_nodes() {
             // SAFETY: as the caller says.
             return unsafe { self.apply(range) }.map(|()| Came::There);
         }
-        let flags = self.flags | Wanted::MOVE;
-        let strict = match self.is_bind() && !last {
-            true => flags | Wanted::STRICT,
-            false => flags,
-        };
+        if may_fall {
+            // SAFETY: as the caller says; nothing moves yet.
+            unsafe { self.call(range, 0)? };
+            if !self.pools_suffice(range) {
+                return Ok(Came::Short);
+            }
+        }
+        // Without strictness: it would count a transparent huge page that lies
+        // in the range with a part as one that cannot be moved.
         // SAFETY: as the caller says.
-        match unsafe { self.call(range, strict) } {
-            Err(sys::Errno(libc::EIO)) if !last => return Ok(Came::Short),
-            result => result?,
-        }
+        unsafe { self.call(range, self.flags & !Wanted::STRICT | Wanted::MOVE)? };
         if self.is_spread() {
-            spread(range);
+            for_windows(range, take_turns);
         }
-        Ok(Came::There)
+        let is_strict = self.flags & Wanted::STRICT != 0;
+        match (self.is_bind() || is_strict) && strays(range) {
+            true if may_fall => Ok(Came::Short),
+            true if is_strict => Err(sys::Errno(libc::EIO)),
+            _ => Ok(Came::There),
+        }
+    }
+
+    /// Whether the nodes of a range's policy have free pages for those that
+    /// have to go there.
+    fn pools_suffice(&self, range: &Range<usize>) -> bool {
+        let mut suffice = true;
+        for_windows(range, |window, part, nodes| {
+            let all = pages_of_pool(window, &part);
+            let free = |node| hugetlb::free_on(node, window.layout.unit);
+            suffice &= match self.is_spread() {
+                true => {
+                    let each = (all.count() / nodes.count().max(1)) as u64;
+                    nodes.iter().all(|node| each <= free(node))
+                }
+                false => {
+                    let strays = all.filter(|page| !is_one_of(node_of(*page), nodes));
+                    strays.count() as u64 <= nodes.iter().map(free).sum()
+                }
+            };
+        });
+        suffice
     }
 }
 
-/// Has the pages of a range take turns on the nodes of its policy, as they
-/// would have if they had not been there before.
-fn spread(range: &Range<usize>) {
+/// The pages of a pool in a part of a window: the first address of each.
+fn pages_of_pool(window: &Window, part: &Range<usize>) -> impl Iterator<Item = usize> {
+    let units = window.unit_at(part.start)..window.unit_at(part.end - 1) + 1;
+    let pages = units.filter(|unit| window.units()[*unit].load().0.is_hugetlb());
+    pages.map(|unit| window.address(unit))
+}
+
+fn is_one_of(node: c_int, nodes: &Nodes) -> bool {
+    usize::try_from(node).is_ok_and(|node| nodes.contains(node))
+}
+
+/// Whether a page of a range is on none of the nodes of its policy.
+fn strays(range: &Range<usize>) -> bool {
+    let Ok(Policy { nodes, .. }) = sys::policy_of(range.start) else {
+        return false;
+    };
+    let mut pages = range.clone().step_by(facts::page_size());
+    loop {
+        let (mut at, mut on, mut len) = ([0; BATCH], [-1; BATCH], 0);
+        for page in pages.by_ref().take(BATCH) {
+            at[len] = page;
+            len += 1;
+        }
+        let asked = sys::nodes_of(&at[..len], &mut on[..len]);
+        if len == 0 || asked.is_err() {
+            return false;
+        }
+        if on[..len]
+            .iter()
+            .any(|on| *on >= 0 && !is_one_of(*on, &nodes))
+        {
+            return true;
+        }
+    }
+}
+
+/// Calls `each` for every window that a range meets, with its part of it and
+/// the nodes of the range's policy.
+fn for_windows(range: &Range<usize>, mut each: impl FnMut(&Window, Range<usize>, &Nodes)) {
     let Ok(Policy { nodes, .. }) = sys::policy_of(range.start) else {
         return;
     };
     register::look(|| {
-        let windows = register::windows();
-        for window in windows
-            .filter(|window| window.base < range.end && range.start < window.base + window.len)
-        {
+        for window in register::windows() {
             let start = range.start.max(window.base);
             let end = range.end.min(window.base + window.len);
-            take_turns(start..end, window.layout.unit, &nodes);
+            if start < end {
+                each(window, start..end, &nodes);
+            }
         }
     });
 }
@@ -272,11 +351,13 @@ fn spread(range: &Range<usize>) {
 /// How many pages are moved by one call.
 const BATCH: usize = 64;
 
-fn take_turns(range: Range<usize>, step: usize, nodes: &Nodes) {
-    let count = nodes.count().max(1);
+/// Has the pages of a part take turns on nodes, as they would have if they had
+/// not been there before.
+fn take_turns(window: &Window, part: Range<usize>, nodes: &Nodes) {
+    let (step, count) = (window.layout.unit, nodes.count().max(1));
     let turn = |page: usize| nodes.iter().nth(page / step % count).unwrap_or(0);
-    let first = range.start.next_multiple_of(step);
-    let mut pages = (first..range.end).step_by(step);
+    let first = part.start.next_multiple_of(step);
+    let mut pages = (first..part.end).step_by(step);
     loop {
         let (mut at, mut to, mut len) = ([0; BATCH], [0; BATCH], 0);
         for page in pages.by_ref().take(BATCH) {

@@ -40,10 +40,10 @@ unsafe fn bind_private(part: &Range<usize>, wanted: Wanted) -> Result<()> {
         move_down::step_down_parts(part.start, part.len());
     }
     // SAFETY: as the caller says.
-    if unsafe { wanted.apply_to_ours(part, !is_own)? } == Came::Short {
+    if unsafe { wanted.apply_to_ours(part, is_own)? } == Came::Short {
         move_down::step_down(part.start, part.len());
         // SAFETY: as the caller says.
-        unsafe { wanted.apply_to_ours(part, true)? };
+        unsafe { wanted.apply_to_ours(part, false)? };
     }
     Ok(())
 }
@@ -64,7 +64,7 @@ unsafe fn bind_region(
             return Ok(());
         }
         // SAFETY: as the caller says.
-        let came = unsafe { wanted.apply_to_ours(&range, stays)? };
+        let came = unsafe { wanted.apply_to_ours(&range, !stays)? };
         // A reservation is no promise under a policy: what is not there yet
         // comes now.
         if stays || came == Came::There && populate::present(range.start, range.len()).is_ok() {
@@ -73,7 +73,7 @@ unsafe fn bind_region(
     }
     step_down(open, region)?;
     // SAFETY: as the caller says.
-    unsafe { wanted.apply_to_ours(&known, true) }.map(drop)
+    unsafe { wanted.apply_to_ours(&known, false) }.map(drop)
 }
 
 /// The whole huge pages within a part of a region.

@@ -33,10 +33,16 @@ impl Nodes {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
+    /// Whether a node is a member.
+    pub fn contains(&self, node: usize) -> bool {
+        let word = self.0.get(node / BITS);
+        word.is_some_and(|word| word >> (node % BITS) & 1 == 1)
+    }
+
     /// The members, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = usize> {
-        let words = self.0;
-        (0..Nodes::MAX).filter(move |node| words[node / BITS] >> (node % BITS) & 1 == 1)
+        let all = *self;
+        (0..Nodes::MAX).filter(move |node| all.contains(*node))
     }
 }
 
@@ -168,6 +174,7 @@ mod tests {
         assert_eq!(Nodes::one(5000), Nodes::NONE);
         let all = Nodes([0b101, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(all.iter().collect::<Vec<_>>(), [0, 2, 64]);
+        assert!(all.contains(2) && !all.contains(1) && !all.contains(9999));
     }
 
     #[test]
