@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -398,13 +399,12 @@ static void *asks(void *arg)
 	run_on(1);
 	if (set_mempolicy(BIND, &SECOND, 64))
 		fail("set_mempolicy");
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 4; i++) {
 		char *at = block(24 * MB);
 
 		memset(at, 1, 24 * MB);
-		if (i == 7)
+		if (i == 3)
 			where("asks", at, 24 * MB);
-		free(at);
 		pthread_barrier_wait(&all_here);
 		pthread_barrier_wait(&all_here);
 	}
@@ -414,21 +414,96 @@ static void *asks(void *arg)
 static void thread_policies(void)
 {
 	pthread_t thread;
-	char *at;
 
 	run_on(0);
 	pthread_barrier_init(&all_here, NULL, 2);
 	pthread_create(&thread, NULL, asks, NULL);
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 4; i++) {
+		char *at;
+
 		pthread_barrier_wait(&all_here);
 		at = block(24 * MB);
 		memset(at, 1, 24 * MB);
-		if (i == 7)
+		if (i == 3)
 			where("beside", at, 24 * MB);
-		free(at);
 		pthread_barrier_wait(&all_here);
 	}
 	pthread_join(thread, NULL);
+}
+
+enum { SHARED = 32 * MB };
+
+static char *shared(void)
+{
+	char *at = mmap(NULL, SHARED, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		fail("mmap");
+	return at;
+}
+
+static void *fills_half(void *at)
+{
+	run_on(1);
+	fill((char *)at + SHARED / 2, SHARED / 2, 3);
+	return NULL;
+}
+
+static void shared_memory(void)
+{
+	char *at = shared();
+	pthread_t thread;
+
+	run_on(0);
+	fill(at, SHARED / 2, 2);
+	pthread_create(&thread, NULL, fills_half, at);
+	pthread_join(thread, NULL);
+	where("shared first", at, SHARED / 2);
+	where("shared second", at + SHARED / 2, SHARED / 2);
+	at = shared();
+	fill(at, SHARED / 2, 4);
+	bind(at, SHARED, BIND, &SECOND, 0);
+	fill(at + SHARED / 2, SHARED / 2, 4);
+	where("shared bound", at, SHARED);
+	check("shared bound", at, SHARED / 2, 4);
+	at = shared();
+	bind(at + 3 * PAGE, SHARED / 2, BIND, &SECOND, STRICT);
+	fill(at, SHARED, 5);
+	where("shared part", at + 3 * PAGE, SHARED / 2);
+	check("shared part", at, SHARED, 5);
+	at = shared();
+	bind(at, SHARED, INTERLEAVE, &BOTH, 0);
+	fill(at, SHARED, 6);
+	where("shared spread", at, SHARED);
+	check("shared spread", at, SHARED, 6);
+}
+
+/* Variables, all of which hugectl puts on huge pages. */
+static char variables[24 * MB];
+
+static void data(void)
+{
+	char *at = variables + 4 * MB;
+	pid_t pid;
+	int status;
+
+	run_on(0);
+	fill(variables, sizeof variables, 7);
+	where("data", at, 16 * MB);
+	bind(page_of(at), 8 * MB, BIND, &SECOND, 0);
+	where("data bound", page_of(at), 8 * MB);
+	pid = fork();
+	if (pid == 0) {
+		check("child", variables, sizeof variables, 7);
+		fill(variables, sizeof variables, 8);
+		where("child bound", page_of(at), 8 * MB);
+		policy("child bound", page_of(at));
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("the child");
+	check("data", variables, sizeof variables, 7);
+	where("after bound", page_of(at), 8 * MB);
 }
 
 /* The policy of a thread is that of its memory, for as long as it has it. */
@@ -471,6 +546,10 @@ int main(int argc, char **argv)
 		binds();
 	} else if (!strcmp(what, "policies")) {
 		thread_policies();
+	} else if (!strcmp(what, "shared")) {
+		shared_memory();
+	} else if (!strcmp(what, "data")) {
+		data();
 	} else if (!strcmp(what, "policy")) {
 		own_policy();
 	} else if (!strcmp(what, "fork")) {

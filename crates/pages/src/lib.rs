@@ -5,7 +5,8 @@
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`quota`]: what this process may take of the pools, and has.
-//! * [`place`]: on which memory nodes it lies.
+//! * [`place`]: on which memory nodes memory lies; [`wanted`]: where the
+//!   program wants it.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
@@ -71,6 +72,7 @@ pub mod sys;
 pub mod thp;
 pub mod unit;
 pub mod usage;
+pub mod wanted;
 pub mod weak;
 pub mod window;
 

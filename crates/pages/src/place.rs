@@ -1,15 +1,12 @@
-//! On which memory nodes memory lies. What takes the place of other memory lies
-//! where that did, and under its policy; what a program wants on certain nodes
-//! goes there although it has been populated before.
+//! On which memory nodes memory lies: what takes the place of other memory lies
+//! where that did, and under its policy.
 #![expect(unsafe_code, reason = "sets the policies of memory by address")]
 
 use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::sys::{self, Nodes, Policy, Result};
-use crate::window::Window;
-use crate::{bits, facts, hugetlb, register};
+use crate::sys::{self, Nodes, Policy};
 
 /// Whether the program has set a policy for memory of ours.
 static SET: AtomicBool = AtomicBool::new(false);
@@ -18,6 +15,11 @@ static SET: AtomicBool = AtomicBool::new(false);
 /// outlive what the program had there.
 pub(crate) fn has_policies() -> bool {
     SET.load(Ordering::Relaxed)
+}
+
+/// Notes that some has.
+pub(crate) fn note_policy() {
+    SET.store(true, Ordering::Relaxed);
 }
 
 /// Whether there is more than one node that this process may have memory of;
@@ -77,7 +79,7 @@ fn wish_for(page: usize) -> Option<Policy> {
 }
 
 /// Whether pages take turns on the nodes, in this mode without flags.
-fn is_spread(mode: c_int) -> bool {
+pub(crate) fn is_spread(mode: c_int) -> bool {
     matches!(mode & 0xff, 3 | 6)
 }
 
@@ -141,10 +143,15 @@ pub unsafe fn settle(original: Range<usize>, copy: usize, step: usize) {
 }
 
 /// The node of one page, or a negative number.
-fn node_of(addr: usize) -> c_int {
+pub(crate) fn node_of(addr: usize) -> c_int {
     let mut node = [-1];
     let _ = sys::nodes_of(&[addr], &mut node);
     node[0]
+}
+
+/// Whether it is one of these nodes.
+pub(crate) fn is_one_of(node: c_int, nodes: &Nodes) -> bool {
+    usize::try_from(node).is_ok_and(|node| nodes.contains(node))
 }
 
 /// The parts of a range in which `look` finds the same at each multiple of
@@ -167,213 +174,6 @@ fn runs<T: PartialEq>(
     })
 }
 
-/// What a program asks for by `mbind(2)`, with its own mask.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// The mode, with flags.
-    pub mode: usize,
-    /// Where the mask is; 0 for none.
-    pub mask: usize,
-    /// The mask's length in bits, as `mbind(2)` takes it.
-    pub max: usize,
-    /// `MPOL_MF_STRICT` and so on.
-    pub flags: usize,
-}
-
-/// How far an `mbind(2)` has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
-    /// All pages are where the program wants them, or as near as can be.
-    There,
-    /// Pages of a pool are elsewhere still and cannot be moved there: they have
-    /// to become ordinary memory first.
-    Short,
-}
-
-impl Wanted {
-    const MOVE: usize = 2;
-    const STRICT: usize = 1;
-
-    /// The mode without flags.
-    fn plain_mode(&self) -> usize {
-        self.mode & 0xff
-    }
-
-    /// Whether it names nodes, so that pages have to go there.
-    fn names_nodes(&self) -> bool {
-        !matches!(self.plain_mode(), 0 | 4) && self.mask != 0 && self.max > 1
-    }
-
-    fn is_bind(&self) -> bool {
-        self.plain_mode() == 2
-    }
-
-    fn is_spread(&self) -> bool {
-        is_spread(bits::int(self.mode))
-    }
-
-    /// The call itself, on memory that is none of ours.
-    ///
-    /// # Safety
-    /// As for [`sys::mbind`].
-    pub unsafe fn apply(&self, range: &Range<usize>) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe { self.call(range, self.flags) }
-    }
-
-    /// # Safety
-    /// As for [`sys::mbind`].
-    unsafe fn call(&self, range: &Range<usize>, flags: usize) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe {
-            sys::mbind(
-                range.start,
-                range.len(),
-                self.mode,
-                self.mask,
-                self.max,
-                flags,
-            )
-        }
-    }
-
-    /// The call on memory of ours. It was populated before the program had
-    /// touched it, so the pages that are there have to move. Where `may_fall` is
-    /// not set, those of a pool move too although the pools of those nodes have
-    /// none to give: the kernel takes such a page from free memory, and the pool
-    /// has it from then on.
-    ///
-    /// # Safety
-    /// As for [`sys::mbind`].
-    pub unsafe fn apply_to_ours(&self, range: &Range<usize>, may_fall: bool) -> Result<Came> {
-        SET.store(true, Ordering::Relaxed);
-        if !self.names_nodes() {
-            // SAFETY: as the caller says.
-            return unsafe { self.apply(range) }.map(|()| Came::There);
-        }
-        if may_fall {
-            // SAFETY: as the caller says; nothing moves yet.
-            unsafe { self.call(range, 0)? };
-            if !self.pools_suffice(range) {
-                return Ok(Came::Short);
-            }
-        }
-        // Without strictness: it would count a transparent huge page that lies
-        // in the range with a part as one that cannot be moved.
-        // SAFETY: as the caller says.
-        unsafe { self.call(range, self.flags & !Wanted::STRICT | Wanted::MOVE)? };
-        if self.is_spread() {
-            for_windows(range, take_turns);
-        }
-        let is_strict = self.flags & Wanted::STRICT != 0;
-        match (self.is_bind() || is_strict) && strays(range) {
-            true if may_fall => Ok(Came::Short),
-            true if is_strict => Err(sys::Errno(libc::EIO)),
-            _ => Ok(Came::There),
-        }
-    }
-
-    /// Whether the nodes of a range's policy have free pages for those that
-    /// have to go there.
-    fn pools_suffice(&self, range: &Range<usize>) -> bool {
-        let mut suffice = true;
-        for_windows(range, |window, part, nodes| {
-            let all = pages_of_pool(window, &part);
-            let free = |node| hugetlb::free_on(node, window.layout.unit);
-            suffice &= match self.is_spread() {
-                true => {
-                    let each = (all.count() / nodes.count().max(1)) as u64;
-                    nodes.iter().all(|node| each <= free(node))
-                }
-                false => {
-                    let strays = all.filter(|page| !is_one_of(node_of(*page), nodes));
-                    strays.count() as u64 <= nodes.iter().map(free).sum()
-                }
-            };
-        });
-        suffice
-    }
-}
-
-/// The pages of a pool in a part of a window: the first address of each.
-fn pages_of_pool(window: &Window, part: &Range<usize>) -> impl Iterator<Item = usize> {
-    let units = window.unit_at(part.start)..window.unit_at(part.end - 1) + 1;
-    let pages = units.filter(|unit| window.units()[*unit].load().0.is_hugetlb());
-    pages.map(|unit| window.address(unit))
-}
-
-fn is_one_of(node: c_int, nodes: &Nodes) -> bool {
-    usize::try_from(node).is_ok_and(|node| nodes.contains(node))
-}
-
-/// Whether a page of a range is on none of the nodes of its policy.
-fn strays(range: &Range<usize>) -> bool {
-    let Ok(Policy { nodes, .. }) = sys::policy_of(range.start) else {
-        return false;
-    };
-    let mut pages = range.clone().step_by(facts::page_size());
-    loop {
-        let (mut at, mut on, mut len) = ([0; BATCH], [-1; BATCH], 0);
-        for page in pages.by_ref().take(BATCH) {
-            at[len] = page;
-            len += 1;
-        }
-        let asked = sys::nodes_of(&at[..len], &mut on[..len]);
-        if len == 0 || asked.is_err() {
-            return false;
-        }
-        if on[..len]
-            .iter()
-            .any(|on| *on >= 0 && !is_one_of(*on, &nodes))
-        {
-            return true;
-        }
-    }
-}
-
-/// Calls `each` for every window that a range meets, with its part of it and
-/// the nodes of the range's policy.
-fn for_windows(range: &Range<usize>, mut each: impl FnMut(&Window, Range<usize>, &Nodes)) {
-    let Ok(Policy { nodes, .. }) = sys::policy_of(range.start) else {
-        return;
-    };
-    register::look(|| {
-        for window in register::windows() {
-            let start = range.start.max(window.base);
-            let end = range.end.min(window.base + window.len);
-            if start < end {
-                each(window, start..end, &nodes);
-            }
-        }
-    });
-}
-
-/// How many pages are moved by one call.
-const BATCH: usize = 64;
-
-/// Has the pages of a part take turns on nodes, as they would have if they had
-/// not been there before.
-fn take_turns(window: &Window, part: Range<usize>, nodes: &Nodes) {
-    let (step, count) = (window.layout.unit, nodes.count().max(1));
-    let turn = |page: usize| nodes.iter().nth(page / step % count).unwrap_or(0);
-    let first = part.start.next_multiple_of(step);
-    let mut pages = (first..part.end).step_by(step);
-    loop {
-        let (mut at, mut to, mut len) = ([0; BATCH], [0; BATCH], 0);
-        for page in pages.by_ref().take(BATCH) {
-            at[len] = page;
-            to[len] = c_int::try_from(turn(page)).unwrap_or(0);
-            len += 1;
-        }
-        if len == 0 {
-            return;
-        }
-        // SAFETY: memory of ours, in the program's use; what cannot be moved
-        // stays, as the policy allows.
-        let _ = unsafe { sys::move_pages(&at[..len], &to[..len], &mut [0; BATCH]) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -385,21 +185,5 @@ mod tests {
         assert_eq!(all, [(25..40, 0), (40..60, 1), (60..75, 2)]);
         assert_eq!(runs(5..5, 10, look).count(), 0);
         assert_eq!(runs(5..6, 10, look).next(), Some((5..6, 0)));
-    }
-
-    #[test]
-    fn policies_without_nodes_move_nothing() {
-        let wanted = |mode, mask, max| Wanted {
-            mode,
-            mask,
-            max,
-            flags: 0,
-        };
-        assert!(!wanted(0, 0, 0).names_nodes());
-        assert!(!wanted(4, 8, 64).names_nodes());
-        // MPOL_PREFERRED of no node is the local one.
-        assert!(!wanted(1, 0, 0).names_nodes());
-        assert!(wanted(2 | 1 << 15, 8, 64).names_nodes());
-        assert!(wanted(2 | 1 << 15, 8, 64).is_bind());
     }
 }

@@ -6,8 +6,8 @@
 use core::ffi::{c_int, c_ulong, c_void};
 
 use hugetools_pages::bits;
-use hugetools_pages::place::Wanted;
 use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::wanted::Wanted;
 
 use crate::{change, map, next, own, policy, segment, segments, signals};
 

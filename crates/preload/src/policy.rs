@@ -4,10 +4,12 @@
 #![expect(unsafe_code, reason = "sets policies for the program")]
 
 use core::ops::Range;
+use core::sync::atomic::AtomicBool;
 
-use hugetools_pages::place::{Came, Wanted};
+use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::sys::Result;
-use hugetools_pages::{move_down, populate, register};
+use hugetools_pages::wanted::{Came, Wanted};
+use hugetools_pages::{move_down, register};
 
 use crate::change::{divide, pages, step_down, whole_pages};
 use crate::granted;
@@ -39,11 +41,12 @@ unsafe fn bind_private(part: &Range<usize>, wanted: Wanted) -> Result<()> {
         // The kernel takes no part of a huge page.
         move_down::step_down_parts(part.start, part.len());
     }
+    // What was asked for as huge pages stays such.
     // SAFETY: as the caller says.
-    if unsafe { wanted.apply_to_ours(part, is_own)? } == Came::Short {
+    if unsafe { wanted.apply_to_private(part, is_own)? } == Came::Short {
         move_down::step_down(part.start, part.len());
         // SAFETY: as the caller says.
-        unsafe { wanted.apply_to_ours(part, false)? };
+        unsafe { wanted.apply_to_private(part, false)? };
     }
     Ok(())
 }
@@ -58,22 +61,34 @@ unsafe fn bind_region(
 ) -> Result<()> {
     let known = overlap(part, &region.known());
     let stays = region.may_be_shared();
-    let whole = whole_pages(&region, &known);
-    if let Some(range) = whole.or_else(|| stays.then(|| within(&region, &known))) {
-        if range.is_empty() {
-            return Ok(());
-        }
+    let whole = whole_pages(&region, &known).or_else(|| stays.then(|| within(&region, &known)));
+    let came = match whole {
+        Some(range) if range.is_empty() => Came::There,
         // SAFETY: as the caller says.
-        let came = unsafe { wanted.apply_to_ours(&range, !stays)? };
-        // A reservation is no promise under a policy: what is not there yet
-        // comes now.
-        if stays || came == Came::There && populate::present(range.start, range.len()).is_ok() {
-            return Ok(());
-        }
+        Some(range) => unsafe { wanted.apply_to_shared(&range, region.page)? },
+        None => Came::Short,
+    };
+    if came == Came::There {
+        return Ok(());
+    }
+    if stays {
+        // Under that policy a first touch could kill.
+        say_that_it_stays(&known);
+        return Ok(());
     }
     step_down(open, region)?;
     // SAFETY: as the caller says.
-    unsafe { wanted.apply_to_ours(&known, false) }.map(drop)
+    unsafe { wanted.apply_to_private(&known, false) }.map(drop)
+}
+
+fn say_that_it_stays(part: &Range<usize>) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let text = format_args!(
+        "shared memory: {} stay on the memory nodes where they are, since the pools of those that \
+         the program wants (mbind) have too few pages",
+        Amount(part.len())
+    );
+    say_once(&SAID, Level::Warning, text);
 }
 
 /// The whole huge pages within a part of a region.
