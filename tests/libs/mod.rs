@@ -9,6 +9,7 @@ mod grow;
 mod heap;
 mod judge;
 mod limits;
+mod numa;
 pub(crate) mod parts;
 mod postgres;
 mod quota;

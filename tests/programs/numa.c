@@ -217,14 +217,19 @@ static void threads(void)
 	pthread_t thread[NODES];
 
 	/* A heap that is not small any more. */
-	char *start = block(40 * MB);
+	char *start[24];
 
+	for (int i = 0; i < 24; i++) {
+		start[i] = block(2 * MB);
+		memset(start[i], 1, 2 * MB);
+	}
 	pthread_barrier_init(&all_here, NULL, nodes);
 	for (int n = 0; n < nodes; n++)
 		pthread_create(&thread[n], NULL, on_node, (void *)(intptr_t)n);
 	for (int n = 0; n < nodes; n++)
 		pthread_join(thread[n], NULL);
-	free(start);
+	for (int i = 0; i < 24; i++)
+		free(start[i]);
 }
 
 static char *page_of(char *at)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::cpio::Archive;
 use super::live::skip;
-use super::tool::{Ran, tool};
+use super::tool::{Ran, hugectl, tool};
 
 const QEMU: &str = "qemu-system-x86_64";
 
@@ -111,6 +111,14 @@ impl Guest {
         for library in libraries(program) {
             let place = library.to_str().unwrap();
             self.archive.file(place, 0o755, &bytes(&library));
+        }
+    }
+
+    /// Puts hugectl and its libraries into the file system.
+    pub(crate) fn install_hugectl(&mut self) {
+        let dir = hugectl().parent().unwrap();
+        for file in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
+            self.install(&dir.join(file), &format!("/bin/{file}"));
         }
     }
 
