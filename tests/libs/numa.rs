@@ -25,11 +25,11 @@ fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
         return skip(test, "there is no numactl");
     }
     guest.install(Path::new(NUMACTL), "/bin/numactl");
-    guest.install(
-        &build("numa", Libc::Glibc, &["-l:libnuma.so.1"])?,
-        "/bin/numa",
-    );
+    let libnuma = ["-Wl,--no-as-needed", "-l:libnuma.so.1"];
+    guest.install(&build("numa", Libc::Glibc, &libnuma)?, "/bin/numa");
     guest.install_hugectl();
+    // The kernel would move pages by itself, and hide them while it watches.
+    guest.boot_with("numa_balancing=disable");
     Some(guest)
 }
 
@@ -55,7 +55,11 @@ impl Pools {
     /// The command that makes them.
     fn make(self) -> String {
         let [first, second] = self.shares();
-        format!("hugeadm --pool-pages-min 2MB@0:{first} --pool-pages-min 2MB@1:{second}")
+        let most = first + second;
+        format!(
+            "hugeadm --pool-pages-min 2MB@0:{first} --pool-pages-min 2MB@1:{second} \
+             --pool-pages-max 2MB:{most}"
+        )
     }
 
     /// The command that makes them, and then others, after each of which the
@@ -407,7 +411,7 @@ fn gigantic_pages_take_turns_too() {
         return;
     };
     // Whole gigabytes are free on both; see the test of their demotion.
-    guest.boot_with("nokaslr");
+    guest.boot_with("nokaslr numa_balancing=disable");
     let commands = [
         "hugeadm --pool-pages-min 1GB@0-1:1",
         "hugectl --heap=1GB numactl --interleave=all numa block 1500",

@@ -467,7 +467,7 @@ static void shared_memory(void)
 	where("shared second", at + SHARED / 2, SHARED / 2);
 	at = shared();
 	fill(at, SHARED / 2, 4);
-	bind(at, SHARED, BIND, &SECOND, 0);
+	bind(at, SHARED, BIND, &SECOND, MOVE);
 	fill(at + SHARED / 2, SHARED / 2, 4);
 	where("shared bound", at, SHARED);
 	check("shared bound", at, SHARED / 2, 4);
@@ -495,7 +495,7 @@ static void data(void)
 	run_on(0);
 	fill(variables, sizeof variables, 7);
 	where("data", at, 16 * MB);
-	bind(page_of(at), 8 * MB, BIND, &SECOND, 0);
+	bind(page_of(at), 8 * MB, BIND, &SECOND, MOVE);
 	where("data bound", page_of(at), 8 * MB);
 	pid = fork();
 	if (pid == 0) {

@@ -144,13 +144,14 @@ impl Wanted {
             let mut is_shared = true;
             for_windows(range, |window, part, nodes| {
                 is_shared = false;
-                take_turns(part, window.layout.unit, nodes);
+                take_turns(part, (window.layout.unit, window.layout.unit), nodes);
             });
             if is_shared {
+                let nodes = sys::policy_of(range.start)?.nodes;
                 take_turns(
                     range.clone(),
-                    facts::thp_size(),
-                    &sys::policy_of(range.start)?.nodes,
+                    (facts::page_size(), facts::thp_size()),
+                    &nodes,
                 );
             }
         }
@@ -234,16 +235,16 @@ fn strays(range: &Range<usize>) -> bool {
     found
 }
 
-/// Has the pages of a range take turns on nodes, as they would have if they had
-/// not been there before.
-fn take_turns(range: Range<usize>, step: usize, nodes: &Nodes) {
+/// Has the pages of a range, of a size, take turns on nodes after so many bytes,
+/// as they would have if they had not been there before.
+fn take_turns(range: Range<usize>, (page, turn): (usize, usize), nodes: &Nodes) {
     let count = nodes.count().max(1);
-    let turn = |page: usize| nodes.iter().nth(page / step % count).unwrap_or(0);
-    let first = range.start.next_multiple_of(step);
-    in_batches((first..range.end).step_by(step), |pages| {
+    let node_for = |page: usize| nodes.iter().nth(page / turn % count).unwrap_or(0);
+    let first = range.start.next_multiple_of(page);
+    in_batches((first..range.end).step_by(page), |pages| {
         let mut to = [0; BATCH];
         for (to, page) in to.iter_mut().zip(pages) {
-            *to = c_int::try_from(turn(*page)).unwrap_or(0);
+            *to = c_int::try_from(node_for(*page)).unwrap_or(0);
         }
         // SAFETY: memory of ours, in the program's use; what cannot be moved
         // stays, as the policy allows.
