@@ -373,7 +373,8 @@ fn policies_hold_for_shared_memory_and_variables() {
     );
 }
 
-/// Pages that take turns do so over all of a block, whatever divides it.
+/// Pages that take turns do so over all of a block, whatever divides it; what
+/// others do to a process, by `migratepages` and by a cpuset, is done.
 #[test]
 fn four_nodes_take_equal_shares() {
     let Some(guest) = machine("four nodes", &[node(512); 4]) else {
@@ -384,6 +385,11 @@ fn four_nodes_take_equal_shares() {
         "hugectl --heap numa threads",
         "hugectl --heap numactl --interleave=all numa blocks",
         "hugectl --heap numactl --interleave=0,2,3 numa blocks",
+        "hugectl --heap numa migrate",
+        // The shell of this command is in the cpuset from here on.
+        "mkdir /cgroup; mount -t cgroup2 none /cgroup; cd /cgroup; mkdir two
+         echo +cpuset > cgroup.subtree_control; echo 2 > two/cpuset.mems
+         echo 0 > two/cgroup.procs; hugectl --heap numa blocks",
     ];
     let answers = guest.run(&commands);
     let said = |number: usize| Said {
@@ -399,6 +405,12 @@ fn four_nodes_take_equal_shares() {
             said(1).is_mostly_on(&format!("thread {thread} round 1 {size}"), thread, 80);
         }
     }
+    said(4).is_on("before", 0);
+    said(4).is_on("migrated", 1);
+    for size in ["small", "medium", "large"] {
+        said(5).is_on(&format!("main {size}"), 2);
+    }
+    said(5).has_of_pool("main large", 90);
     for (number, nodes) in [(2, vec![0, 1, 2, 3]), (3, vec![0, 2, 3])] {
         said(number).is_spread_over("main large", &nodes, 4096);
         said(number).has_of_pool("main large", 90);

@@ -312,6 +312,22 @@ static void binds(void)
 	policy("again", page_of(a));
 }
 
+/* What others do to a process: its pages move from one node to the other. */
+static void migrates(void)
+{
+	const unsigned long first = 1;
+	char *at;
+
+	run_on(0);
+	at = block(32 * MB);
+	fill(at, 32 * MB, 9);
+	where("before", at, 32 * MB);
+	if (syscall(SYS_migrate_pages, 0, 64L, &first, &SECOND))
+		fail("migrate_pages");
+	where("migrated", at, 32 * MB);
+	check("migrated", at, 32 * MB, 9);
+}
+
 struct own {
 	int node;
 	char *at;
@@ -551,6 +567,8 @@ int main(int argc, char **argv)
 		binds();
 	} else if (!strcmp(what, "policies")) {
 		thread_policies();
+	} else if (!strcmp(what, "migrate")) {
+		migrates();
 	} else if (!strcmp(what, "shared")) {
 		shared_memory();
 	} else if (!strcmp(what, "data")) {
