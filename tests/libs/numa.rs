@@ -11,7 +11,7 @@ use crate::support::tool::Ran;
 
 const NUMACTL: &str = "/usr/bin/numactl";
 
-const fn node(megabytes: u32) -> GuestNode {
+pub(super) const fn node(megabytes: u32) -> GuestNode {
     GuestNode {
         megabytes,
         cpu: true,
@@ -20,7 +20,11 @@ const fn node(megabytes: u32) -> GuestNode {
 
 /// A machine with what is needed.
 fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
-    let mut guest = guest(test, nodes)?;
+    equipped(test, guest(test, nodes)?)
+}
+
+/// Puts into a machine what is needed.
+pub(super) fn equipped(test: &str, mut guest: Guest) -> Option<Guest> {
     if !Path::new(NUMACTL).exists() {
         return skip(test, "there is no numactl");
     }
@@ -35,7 +39,7 @@ fn machine(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
 
 /// Which nodes have a pool, of 100 pages each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pools {
+pub(super) enum Pools {
     Both,
     First,
     None,
@@ -77,10 +81,10 @@ impl Pools {
 }
 
 /// What a command said, where it went well.
-struct Said<'a> {
-    command: &'a str,
-    pools: Pools,
-    ran: &'a Ran,
+pub(super) struct Said<'a> {
+    pub(super) command: &'a str,
+    pub(super) pools: Pools,
+    pub(super) ran: &'a Ran,
 }
 
 /// Kilobytes of a range.
@@ -265,7 +269,7 @@ fn fresh_pages_are_on_the_node_of_their_thread_or_where_numactl_says() {
 }
 
 /// What holds for a block that was bound before or after it was touched.
-fn binds(said: &Said<'_>) {
+pub(super) fn binds(said: &Said<'_>) {
     for what in ["fresh bound", "moved bound", "strict bound"] {
         said.is_on(what, 1);
         let share = match said.pools {
@@ -298,7 +302,7 @@ fn mbind_holds_for_blocks_of_the_heap() {
 }
 
 /// Before and after a fork, in parent and child.
-fn forks(said: &Said<'_>) {
+pub(super) fn forks(said: &Said<'_>) {
     for who in ["before", "child", "after"] {
         let node = match said.pools {
             Pools::First if said.command.contains("--heap=thp") => 1,

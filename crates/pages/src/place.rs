@@ -72,15 +72,10 @@ fn wish_for(page: usize) -> Option<Policy> {
     let (policy, node) = (policy_of(page), node_of(page));
     let may_stay = policy.nodes == Nodes::NONE || is_one_of(node, &policy.nodes);
     match usize::try_from(node) {
-        Ok(node) if may_stay && !is_spread(policy.mode) => Some(Policy::prefer(node)),
+        Ok(node) if may_stay => Some(Policy::prefer(node)),
         _ if policy != Policy::DEFAULT => Some(policy),
         _ => None,
     }
-}
-
-/// Whether pages take turns on the nodes, in this mode without flags.
-pub(crate) fn is_spread(mode: c_int) -> bool {
-    matches!(mode & 0xff, 3 | 6)
 }
 
 /// A time in which this thread's fresh pages come from a chosen node. Handlers

@@ -9,7 +9,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::place::{is_one_of, is_spread, node_of, note_policy};
+use crate::place::{is_one_of, node_of, note_policy};
 use crate::sys::{self, Errno, Nodes, Policy, Result};
 use crate::unit::State;
 use crate::window::Window;
@@ -51,6 +51,15 @@ impl Wanted {
     fn names_nodes(&self) -> bool {
         let is_named = !matches!(self.plain_mode(), libc::MPOL_DEFAULT | libc::MPOL_LOCAL);
         is_named && self.mask != 0 && self.max > 1
+    }
+
+    /// Whether pages take turns on the nodes.
+    fn is_spread(&self) -> bool {
+        const WEIGHTED_INTERLEAVE: c_int = 6;
+        matches!(
+            self.plain_mode(),
+            libc::MPOL_INTERLEAVE | WEIGHTED_INTERLEAVE
+        )
     }
 
     fn is_strict(&self) -> bool {
@@ -140,7 +149,7 @@ impl Wanted {
     unsafe fn move_there(&self, range: &Range<usize>) -> Result<()> {
         // SAFETY: as the caller says.
         unsafe { self.call(range, self.flags & !STRICT | MOVE)? };
-        if is_spread(self.plain_mode()) {
+        if self.is_spread() {
             let mut is_shared = true;
             for_windows(range, |window, part, nodes| {
                 is_shared = false;
@@ -178,7 +187,7 @@ impl Wanted {
         nodes: &Nodes,
     ) -> bool {
         let free = |node| hugetlb::free_on(node, size);
-        if is_spread(self.plain_mode()) {
+        if self.is_spread() {
             let each = (pages.count() / nodes.count().max(1)) as u64;
             return nodes.iter().all(|node| each <= free(node));
         }
