@@ -177,8 +177,11 @@ impl std::fmt::Debug for Said<'_> {
     }
 }
 
+/// A command, and who judges what it said.
+type Case<'a> = (&'a str, &'a dyn Fn(&Said<'_>));
+
 /// Runs commands with all pools, and shows what each said to its judge.
-fn with_all_pools(guest: &Guest, cases: &[(&str, &dyn Fn(&Said<'_>))]) {
+fn with_all_pools(guest: &Guest, cases: &[Case<'_>]) {
     let commands: Vec<&str> = cases.iter().map(|(command, _)| *command).collect();
     let scripts: Vec<Vec<String>> = Pools::ALL.map(|pools| pools.script(&commands)).into();
     let lines: Vec<&str> = scripts.iter().flatten().map(String::as_str).collect();
@@ -201,14 +204,35 @@ fn with_all_pools(guest: &Guest, cases: &[(&str, &dyn Fn(&Said<'_>))]) {
     }
 }
 
+/// What threads of two nodes allocate, twice.
+fn threads(said: &Said<'_>) {
+    for thread in [0, 1] {
+        let share = match (said.pools, thread) {
+            // The pool's pages first, on whichever node they are.
+            (Pools::First, 1) => 0,
+            _ => 90,
+        };
+        for (size, round) in SIZES.iter().flat_map(|size| [(size, 0), (size, 1)]) {
+            let what = format!("thread {thread} round {round} {size}");
+            said.is_mostly_on(&what, thread, share);
+        }
+    }
+    match said.pools {
+        Pools::Both => said.has_of_pool("thread 1 round 1 large", 90),
+        Pools::First => {}
+        Pools::None => said.has_of_pool("thread 1 round 1 large", 0),
+    }
+}
+
+const SIZES: [&str; 3] = ["small", "medium", "large"];
+
 #[test]
 fn fresh_pages_are_on_the_node_of_their_thread_or_where_numactl_says() {
     let Some(guest) = machine("nodes of threads", &[node(768), node(768)]) else {
         return;
     };
-    let sizes = ["small", "medium", "large"];
     let bound = |said: &Said<'_>| {
-        for size in sizes {
+        for size in SIZES {
             said.is_on(&format!("main {size}"), 1);
         }
         let share = if said.pools == Pools::Both { 90 } else { 0 };
@@ -217,25 +241,7 @@ fn fresh_pages_are_on_the_node_of_their_thread_or_where_numactl_says() {
     with_all_pools(
         &guest,
         &[
-            ("hugectl --heap numa threads", &|said| {
-                let own = |thread| match (said.pools, thread) {
-                    // The pool's pages first, on whichever node they are.
-                    (Pools::First, 1) => 0,
-                    _ => 90,
-                };
-                for thread in [0, 1] {
-                    for size in sizes {
-                        for round in [0, 1] {
-                            let what = format!("thread {thread} round {round} {size}");
-                            said.is_mostly_on(&what, thread, own(thread));
-                        }
-                    }
-                }
-                let share = if said.pools == Pools::Both { 90 } else { 0 };
-                if said.pools != Pools::First {
-                    said.has_of_pool("thread 1 round 1 large", share);
-                }
-            }),
+            ("hugectl --heap numa threads", &threads),
             ("hugectl --heap numactl --membind=1 numa blocks", &bound),
             ("numactl --membind=1 hugectl --heap numa blocks", &bound),
             (
@@ -405,13 +411,13 @@ fn four_nodes_take_equal_shares() {
         assert_eq!(said(number).ran.status, 0, "{:?}", said(number));
     }
     for thread in 0..4 {
-        for size in ["small", "medium", "large"] {
+        for size in SIZES {
             said(1).is_mostly_on(&format!("thread {thread} round 1 {size}"), thread, 80);
         }
     }
     said(4).is_on("before", 0);
     said(4).is_on("migrated", 1);
-    for size in ["small", "medium", "large"] {
+    for size in SIZES {
         said(5).is_on(&format!("main {size}"), 2);
     }
     said(5).has_of_pool("main large", 90);

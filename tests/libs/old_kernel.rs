@@ -92,7 +92,8 @@ fn memory_policies_hold() {
     let Some(guest) = machine("an old kernel's policies", &[]) else {
         return;
     };
-    let cases: [(&str, fn(&Said<'_>)); 3] = [
+    type Case = (&'static str, fn(&Said<'_>));
+    let cases: [Case; 3] = [
         ("hugectl --heap -q numa binds", binds),
         ("hugectl --heap -q numa fork", forks),
         ("hugectl --heap -q numa fork-threads", forks),

@@ -24,10 +24,8 @@ pub(crate) fn count() -> usize {
     if !place::is_divided() {
         return 1;
     }
-    match usize::try_from(mimalloc::_mi_os_numa_node_count()) {
-        Ok(count @ 2..=MOST) => count,
-        _ => 1,
-    }
+    let count = usize::try_from(mimalloc::_mi_os_numa_node_count()).unwrap_or(1);
+    if count <= MOST { count.max(1) } else { 1 }
 }
 
 /// What [`count`] counts.
