@@ -338,6 +338,8 @@ fn forks_leave_memory_and_policies_where_they_are() {
             ("hugectl --heap -q numa fork", &forks),
             ("hugectl --heap -q numa fork-threads", &forks),
             ("hugectl --heap=thp -q numa fork", &forks),
+            // A filter that kills for calls about policies meets none.
+            ("hugectl --heap -q numa filtered", &|_| ()),
         ],
     );
 }

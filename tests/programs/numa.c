@@ -9,7 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stddef.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -414,6 +418,44 @@ static void forks(int keep_threads)
 	}
 }
 
+/* Ends the process for calls that it does not make, as a service may have it. */
+static void forbid_policies(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_move_pages, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		fail("seccomp");
+}
+
+static void filtered(void)
+{
+	char *at = block(OWN);
+	int status;
+	pid_t pid;
+
+	run_on(0);
+	fill(at, OWN, 40);
+	run_on(1);
+	forbid_policies();
+	pid = fork();
+	if (pid == 0) {
+		check("child", at, OWN, 40);
+		fill(at, OWN, 41);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("the child");
+	check("filtered", at, OWN, 40);
+}
+
 /* A thread of one node asks for what that node has not, all the time. */
 static void *asks(void *arg)
 {
@@ -568,6 +610,8 @@ int main(int argc, char **argv)
 		binds();
 	} else if (!strcmp(what, "policies")) {
 		thread_policies();
+	} else if (!strcmp(what, "filtered")) {
+		filtered();
 	} else if (!strcmp(what, "migrate")) {
 		migrates();
 	} else if (!strcmp(what, "shared")) {

@@ -6,6 +6,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
+use crate::facts;
 use crate::sys::{self, Nodes, Policy};
 
 /// Whether the program has set a policy for memory of ours.
@@ -42,7 +43,9 @@ pub fn is_divided() -> bool {
 }
 
 /// Copies memory to fresh memory, which will lie where the original does, page by
-/// page of `step` bytes. To be followed by [`settle`].
+/// page of `step` bytes. To be followed by [`settle`]. Where system calls are
+/// filtered it lies where this thread runs: `set_mempolicy(2)` may be deadly
+/// to a program that makes no such calls.
 ///
 /// # Safety
 /// Both must be `len` bytes of memory, the original readable and the copy
@@ -56,7 +59,7 @@ pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
             core::ptr::copy_nonoverlapping(part.start as *const u8, to as *mut u8, part.len());
         }
     };
-    if !is_divided() {
+    if !is_divided() || facts::has_filter() && !has_policies() {
         return copy_part(range);
     }
     let thread = Preferring::begin();
@@ -69,10 +72,11 @@ pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
 /// The policy under which a copy of a page lies where it should: its node,
 /// unless the program wants it elsewhere by now.
 fn wish_for(page: usize) -> Option<Policy> {
-    let (policy, node) = (policy_of(page), node_of(page));
-    let may_stay = policy.nodes == Nodes::NONE || is_one_of(node, &policy.nodes);
-    match usize::try_from(node) {
-        Ok(node) if may_stay => Some(Policy::prefer(node)),
+    let policy = policy_of(page);
+    let may_stay = |node: &c_int| policy.nodes == Nodes::NONE || is_one_of(*node, &policy.nodes);
+    let node = sys::node_of(page).ok().filter(may_stay);
+    match node.and_then(|node| usize::try_from(node).ok()) {
+        Some(node) => Some(Policy::prefer(node)),
         _ if policy != Policy::DEFAULT => Some(policy),
         _ => None,
     }
@@ -135,13 +139,6 @@ pub unsafe fn settle(original: Range<usize>, copy: usize, step: usize) {
             let _ = unsafe { policy.set(at, part.len()) };
         }
     }
-}
-
-/// The node of one page, or a negative number.
-pub(crate) fn node_of(addr: usize) -> c_int {
-    let mut node = [-1];
-    let _ = sys::nodes_of(&[addr], &mut node);
-    node[0]
 }
 
 /// Whether it is one of these nodes.

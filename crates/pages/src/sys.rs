@@ -17,7 +17,7 @@ pub use file::{File, identity, inode, links, read_link, write};
 pub use memory::{madvise, mmap, mprotect, mremap, munmap, name_memory};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{
-    Nodes, Policy, allowed_nodes, mbind, move_pages, nodes_of, policy_of, thread_policy,
+    Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
 pub use process::{
     NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,

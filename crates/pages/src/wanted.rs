@@ -9,7 +9,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::place::{is_one_of, node_of, note_policy};
+use crate::place::{is_one_of, note_policy};
 use crate::sys::{self, Errno, Nodes, Policy, Result};
 use crate::unit::State;
 use crate::window::Window;
@@ -226,6 +226,13 @@ fn in_batches(mut pages: impl Iterator<Item = usize>, mut each: impl FnMut(&[usi
             return;
         }
     }
+}
+
+/// The node of one page, or a negative number where it is not there.
+fn node_of(page: usize) -> c_int {
+    let mut node = [-1];
+    let _ = sys::nodes_of(&[page], &mut node);
+    node[0]
 }
 
 /// Whether a page of a range is on none of the nodes of its policy.

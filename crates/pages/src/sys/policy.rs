@@ -125,6 +125,14 @@ pub fn policy_of(addr: usize) -> Result<Policy> {
     get_mempolicy(addr, ADDR)
 }
 
+/// The node of the page that holds an address. A page that is not there yet
+/// comes by that, as by reading it.
+pub fn node_of(addr: usize) -> Result<c_int> {
+    const NODE: usize = 1;
+    const ADDR: usize = 2;
+    get_mempolicy(addr, NODE | ADDR).map(|policy| policy.mode)
+}
+
 /// The nodes that this thread may have memory of.
 pub fn allowed_nodes() -> Result<Nodes> {
     const MEMS_ALLOWED: usize = 4;
@@ -205,6 +213,7 @@ mod tests {
         unsafe { (addr as *mut u8).write(1) };
         nodes_of(&[addr], &mut nodes).unwrap();
         assert_eq!(usize::try_from(nodes[0]), Ok(node));
+        assert_eq!(node_of(addr), Ok(nodes[0]));
         // SAFETY: the test's own memory.
         unsafe { Policy::DEFAULT.set(addr, len) }.unwrap();
         assert_eq!(policy_of(addr), Ok(Policy::DEFAULT));
