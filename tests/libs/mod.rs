@@ -10,6 +10,8 @@ mod grow;
 mod heap;
 mod judge;
 mod limits;
+mod numa;
+mod old_kernel;
 pub(crate) mod parts;
 mod postgres;
 mod quota;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::cpio::Archive;
 use super::live::skip;
-use super::tool::{Ran, tool};
+use super::tool::{Ran, hugectl, tool};
 
 const QEMU: &str = "qemu-system-x86_64";
 
@@ -36,11 +36,21 @@ pub(crate) struct GuestNode {
 
 /// A machine of such nodes, or a skip that is heard.
 pub(crate) fn guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
+    with_kernel(test, nodes, "/boot", "vmlinuz-")
+}
+
+/// The same with Debian 11's kernel, which `.ci/run` fetches.
+pub(crate) fn old_guest(test: &str, nodes: &[GuestNode]) -> Option<Guest> {
+    with_kernel(test, nodes, "/var/cache/hugetools", "vmlinuz-5.10.")
+}
+
+fn with_kernel(test: &str, nodes: &[GuestNode], dir: &str, begin: &str) -> Option<Guest> {
+    const END: &str = "-cloud-amd64";
     if !runs(QEMU) {
         return skip(test, "there is no qemu-system-x86_64");
     }
-    let Some(kernel) = newest("/boot", "vmlinuz-", "-cloud-amd64") else {
-        return skip(test, "there is no /boot/vmlinuz-*-cloud-amd64");
+    let Some(kernel) = newest(dir, begin, END) else {
+        return skip(test, &format!("there is no {dir}/{begin}*{END}"));
     };
     if !Path::new("/bin/busybox").exists() {
         return skip(test, "there is no /bin/busybox");
@@ -111,6 +121,14 @@ impl Guest {
         for library in libraries(program) {
             let place = library.to_str().unwrap();
             self.archive.file(place, 0o755, &bytes(&library));
+        }
+    }
+
+    /// Puts hugectl and its libraries into the file system.
+    pub(crate) fn install_hugectl(&mut self) {
+        let dir = hugectl().parent().unwrap();
+        for file in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
+            self.install(&dir.join(file), &format!("/bin/{file}"));
         }
     }
 

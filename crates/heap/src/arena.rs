@@ -1,7 +1,7 @@
 //! mimalloc's memory: windows that it manages and whose pages come from us.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
 
-use core::ffi::c_void;
+use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
@@ -12,9 +12,9 @@ use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register, rejoin, space, sys};
+use hugetools_pages::{config, register, rejoin, space, sys, usage};
 
-use crate::{idle, mimalloc};
+use crate::{idle, mimalloc, nodes};
 
 const UNREADY: u8 = 0;
 const STARTING: u8 = 1;
@@ -114,9 +114,13 @@ fn start() {
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.
         let plain = Layout { big: 0, ..layout() };
-        add(SMALLEST, plain);
+        add(SMALLEST, plain, nodes::ANY);
     }
-    add(FIRST, layout());
+    match nodes::count() {
+        1 => add(FIRST, layout(), nodes::ANY),
+        // The others come when the heap is not small any more.
+        _ => add(SMALLEST, layout(), nodes::begin()),
+    }
     STATE.store(READY, Ordering::Release);
     rejoin::set_waker(|| attend(true));
 }
@@ -161,9 +165,9 @@ pub(crate) fn layout() -> Layout {
     }
 }
 
-/// Hands a window of about `len` bytes to mimalloc; a smaller one where the
-/// address space is limited.
-fn add(len: usize, layout: Layout) {
+/// Hands a window of about `len` bytes to mimalloc, for threads of a node; a
+/// smaller one where the address space is limited.
+fn add(len: usize, layout: Layout, node: c_int) {
     if HANDING_OVER.swap(true, Ordering::Acquire) {
         return;
     }
@@ -176,7 +180,7 @@ fn add(len: usize, layout: Layout) {
     while len >= SMALLEST {
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
         if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
-            if hand_over(window) {
+            if hand_over(window, node) {
                 MANAGED.fetch_add(window.len, Ordering::Relaxed);
             } else {
                 register::destroy(window);
@@ -205,7 +209,7 @@ fn too_narrow(limit: usize) {
     );
 }
 
-fn hand_over(window: &'static Window) -> bool {
+fn hand_over(window: &'static Window, node: c_int) -> bool {
     // SAFETY: reserved address space that nobody else uses, which stays; the
     // function takes into use what mimalloc asks for.
     unsafe {
@@ -215,7 +219,7 @@ fn hand_over(window: &'static Window) -> bool {
             false,
             false,
             true,
-            -1,
+            node,
             false,
             commit,
             core::ptr::from_ref(window).cast_mut().cast(),
@@ -259,12 +263,20 @@ unsafe extern "C" fn commit(
     true
 }
 
-/// Adds a window before those that there are run out.
+/// Adds windows before those that there are run out: one, or one for each node.
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
-    if used > managed / 2 && is_ready() {
-        add(managed.clamp(FIRST, LARGEST), layout());
+    let count = nodes::count();
+    let is_due = match managed <= SMALLEST && count > 1 {
+        // While it is small it is on base pages, each where it is used.
+        true => !usage::is_small(0),
+        false => used > managed / 2,
+    };
+    if !is_due || !is_ready() {
+        return;
     }
+    let len = (managed / count).clamp(FIRST, LARGEST);
+    nodes::all().for_each(|node| add(len, layout(), node));
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large

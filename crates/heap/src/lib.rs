@@ -4,7 +4,7 @@
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
 //!   `large` and `growing` are for large blocks that grow, `foreign` for blocks
 //!   of another malloc, `owner` tells which is which.
-//! * `arena`: mimalloc's memory, taken from windows of our own.
+//! * `arena`: mimalloc's memory, taken from windows of our own, by memory `nodes`.
 //! * `figures`: the heap in figures, which `tell` writes; `tuning`: what a
 //!   program may set, ask and do besides.
 //! * `idle`: giving back what a quiet program has freed.
@@ -22,6 +22,7 @@ mod idle;
 mod large;
 mod malloc;
 mod mimalloc;
+mod nodes;
 mod owner;
 mod tell;
 mod thread;

@@ -30,6 +30,21 @@ pub(crate) struct HeapArea {
     reserved1: *mut c_void,
 }
 
+/// The beginning of `mi_theap_t`: what a thread has of a heap.
+#[repr(C)]
+pub(crate) struct ThreadHeap {
+    pub(crate) thread: *mut Thread,
+}
+
+/// The beginning of `mi_tld_t`: a thread.
+#[repr(C)]
+pub(crate) struct Thread {
+    id: usize,
+    number: usize,
+    /// Whose windows it looks into first.
+    pub(crate) node: c_int,
+}
+
 /// `mi_option_disallow_os_alloc`: whether blocks lie in arenas only.
 pub(crate) const ARENAS_ONLY: c_int = 17;
 
@@ -45,6 +60,19 @@ pub(crate) const ARENA_RESERVE: c_int = 23;
 unsafe extern "C" {
     /// What mimalloc's constructor does, which is left out of the link.
     pub(crate) safe fn _mi_auto_process_init();
+
+    /// How many memory nodes mimalloc tells apart, which threads it asks for.
+    pub(crate) safe fn _mi_os_numa_node_count() -> c_int;
+
+    /// The one of them that this thread runs on.
+    pub(crate) safe fn _mi_os_numa_node() -> c_int;
+
+    /// What this thread has of the main heap.
+    pub(crate) safe fn mi_theap_get_default() -> *mut ThreadHeap;
+
+    /// Sets whose windows a heap takes (null: the main heap), whichever thread
+    /// asks; -1 for those of the thread.
+    pub(crate) fn mi_heap_set_numa_affinity(heap: *mut c_void, node: c_int);
 
     /// Sets an option.
     pub(crate) safe fn mi_option_set(option: c_int, value: c_long);

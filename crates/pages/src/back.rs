@@ -11,7 +11,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{config, fault, grown, hugetlb, populate, quota, register, space, thp, usage};
+use crate::{config, fault, grown, hugetlb, place, populate, quota, register, space, thp, usage};
 
 /// Which pages a range may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -364,10 +364,12 @@ fn free(window: &Window, unit: usize, state: State) -> State {
         // The page belongs to other units too; see `free_group`.
         return state;
     }
-    // The mapping stays for the next page; since Linux 5.18.
+    // The mapping stays for the next page, unless with a policy that was for
+    // this one; since Linux 5.18.
+    let stays = state == State::Huge && !place::has_policies();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
-    let now = match state == State::Huge && drop_page().is_ok() {
+    let now = match stays && drop_page().is_ok() {
         true => State::EmptyHuge,
         // SAFETY: claimed, and nothing in it is used.
         false => match unsafe { space::clear(addr, len) } {

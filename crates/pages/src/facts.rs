@@ -156,6 +156,14 @@ pub fn pinned_memory() -> usize {
     usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
 }
 
+/// Whether a filter of system calls is in force, which may end the process for
+/// calls that its program does not make (`SystemCallFilter=` of systemd).
+pub fn has_filter() -> bool {
+    let mut buffer = [0; 4096];
+    let text = file::head(c"/proc/self/status", &mut buffer);
+    file::tagged(text, b"Seccomp:") != Some(0)
+}
+
 /// Private memory of this process that is there, in bytes.
 pub fn resident_memory() -> usize {
     let mut buffer = [0; 128];

@@ -89,7 +89,10 @@ impl Aside {
     fn put(&self) {
         let range = self.range();
         // SAFETY: there is nothing at the address, and the copy belongs there.
-        if unsafe { private_copy::put_over(range.start, range.len(), self.addr) }.is_err() {
+        let put = unsafe {
+            private_copy::put_over(range.start, range.len(), self.addr, self.window.layout.unit)
+        };
+        if put.is_err() {
             return;
         }
         let (before, _) = self.window.units()[self.units.start].load();

@@ -24,14 +24,16 @@ fn size_bits(size: usize, shift: c_int) -> c_int {
 }
 
 /// Maps private huge pages over a range, without a reservation: none of them
-/// may be touched before it was populated.
+/// may be touched before it was populated. Where pages take turns on memory
+/// nodes (`numactl --interleave`), the kernel goes by their offset: as for
+/// ordinary memory that is the address, or each mapping would begin anew.
 ///
 /// # Safety
 /// The range must be the caller's to replace.
 pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<()> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: as the caller says.
-    unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, 0) }.map(drop)
+    unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 
 /// The same, with the pages of a file on a hugetlbfs; nothing is written to the
@@ -92,6 +94,16 @@ pub fn lacks(size: usize, pages: usize) -> bool {
 pub fn free(size: usize) -> u64 {
     let count = |name| counter(size, name).unwrap_or(0);
     count("free_hugepages").saturating_sub(count("resv_hugepages"))
+}
+
+/// Free pages of a memory node.
+pub fn free_on(node: usize, size: usize) -> u64 {
+    let path = file::Path::of(format_args!(
+        "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
+        size >> 10
+    ));
+    path.and_then(|path| file::number(path.c_str()))
+        .unwrap_or(0)
 }
 
 /// The most pages that the pool may come to have: those that it has and those

@@ -5,6 +5,8 @@
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
 //! * [`quota`]: what this process may take of the pools, and has.
+//! * [`place`]: on which memory nodes memory lies; [`wanted`]: where the
+//!   program wants it.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
@@ -55,6 +57,7 @@ pub mod move_down;
 pub mod move_up;
 pub mod others;
 pub mod pagemap;
+pub mod place;
 pub mod plain;
 pub mod populate;
 pub mod private_copy;
@@ -74,6 +77,7 @@ pub mod sys;
 pub mod thp;
 pub mod unit;
 pub mod usage;
+pub mod wanted;
 pub mod weak;
 pub mod window;
 

@@ -50,8 +50,10 @@ impl Shortfall {
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
 pub struct Luck {
-    /// Bytes for which the pool is not asked.
-    skip: AtomicUsize,
+    /// Bytes for which the pool is not asked, for several groups of threads:
+    /// one that may have pages of an empty node only must not spoil it for the
+    /// others.
+    skip: [AtomicUsize; GROUPS],
     last: AtomicU8,
     said: AtomicBool,
 }
@@ -61,11 +63,21 @@ pub struct Luck {
 /// again some day.
 const SPARED: usize = 128 << 20;
 
+/// How many groups of threads there are.
+const GROUPS: usize = 16;
+
+/// The group of this thread.
+fn group() -> usize {
+    let name = sys::thread_name();
+    // Threads lie apart by the size of their stacks, or of a slice of the heap.
+    (name >> 12 ^ name >> 16 ^ name >> 20 ^ name >> 23) % GROUPS
+}
+
 impl Luck {
     /// No bad luck yet.
     pub const fn new() -> Luck {
         Luck {
-            skip: AtomicUsize::new(0),
+            skip: [const { AtomicUsize::new(0) }; GROUPS],
             last: AtomicU8::new(0),
             said: AtomicBool::new(false),
         }
@@ -74,24 +86,25 @@ impl Luck {
     /// Whether it is worth to ask a pool now, for so many bytes; at least 1.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
-        let spared = self
-            .skip
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
+        let skip = &self.skip[group()];
+        let spared = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
         if spared.is_err() {
-            self.skip.store(0, Ordering::Relaxed);
+            skip.store(0, Ordering::Relaxed);
         }
         spared.is_err()
     }
 
     /// Notes that the pool has a page again: this process has given it back.
     pub fn gave_back(&self) {
-        self.skip.store(0, Ordering::Relaxed);
+        for skip in &self.skip {
+            skip.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Notes that the pool of this size gave the heap no page, and says so
     /// once.
     pub fn heap_failed(&self, bytes: usize) {
-        self.skip.store(SPARED, Ordering::Relaxed);
+        self.skip[group()].store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = match config::get().heap {
@@ -217,10 +230,10 @@ mod tests {
         let luck = Luck::new();
         let page = 2 << 20;
         assert!(luck.is_worth_a_try(page) && luck.is_worth_a_try(page));
-        luck.skip.store(2 * page, Ordering::Relaxed);
+        luck.skip[group()].store(2 * page, Ordering::Relaxed);
         assert!(!luck.is_worth_a_try(page) && !luck.is_worth_a_try(page));
         assert!(luck.is_worth_a_try(page));
-        luck.skip.store(SPARED, Ordering::Relaxed);
+        luck.skip[group()].store(SPARED, Ordering::Relaxed);
         assert!(luck.is_worth_a_try(SPARED + page), "more than is spared");
         luck.gave_back();
         assert!(luck.is_worth_a_try(page));

@@ -7,7 +7,7 @@ use core::ops::Range;
 use hugetools_contract::smaps;
 
 use crate::file::each_line;
-use crate::sys;
+use crate::sys::{self, Policy};
 
 /// What `VmFlags` says of private memory that may be read and written, with
 /// advice about huge pages or without. Locked memory (`lo`) may be replaced by
@@ -68,7 +68,7 @@ impl Walk {
 
     /// Whether the program has said by `mbind(2)` from where its pages come.
     fn has_policy(&self) -> bool {
-        sys::policy_mode_at(self.rest.start).is_ok_and(|mode| mode != libc::MPOL_DEFAULT)
+        sys::policy_of(self.rest.start).is_ok_and(|policy| policy != Policy::DEFAULT)
     }
 }
 

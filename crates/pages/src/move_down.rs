@@ -49,10 +49,18 @@ pub fn move_down(total: usize) {
 /// huge pages: see [`crate::grant`].
 pub fn step_down(addr: usize, len: usize) {
     let _pass = register::GATE.pass();
-    register::look(|| step_down_in(addr, len));
+    register::look(|| step_down_in(addr, len, |_| true));
 }
 
-fn step_down_in(addr: usize, len: usize) {
+/// The same, only for the huge pages that lie in the range with a part.
+pub fn step_down_parts(addr: usize, len: usize) {
+    let end = addr.saturating_add(len);
+    let is_part = |page: &Range<usize>| page.start < addr || page.end > end;
+    let _pass = register::GATE.pass();
+    register::look(|| step_down_in(addr, len, is_part));
+}
+
+fn step_down_in(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bool) {
     let windows = register::windows().filter(|window| window.holds != Holds::Region);
     for window in windows {
         let start = addr.max(window.base);
@@ -62,7 +70,7 @@ fn step_down_in(addr: usize, len: usize) {
             let unit = window.unit_at(at);
             let (state, _) = window.units()[unit].settled();
             let page = window.page_of(unit, state);
-            if state.is_hugetlb() {
+            if state.is_hugetlb() && wanted(&window.range_of(&page)) {
                 move_units(window, page.clone(), state);
             }
             at = window.address(page.end);

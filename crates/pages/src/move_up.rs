@@ -13,7 +13,7 @@ use crate::segment::place::Aside;
 use crate::sys::{NoSignals, Result, WriteProtection};
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{behind, facts, fault, hugetlb, luck, mapping, populate, private_copy, runs};
+use crate::{behind, facts, fault, hugetlb, luck, mapping, place, populate, private_copy, runs};
 
 /// So much at a time where nobody has to wait, and where other threads may.
 const PIECE: usize = 32 << 20;
@@ -28,7 +28,9 @@ pub struct Mover {
 impl Mover {
     /// `None` where nothing may move.
     pub fn new() -> Option<Mover> {
-        if !luck::may_have_hugetlb() || behind::may_be_written() {
+        // It would all come to the node of this thread.
+        let is_spread = place::is_divided() && facts::has_threads();
+        if is_spread || !luck::may_have_hugetlb() || behind::may_be_written() {
             return None;
         }
         Some(Mover {

@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::sys::{self, Errno, File, Result};
 
 /// Since Linux 5.14.
+const MADV_POPULATE_READ: i32 = 22;
 const MADV_POPULATE_WRITE: i32 = 23;
 
 /// Whether this kernel is older.
@@ -29,14 +30,22 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     unsafe { populate_by_reading(addr, len, step) }
 }
 
+/// Makes all pages of a readable mapping present, without changing them.
+///
+/// # Errors
+/// What a touch would come to; `EINVAL` before Linux 5.14, or where nothing may
+/// be read there.
+pub fn present(addr: usize, len: usize) -> Result<()> {
+    // SAFETY: the advice changes no contents.
+    unsafe { sys::madvise(addr, len, MADV_POPULATE_READ) }
+}
+
 /// Makes the pages of a readable mapping present, `step` bytes each, without
 /// changing them. As much as can be had.
 ///
 /// # Safety
 /// The range must be mapped readable, and stay so meanwhile.
 pub unsafe fn for_reading(addr: usize, len: usize, step: usize) {
-    /// Since Linux 5.14.
-    const MADV_POPULATE_READ: i32 = 22;
     // SAFETY: the advice changes no contents.
     if unsafe { sys::madvise(addr, len, MADV_POPULATE_READ) } != Err(Errno(libc::EINVAL)) {
         return;

@@ -1,5 +1,5 @@
-//! Replacing hugetlb memory by ordinary memory with the same contents: nobody
-//! sees it missing, and no write is lost.
+//! Replacing hugetlb memory by ordinary memory with the same contents, on the
+//! same memory nodes: nobody sees it missing, and no write is lost.
 #![expect(unsafe_code, reason = "copies and replaces memory by address")]
 
 use core::ops::Range;
@@ -8,7 +8,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{facts, freeze, space, thp};
+use crate::{facts, freeze, place, space, thp};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -23,12 +23,12 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
         units.len() * window.layout.unit,
     );
     let aside = reserve(window, len)?;
+    let mut begun = false;
     let copy = || {
-        // SAFETY: `aside` was reserved just now, and nobody writes meanwhile.
-        let state = unsafe { fill(window, units, aside)? };
-        // SAFETY: the new memory holds what the old one did.
-        unsafe { put_over(addr, len, aside)? };
-        Ok(state)
+        begun = true;
+        // SAFETY: `aside` was reserved just now, and nobody writes meanwhile;
+        // the new memory holds what the old one did.
+        unsafe { fill_and_put(window, units, aside) }
     };
     let result = match window.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
@@ -36,11 +36,27 @@ pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
         // SAFETY: mapped by us; the copy takes its place.
         _ => unsafe { freeze::frozen(addr, len, copy) },
     };
-    if result.is_err() {
-        // SAFETY: still ours: it was not moved.
+    if !begun {
+        // SAFETY: still ours.
         let _ = unsafe { sys::munmap(aside, len) };
     }
     result
+}
+
+/// # Safety
+/// As for [`fill`]; nobody may write to the units meanwhile.
+unsafe fn fill_and_put(window: &Window, units: Range<usize>, aside: usize) -> Result<State> {
+    let range = window.range_of(&units);
+    // SAFETY: as the caller says.
+    let filled = unsafe { fill(window, units, aside) };
+    if filled.is_err() {
+        // SAFETY: still ours.
+        let _ = unsafe { sys::munmap(aside, range.len()) };
+    }
+    let state = filled?;
+    // SAFETY: a copy.
+    unsafe { put_over(range.start, range.len(), aside, window.layout.unit)? };
+    Ok(state)
 }
 
 /// Address space for a copy of so much of a window.
@@ -63,8 +79,11 @@ pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result
     unsafe { sys::mprotect(aside, len, READ_WRITE)? };
     // SAFETY: mapped by us.
     let state = unsafe { thp::advise(aside, len) };
+    let addr = window.address(units.start);
     // SAFETY: as the caller says.
     unsafe { copy(window, units, aside) };
+    // SAFETY: `aside` is ours.
+    unsafe { place::settle(addr..addr + len, aside, window.layout.unit) };
     if window.prot != READ_WRITE {
         // SAFETY: `aside` is ours.
         unsafe { sys::mprotect(aside, len, window.prot)? };
@@ -85,22 +104,34 @@ pub unsafe fn copy(window: &Window, units: Range<usize>, aside: usize) {
         // SAFETY: slices in use are readable; the two ranges are different
         // mappings of equal length.
         unsafe {
-            core::ptr::copy_nonoverlapping(
-                (addr + offset) as *const u8,
-                (aside + offset) as *mut u8,
+            place::copy(
+                addr + offset,
+                aside + offset,
                 run.len() * SLICE,
-            );
-        }
+                window.layout.unit,
+            )
+        };
         from = run.end;
     }
 }
 
-/// Moves a copy over what it is a copy of.
+/// Moves a copy over what it is a copy of; frees what of it could not be moved.
+/// Its policies change at multiples of `step` only.
 ///
 /// # Safety
 /// The copy must be ours, and hold what must be at `addr` from now on.
-pub unsafe fn put_over(addr: usize, len: usize, aside: usize) -> Result<()> {
+pub unsafe fn put_over(addr: usize, len: usize, aside: usize, step: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: as the caller says.
-    unsafe { sys::mremap(aside, len, len, flags, addr) }.map(drop)
+    // The kernel moves one mapping at a time, and a policy makes it one.
+    for part in place::parts(aside..aside + len, step) {
+        let to = addr + (part.start - aside);
+        // SAFETY: as the caller says.
+        let moved = unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to) };
+        if moved.is_err() {
+            // SAFETY: not moved, and ours.
+            let _ = unsafe { sys::munmap(part.start, aside + len - part.start) };
+        }
+        moved?;
+    }
+    Ok(())
 }

@@ -6,6 +6,7 @@ mod dir;
 mod file;
 mod memory;
 mod path;
+mod policy;
 mod process;
 mod shm;
 mod userfault;
@@ -13,10 +14,11 @@ mod userfault;
 pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{File, identity, inode, links, read_link, write};
-pub use memory::{
-    madvise, mbind, mmap, mprotect, mremap, munmap, name_memory, policy_mode, policy_mode_at,
-};
+pub use memory::{madvise, mmap, mprotect, mremap, munmap, name_memory};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
+pub use policy::{
+    Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
+};
 pub use process::{
     NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,
     getuid, has_child, host, is_secure, now, page_size, random, set_blocked_signals, sleep,

@@ -1,5 +1,5 @@
 //! What a program does to memory that it was given: `munmap`, `mprotect`,
-//! `mremap`, `madvise`, `mbind`, with lengths that it knows and the kernel,
+//! `mremap`, `madvise`, with lengths that it knows and the kernel,
 //! for a huge page, does not take.
 //!
 //! A call on all of a region is made on all that is mapped. A call on a part
@@ -12,16 +12,15 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use hugetools_pages::grant::change;
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{facts, freeze};
+use hugetools_pages::{facts, freeze, place, private_copy};
 
 use crate::range::{overlap, range_of};
 use crate::region::{self, Open, Region};
 use crate::{granted, map};
 
 /// The pages that a call names, or the kernel's own error for none such.
-fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
+pub(crate) fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
     let page = facts::page_size();
     match range_of(addr, len, page) {
         Some(range) if addr % page == 0 => Ok(range),
@@ -35,7 +34,7 @@ pub(crate) fn concerns(addr: usize, len: usize) -> bool {
 }
 
 /// Calls `each` for every part of the range: within a region, or between them.
-fn divide(
+pub(crate) fn divide(
     range: &Range<usize>,
     mut each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
 ) -> Result<()> {
@@ -107,7 +106,7 @@ pub(crate) fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
 
 /// What a part of a region is in whole huge pages, where it is such; the end
 /// of what the program knows is the end of what is mapped.
-fn whole_pages(region: &Region, part: &Range<usize>) -> Option<Range<usize>> {
+pub(crate) fn whole_pages(region: &Region, part: &Range<usize>) -> Option<Range<usize>> {
     let end = match part.end == region.known().end {
         true => region.mapped().end,
         false => part.end,
@@ -171,24 +170,6 @@ fn advise_otherwise(
     unsafe { sys::madvise(part.start, part.len(), advice) }
 }
 
-/// `mbind`, with a mask that the caller vouches for.
-///
-/// # Safety
-/// As for [`sys::mbind`].
-pub(crate) unsafe fn mbind(addr: usize, len: usize, policy: [usize; 4]) -> Result<()> {
-    let [mode, mask, maxnode, flags] = policy;
-    let all = pages(addr, len)?;
-    let flags = change::mbind_flags(&all, flags);
-    divide(&all, |_, region, part| {
-        let range = region.map_or(part.clone(), |region| {
-            let known = overlap(&part, &region.known());
-            whole_pages(&region, &known).unwrap_or(known)
-        });
-        // SAFETY: as the caller says.
-        unsafe { sys::mbind(range.start, range.len(), mode, mask, maxnode, flags) }
-    })
-}
-
 /// `mremap` of memory that begins in a region.
 pub(crate) fn mremap(
     addr: usize,
@@ -248,16 +229,14 @@ pub(crate) fn make_way(addr: usize, len: usize) -> Result<()> {
 }
 
 /// Turns a region into ordinary shared memory of the length that the program
-/// knows, with the same contents and access.
-fn step_down(open: &mut Open, region: Region) -> Result<()> {
+/// knows, with the same contents and access, on the same memory nodes.
+pub(crate) fn step_down(open: &mut Open, region: Region) -> Result<()> {
     let read_write = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new mapping.
     let aside = unsafe { sys::mmap(0, region.mapped, read_write, flags, -1, 0)? };
     map::advise(aside, region.mapped);
     if let Err(error) = move_aside(&region, aside) {
-        // SAFETY: not moved, so still ours.
-        let _ = unsafe { sys::munmap(aside, region.mapped) };
         // SAFETY: the access that the program gave it.
         let _ = unsafe { sys::mprotect(region.base, region.mapped, region.prot) };
         return Err(error);
@@ -272,20 +251,30 @@ fn step_down(open: &mut Open, region: Region) -> Result<()> {
     unsafe { sys::mprotect(region.base, region.len, region.prot) }
 }
 
-/// Copies a region to other memory, which then takes its place.
+/// Copies a region to other memory, which then takes its place or is freed.
 fn move_aside(region: &Region, aside: usize) -> Result<()> {
     let read_write = libc::PROT_READ | libc::PROT_WRITE;
+    let mut begun = false;
+    let copy = || {
+        begun = true;
+        copy_over(region, aside)
+    };
     // SAFETY: the region is ours to change, and no other process shares it.
-    unsafe { sys::mprotect(region.base, region.mapped, read_write)? };
+    let opened = unsafe { sys::mprotect(region.base, region.mapped, read_write) };
     // SAFETY: as above; the copy takes its place.
-    unsafe { freeze::frozen(region.base, region.mapped, || copy_over(region, aside)) }
+    let result = opened.and_then(|()| unsafe { freeze::frozen(region.base, region.mapped, copy) });
+    if !begun {
+        // SAFETY: not moved, so still ours.
+        let _ = unsafe { sys::munmap(aside, region.mapped) };
+    }
+    result
 }
 
 fn copy_over(region: &Region, aside: usize) -> Result<()> {
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    let (from, to) = (region.base as *const u8, aside as *mut u8);
     // SAFETY: two mappings of this length, of which the first is not written.
-    unsafe { core::ptr::copy_nonoverlapping(from, to, region.len) };
+    unsafe { place::copy(region.base, aside, region.len, region.page) };
+    // SAFETY: `aside` is ours.
+    unsafe { place::settle(region.mapped(), aside, region.page) };
     // SAFETY: the second one holds what the first one does.
-    unsafe { sys::mremap(aside, region.mapped, region.mapped, flags, region.base) }.map(drop)
+    unsafe { private_copy::put_over(region.base, region.mapped, aside, region.page) }
 }

@@ -7,8 +7,9 @@ use core::ffi::{c_int, c_ulong, c_void};
 
 use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::wanted::Wanted;
 
-use crate::{change, map, next, own, segment, segments, signals};
+use crate::{change, map, next, own, policy, segment, segments, signals};
 
 /// `mmap(2)`
 ///
@@ -141,11 +142,15 @@ pub unsafe extern "C" fn mbind(
     let (Ok(len), Ok(maxnode)) = (usize::try_from(len), usize::try_from(maxnode)) else {
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
-    let policy = [bits::extended(mode), mask as usize, maxnode, flags as usize];
+    let wanted = Wanted {
+        mode: bits::extended(mode),
+        mask: mask as usize,
+        max: maxnode,
+        flags: flags as usize,
+    };
     // SAFETY: as the caller says.
-    i64::from(sys::c_result(unsafe {
-        change::mbind(addr as usize, len, policy)
-    }))
+    let result = unsafe { policy::mbind(addr as usize, len, wanted) };
+    i64::from(sys::c_result(result))
 }
 
 /// `shmget(2)`

@@ -8,7 +8,7 @@
 //!   knows of them; `perf_map`: a list of their functions for perf.
 //! * `region`: the shared memory that was handed out; `map` hands it out,
 //!   `change` does what the program then asks of it, `own` what it asks of
-//!   its heap; `segment` is System V shared memory.
+//!   its heap, `policy` on which memory nodes either is to lie; `segment` is System V shared memory.
 //! * [`api`]: the C interface; `granted` does what the program then asks of
 //!   the memory that it got by it.
 //!
@@ -28,6 +28,7 @@ mod next;
 mod objects;
 mod own;
 mod perf_map;
+mod policy;
 mod range;
 mod region;
 mod scratch;

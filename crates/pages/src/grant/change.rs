@@ -236,13 +236,3 @@ pub fn mremap(
     release(&old);
     Ok(moved)
 }
-
-/// The flags for `mbind`: the pages are there already, so they have to move to
-/// where the program wants them.
-pub fn mbind_flags(range: &Range<usize>, flags: usize) -> usize {
-    const MPOL_MF_MOVE: usize = 1 << 1;
-    match meets(range) {
-        true => flags | MPOL_MF_MOVE,
-        false => flags,
-    }
-}

@@ -84,40 +84,6 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     let _ = call(libc::SYS_prctl, args);
 }
 
-/// `mbind(2)`.
-///
-/// # Safety
-/// `mask` must name `maxnode` bits of readable memory, or be 0.
-pub unsafe fn mbind(
-    addr: usize,
-    len: usize,
-    mode: usize,
-    mask: usize,
-    maxnode: usize,
-    flags: usize,
-) -> Result<()> {
-    call(libc::SYS_mbind, [addr, len, mode, mask, maxnode, flags]).map(drop)
-}
-
-/// The mode of the thread's memory policy, by `get_mempolicy(2)`.
-pub fn policy_mode() -> Result<c_int> {
-    let mut mode: c_int = 0;
-    let args = [(&raw mut mode) as usize, 0, 0, 0, 0, 0];
-    call(libc::SYS_get_mempolicy, args).map(|_| mode)
-}
-
-/// The mode of the policy that `mbind(2)` has set for the memory at an address;
-/// `MPOL_DEFAULT` where it has set none.
-///
-/// # Errors
-/// `EFAULT` where nothing is mapped, `ENOSYS` without `CONFIG_NUMA`.
-pub fn policy_mode_at(addr: usize) -> Result<c_int> {
-    const MPOL_F_ADDR: usize = 1 << 1;
-    let mut mode: c_int = 0;
-    let args = [(&raw mut mode) as usize, 0, 0, addr, MPOL_F_ADDR, 0];
-    call(libc::SYS_get_mempolicy, args).map(|_| mode)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
