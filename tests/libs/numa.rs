@@ -132,11 +132,12 @@ impl Said<'_> {
         }
     }
 
-    /// So many hundredths of a range at least are on a node.
+    /// So many hundredths of a range at least are on a node, but for one huge
+    /// page: that which holds the allocator's own tables of a node, too.
     fn is_mostly_on(&self, what: &str, node: usize, share: u64) {
         for place in self.places(what) {
-            let right = place.nodes[node] * 100 >= place.all() * share;
-            assert!(right, "{what}: {self:?}");
+            let wanted = place.all() * share / 100;
+            assert!(place.nodes[node] + 2048 >= wanted, "{what}: {self:?}");
         }
     }
 

@@ -64,13 +64,12 @@ pub struct Luck {
 const SPARED: usize = 128 << 20;
 
 /// How many groups of threads there are.
-const GROUPS: usize = 16;
+const GROUPS: usize = 64;
 
-/// The group of this thread.
+/// The group of this thread: threads that began one after the other are in
+/// different ones.
 fn group() -> usize {
-    let name = sys::thread_name();
-    // Threads lie apart by the size of their stacks, or of a slice of the heap.
-    (name >> 12 ^ name >> 16 ^ name >> 20 ^ name >> 23) % GROUPS
+    sys::gettid() as usize % GROUPS
 }
 
 impl Luck {
