@@ -2,6 +2,7 @@
 
 mod api;
 mod apps;
+mod checker;
 mod files;
 mod fork;
 mod give;

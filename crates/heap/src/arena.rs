@@ -14,7 +14,7 @@ use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, space, sys};
 
-use crate::{idle, mimalloc};
+use crate::{checker, idle, mimalloc};
 
 const UNREADY: u8 = 0;
 const STARTING: u8 = 1;
@@ -54,13 +54,17 @@ const SMALLEST: usize = 64 << 20;
 /// Room for mimalloc's tables before the first larger page of a window.
 const TABLES: usize = 32 << 20;
 
-/// Makes sure that mimalloc has a window. Called before each allocation; costs
-/// a comparison.
+/// Makes sure that mimalloc has a window; whether it serves this process at
+/// all, for a checker's malloc does not give way. Called before each
+/// allocation; costs a comparison.
 #[inline(always)]
-pub(crate) fn ready() {
+pub(crate) fn ready() -> bool {
     match STATE.load(Ordering::Acquire) {
-        READY => (),
-        ATTENTIVE => idle::count(),
+        READY => true,
+        ATTENTIVE => {
+            idle::count();
+            true
+        }
         _ => start(),
     }
 }
@@ -87,11 +91,18 @@ pub(crate) fn is_ready() -> bool {
 }
 
 #[cold]
-fn start() {
-    if !config::is_known() {
-        // Called by the loader, before there is an environment.
-        return;
+fn start() -> bool {
+    if checker::is_there() {
+        return false;
     }
+    if config::is_known() {
+        // Else called by the loader, before there is an environment.
+        make_ready();
+    }
+    true
+}
+
+fn make_ready() {
     let first = STATE.compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed);
     if first.is_err() {
         // Another thread is at it, or this one further up the stack: mimalloc

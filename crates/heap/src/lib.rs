@@ -3,7 +3,7 @@
 //! * [`exports`]: the malloc family, one line each.
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
 //!   `large` and `growing` are for large blocks that grow, `foreign` for blocks
-//!   of another malloc, `owner` tells which is which.
+//!   of another malloc, `checker` for programs that must keep theirs, `owner` tells which is which.
 //! * `arena`: mimalloc's memory, taken from windows of our own.
 //! * `figures`: the heap in figures, which `tell` writes; `tuning`: what a
 //!   program may set, ask and do besides.
@@ -14,6 +14,7 @@
 extern crate hugetlbfs as _;
 
 mod arena;
+mod checker;
 pub mod exports;
 mod figures;
 mod foreign;
