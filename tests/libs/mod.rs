@@ -2,13 +2,13 @@
 
 mod api;
 mod apps;
-mod checker;
 mod files;
 mod fork;
 mod give;
 mod grow;
 mod heap;
 mod judge;
+mod kept;
 mod limits;
 pub(crate) mod parts;
 mod postgres;

@@ -27,7 +27,7 @@ static void fill(char *p, size_t size)
 static void *churn(void *unused)
 {
 	(void)unused;
-	for (size_t i = 0; i < 2000; i++) {
+	for (size_t i = 0; i < 200; i++) {
 		size_t size = i * 977 % 300000 + 1;
 		char *p = malloc(size);
 		fill(p, size);
@@ -66,8 +66,8 @@ int main(int count, char **words)
 		pthread_join(thread[i], NULL);
 	aligned();
 	char *shared = mmap(NULL, 5 << 20, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	char *volatile large = malloc(60 << 20);
-	fill(large, 60 << 20);
+	char *volatile large = malloc(20 << 20);
+	fill(large, 20 << 20);
 	pid_t child = fork();
 	if (child == 0) {
 		shared[100] = large[100];
@@ -75,10 +75,10 @@ int main(int count, char **words)
 		_exit(0);
 	}
 	waitpid(child, NULL, 0);
-	printf("%d %d\n", shared[100], large[60 << 19]);
+	printf("%d %d\n", shared[100], large[20 << 19]);
 	fflush(stdout);
 	if (count > 1)
-		large[60 << 20] = 1;
+		large[20 << 20] = 1;
 	free(large);
 	return 0;
 }

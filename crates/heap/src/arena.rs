@@ -14,7 +14,8 @@ use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, space, sys};
 
-use crate::{checker, idle, mimalloc};
+use crate::kept::{self, Heap};
+use crate::{idle, mimalloc};
 
 const UNREADY: u8 = 0;
 const STARTING: u8 = 1;
@@ -55,7 +56,7 @@ const SMALLEST: usize = 64 << 20;
 const TABLES: usize = 32 << 20;
 
 /// Makes sure that mimalloc has a window; whether it serves this process at
-/// all, for a checker's malloc does not give way. Called before each
+/// all, for some programs must keep theirs. Called before each
 /// allocation; costs a comparison.
 #[inline(always)]
 pub(crate) fn ready() -> bool {
@@ -92,12 +93,11 @@ pub(crate) fn is_ready() -> bool {
 
 #[cold]
 fn start() -> bool {
-    if checker::is_there() {
-        return false;
-    }
-    if config::is_known() {
+    match kept::heap() {
         // Else called by the loader, before there is an environment.
-        make_ready();
+        Heap::Ours if config::is_known() => make_ready(),
+        Heap::Ours | Heap::Unknown => {}
+        Heap::Theirs => return false,
     }
     true
 }

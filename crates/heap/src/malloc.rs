@@ -11,21 +11,21 @@ use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
 use crate::owner::{self, Owner};
-use crate::{arena, checker, foreign, growing, large};
+use crate::{arena, foreign, growing, kept, large};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 const INVALID: Errno = Errno(libc::EINVAL);
 
 pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
-        return checker::malloc(size);
+        return kept::malloc(size);
     }
     or_window(mi_malloc(size), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
     if !arena::ready() {
-        return checker::calloc(count, size);
+        return kept::calloc(count, size);
     }
     // mimalloc has refused a product that is too large; a new window is zero.
     or_window(mi_calloc(count, size), count.saturating_mul(size))
@@ -61,7 +61,7 @@ unsafe fn free_elsewhere(block: *mut c_void) {
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if !arena::ready() {
-        return checker::realloc(block, size);
+        return kept::realloc(block, size);
     }
     if size >= growing::SMALLEST || (owner::is_elsewhere(block) && !block.is_null()) {
         // SAFETY: as the caller says.
@@ -180,7 +180,7 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     match arena::ready() {
         true => mi_malloc_aligned(size, alignment),
-        false => checker::memalign(alignment, size),
+        false => kept::memalign(alignment, size),
     }
 }
 

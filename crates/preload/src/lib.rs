@@ -3,7 +3,7 @@
 //!
 //! * [`exports`]: the functions of libc that are replaced, a few lines each;
 //!   `next` are the functions that they stand before.
-//! * [`checker`]: programs that AddressSanitizer and its like watch.
+//! * [`kept`]: programs whose malloc must stay.
 //! * `start` and `end`: what happens when a program starts and ends.
 //! * `segments`: the program's code, data and bss; `loaded`: what the loader
 //!   knows of them; `perf_map`: a list of their functions for perf.
@@ -19,10 +19,10 @@
 mod accounts;
 pub mod api;
 mod change;
-pub mod checker;
 mod end;
 pub mod exports;
 mod granted;
+pub mod kept;
 mod loaded;
 mod map;
 mod marker;
