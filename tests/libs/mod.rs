@@ -18,3 +18,4 @@ mod share;
 mod shm;
 mod start;
 mod torture;
+mod valgrind;
