@@ -25,6 +25,11 @@ pub enum Own {
         /// The file that calls.
         by: PathBuf,
     },
+    /// It was built with a sanitizer, whose library must know of every block.
+    Checked {
+        /// That library.
+        by: PathBuf,
+    },
 }
 
 impl fmt::Display for Own {
@@ -32,12 +37,17 @@ impl fmt::Display for Own {
         match self {
             Own::Defined => f.write_str("it defines malloc itself"),
             Own::Called { symbol, by } => write!(f, "{} calls {symbol}", by.display()),
+            Own::Checked { by } => write!(f, "that of a sanitizer, {}", by.display()),
         }
     }
 }
 
-/// Names that belong to one allocator only: jemalloc's and tcmalloc's.
-const DOORS: [&str; 3] = ["mallocx", "sdallocx", "tc_malloc"];
+/// Names that belong to one allocator only: jemalloc's, tcmalloc's and
+/// mimalloc's.
+const DOORS: [&str; 4] = ["mallocx", "sdallocx", "tc_malloc", "mi_free"];
+
+/// What the library of a sanitizer calls its own `malloc`.
+const CHECKER: &str = "__interceptor_malloc";
 
 /// Libraries that are known to call no allocator by another name, so that most
 /// programs need no look into any library.
@@ -73,8 +83,11 @@ pub(crate) fn own(
         return Some(Own::Called { symbol, by });
     }
     needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
-        let symbol = door(elf)?;
         let by = by.to_owned();
+        if elf.defines(CHECKER).unwrap_or(false) {
+            return Some(Own::Checked { by });
+        }
+        let symbol = door(elf)?;
         Some(Own::Called { symbol, by })
     })
 }
@@ -158,11 +171,25 @@ mod tests {
     }
 
     #[test]
+    fn the_malloc_of_a_sanitizer() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = "int main(void) { return 0; }";
+        let program = build(dir.path(), "program", main, &["-fsanitize=address"]);
+        let own = own(&program, Libc::Glibc, None);
+        assert!(matches!(own, Some(Own::Checked { .. })), "{own:?}");
+    }
+
+    #[test]
     fn reasons_name_the_file_and_the_symbol() {
         let called = Own::Called {
             symbol: "tc_malloc",
             by: PathBuf::from("/lib/x.so"),
         };
         assert_eq!(called.to_string(), "/lib/x.so calls tc_malloc");
+        let by = PathBuf::from("/lib/libasan.so.8");
+        assert_eq!(
+            Own::Checked { by }.to_string(),
+            "that of a sanitizer, /lib/libasan.so.8"
+        );
     }
 }

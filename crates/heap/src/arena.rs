@@ -14,6 +14,7 @@ use hugetools_pages::sys::Result;
 use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, rejoin, space, sys, usage};
 
+use crate::kept::{self, Heap};
 use crate::{idle, mimalloc, nodes};
 
 const UNREADY: u8 = 0;
@@ -54,13 +55,17 @@ const SMALLEST: usize = 64 << 20;
 /// Room for mimalloc's tables before the first larger page of a window.
 const TABLES: usize = 32 << 20;
 
-/// Makes sure that mimalloc has a window. Called before each allocation; costs
-/// a comparison.
+/// Makes sure that mimalloc has a window; whether it serves this process at
+/// all, for some programs must keep theirs. Called before each
+/// allocation; costs a comparison.
 #[inline(always)]
-pub(crate) fn ready() {
+pub(crate) fn ready() -> bool {
     match STATE.load(Ordering::Acquire) {
-        READY => (),
-        ATTENTIVE => idle::count(),
+        READY => true,
+        ATTENTIVE => {
+            idle::count();
+            true
+        }
         _ => start(),
     }
 }
@@ -87,11 +92,17 @@ pub(crate) fn is_ready() -> bool {
 }
 
 #[cold]
-fn start() {
-    if !config::is_known() {
-        // Called by the loader, before there is an environment.
-        return;
+fn start() -> bool {
+    match kept::heap() {
+        // Else called by the loader, before there is an environment.
+        Heap::Ours if config::is_known() => make_ready(),
+        Heap::Ours | Heap::Unknown => {}
+        Heap::Theirs => return false,
     }
+    true
+}
+
+fn make_ready() {
     let first = STATE.compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed);
     if first.is_err() {
         // Another thread is at it, or this one further up the stack: mimalloc

@@ -35,7 +35,9 @@ pub(crate) struct Figures {
 impl Figures {
     /// The figures as they are now.
     pub(crate) fn take() -> Figures {
-        arena::ready();
+        if !arena::ready() {
+            return Figures::default();
+        }
         let census = Census::take();
         let blocks = arena::blocks();
         let large_bytes = blocks.bytes + growing::windows().map(growing::len).sum::<usize>();

@@ -7,11 +7,13 @@ use core::ffi::{CStr, c_char, c_void};
 
 use hugetools_pages::{weak_function, weak_word};
 
+use crate::kept;
+
 weak_word!(hugetools_dlsym_heap = "dlsym");
 
 /// The next function of a name, as a number; 0 where there is none. Looked up
 /// each time: it happens seldom.
-fn next(name: &CStr) -> usize {
+pub(crate) fn next(name: &CStr) -> usize {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     weak_function!(hugetools_dlsym_heap as Dlsym)
         .map_or(0, |dlsym| dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
@@ -22,6 +24,9 @@ fn next(name: &CStr) -> usize {
 #[cold]
 pub(crate) fn free(block: *mut c_void) {
     type Free = extern "C" fn(*mut c_void);
+    if let Some(free) = kept::free() {
+        return free(block);
+    }
     let free = next(c"free");
     if free != 0 {
         // SAFETY: the address of the function of that name.
@@ -48,6 +53,9 @@ pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 #[cold]
 pub(crate) fn usable_size(block: *const c_void) -> usize {
     type UsableSize = extern "C" fn(*const c_void) -> usize;
+    if let Some(usable_size) = kept::usable_size() {
+        return usable_size(block);
+    }
     match next(c"malloc_usable_size") {
         0 => 0,
         usable_size => {

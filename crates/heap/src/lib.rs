@@ -3,7 +3,7 @@
 //! * [`exports`]: the malloc family, one line each.
 //! * `malloc`: what those lines call: mimalloc, with libc's manners;
 //!   `large` and `growing` are for large blocks that grow, `foreign` for blocks
-//!   of another malloc, `owner` tells which is which.
+//!   of another malloc, `kept` for programs that must keep theirs, `owner` tells which is which.
 //! * `arena`: mimalloc's memory, taken from windows of our own, by memory `nodes`.
 //! * `figures`: the heap in figures, which `tell` writes; `tuning`: what a
 //!   program may set, ask and do besides.
@@ -11,14 +11,13 @@
 //! * `wrap` and `thread`: what mimalloc asks of the system itself.
 #![no_std]
 
-extern crate hugetlbfs as _;
-
 mod arena;
 pub mod exports;
 mod figures;
 mod foreign;
 mod growing;
 mod idle;
+mod kept;
 mod large;
 mod malloc;
 mod mimalloc;

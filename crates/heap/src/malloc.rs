@@ -11,18 +11,22 @@ use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
 use crate::owner::{self, Owner};
-use crate::{arena, foreign, growing, large};
+use crate::{arena, foreign, growing, kept, large};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 const INVALID: Errno = Errno(libc::EINVAL);
 
 pub(crate) fn malloc(size: usize) -> *mut c_void {
-    arena::ready();
+    if !arena::ready() {
+        return kept::malloc(size);
+    }
     or_window(mi_malloc(size), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
-    arena::ready();
+    if !arena::ready() {
+        return kept::calloc(count, size);
+    }
     // mimalloc has refused a product that is too large; a new window is zero.
     or_window(mi_calloc(count, size), count.saturating_mul(size))
 }
@@ -56,7 +60,9 @@ unsafe fn free_elsewhere(block: *mut c_void) {
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    arena::ready();
+    if !arena::ready() {
+        return kept::realloc(block, size);
+    }
     if size >= growing::SMALLEST || (owner::is_elsewhere(block) && !block.is_null()) {
         // SAFETY: as the caller says.
         return unsafe { large::realloc(block, size) };
@@ -120,8 +126,7 @@ pub(crate) unsafe fn posix_memalign(
     if !alignment.is_power_of_two() || alignment < size_of::<usize>() {
         return libc::EINVAL;
     }
-    arena::ready();
-    let block = mi_malloc_aligned(size, alignment);
+    let block = aligned_block(alignment, size);
     if block.is_null() {
         return libc::ENOMEM;
     }
@@ -169,11 +174,16 @@ unsafe fn usable_size_elsewhere(block: *const c_void) -> usize {
 }
 
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
-    arena::ready();
-    checked(mi_malloc_aligned(size, alignment))
+    checked(aligned_block(alignment, size))
 }
 
-/// A block, or null with `errno` set.
+fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
+    match arena::ready() {
+        true => mi_malloc_aligned(size, alignment),
+        false => kept::memalign(alignment, size),
+    }
+}
+
 /// The block, or a window of its own: where mimalloc may take nothing but
 /// arenas, a block may be too large for these.
 fn or_window(block: *mut c_void, size: usize) -> *mut c_void {
@@ -183,6 +193,7 @@ fn or_window(block: *mut c_void, size: usize) -> *mut c_void {
     checked(block)
 }
 
+/// A block, or null with `errno` set.
 pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
     if block.is_null() {
         set_errno(NO_MEMORY);

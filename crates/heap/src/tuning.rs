@@ -12,7 +12,9 @@ use crate::{arena, mimalloc};
 /// room to keep is ignored: what is kept is what shares a page with blocks in
 /// use.
 pub(crate) fn trim() -> c_int {
-    arena::ready();
+    if !arena::ready() {
+        return 0;
+    }
     let before = usage::in_use();
     mimalloc::mi_collect(true);
     c_int::from(usage::in_use() < before)
@@ -42,8 +44,7 @@ pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
 
 /// A threshold of 0 asks for everything to be given back at once.
 fn set_trim_threshold(value: c_int) -> bool {
-    if value == 0 {
-        arena::ready();
+    if value == 0 && arena::ready() {
         arena::give_back_at_once();
     }
     true

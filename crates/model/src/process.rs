@@ -62,6 +62,14 @@ pub fn read_environ(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {
     root.read(&pid.path("environ"))
 }
 
+/// Whether such an environment is as the process was given it: programs that
+/// set their title, as Redis and PostgreSQL do, write over it.
+pub fn is_whole(environ: &[u8]) -> bool {
+    let environ = environ.strip_suffix(b"\0").unwrap_or(environ);
+    let mut entries = environ.split(|byte| *byte == 0);
+    environ.is_empty() || entries.all(|entry| entry.contains(&b'='))
+}
+
 /// The value of a variable in such an environment.
 pub fn variable<'e>(environ: &'e [u8], name: &str) -> Option<&'e [u8]> {
     let mut entries = environ.split(|byte| *byte == 0);
@@ -150,6 +158,16 @@ mod tests {
     }
 
     const SEVEN: Pid = Pid(7);
+
+    #[test]
+    fn an_environment_that_was_written_over() {
+        for whole in [&b""[..], b"A=x\0", b"A=x\0B=\0"] {
+            assert!(is_whole(whole), "{whole:?}");
+        }
+        for over in [&b"\0\0\0\0"[..], b"server: idle\0\0\0", b"A=x\0\0\0"] {
+            assert!(!is_whole(over), "{over:?}");
+        }
+    }
 
     #[test]
     fn auxv_of_either_width_and_order() {

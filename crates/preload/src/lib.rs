@@ -3,6 +3,7 @@
 //!
 //! * [`exports`]: the functions of libc that are replaced, a few lines each;
 //!   `next` are the functions that they stand before.
+//! * [`kept`]: programs whose malloc must stay.
 //! * `start` and `end`: what happens when a program starts and ends.
 //! * `segments`: the program's code, data and bss; `loaded`: what the loader
 //!   knows of them; `perf_map`: a list of their functions for perf.
@@ -21,6 +22,7 @@ mod change;
 mod end;
 pub mod exports;
 mod granted;
+pub mod kept;
 mod loaded;
 mod map;
 mod marker;

@@ -20,6 +20,10 @@ pub(crate) struct Object<'a> {
     pub loads: u64,
 }
 
+/// Entries that hold addresses of tables.
+const STRTAB: i64 = 5;
+const SYMTAB: i64 = 6;
+
 /// `Elf64_Dyn`
 #[repr(C)]
 struct Entry {
@@ -59,16 +63,8 @@ impl Object<'_> {
     /// Whether it was linked with a library of which the name begins so.
     pub(crate) fn needs(&self, name: &CStr) -> bool {
         const NEEDED: i64 = 1;
-        const STRTAB: i64 = 5;
-        let mut entries = self.dynamic().iter();
-        let Some(table) = entries.find(|entry| entry.tag == STRTAB) else {
+        let Some(table) = self.table(STRTAB) else {
             return false;
-        };
-        let table = usize::try_from(table.value).unwrap_or(0);
-        // Some loaders have put its address there, others leave it as it was.
-        let table = match table < self.base {
-            true => self.base + table,
-            false => table,
         };
         let needed = self.dynamic().iter().filter(|entry| entry.tag == NEEDED);
         let mut names = needed.map(|entry| table + usize::try_from(entry.value).unwrap_or(0));
@@ -77,6 +73,60 @@ impl Object<'_> {
             // while the object is loaded.
             let needed = unsafe { CStr::from_ptr(at as *const c_char) };
             needed.to_bytes().starts_with(name.to_bytes())
+        })
+    }
+
+    /// Whether it is this library.
+    pub(crate) fn is_ours(&self) -> bool {
+        static HERE: u8 = 0;
+        let here = (&raw const HERE) as usize;
+        self.headers.iter().any(|header| {
+            let word = |value: u64| usize::try_from(value).unwrap_or(0);
+            let start = self.base.wrapping_add(word(header.p_vaddr));
+            let end = start.saturating_add(word(header.p_memsz));
+            header.p_type == libc::PT_LOAD && (start..end).contains(&here)
+        })
+    }
+
+    /// Whether it calls a function of that name that it has not itself.
+    pub(crate) fn refers_to(&self, name: &CStr) -> bool {
+        let (Some(strings), Some(symbols)) = (self.table(STRTAB), self.table(SYMTAB)) else {
+            return false;
+        };
+        (1..self.symbols_to_look_at()).any(|index| {
+            let at = symbols + index * size_of::<libc::Elf64_Sym>();
+            // SAFETY: one of the object's symbols, which stay while it is
+            // loaded.
+            let symbol = unsafe { &*(at as *const libc::Elf64_Sym) };
+            let at = strings + symbol.st_name as usize;
+            // SAFETY: a C string in the object's table of strings.
+            symbol.st_shndx == 0 && unsafe { CStr::from_ptr(at as *const c_char) } == name
+        })
+    }
+
+    /// How many symbols from the first there are that may be of others: GNU's
+    /// table sorts them before its own, the older one has all.
+    fn symbols_to_look_at(&self) -> usize {
+        const HASH: i64 = 4;
+        const GNU_HASH: i64 = 0x6fff_fef5;
+        let Some(table) = self.table(GNU_HASH).or_else(|| self.table(HASH)) else {
+            return 0;
+        };
+        // SAFETY: the second word of either table, which stays while the object
+        // is loaded: the first symbol in GNU's, the number of symbols in the
+        // older one.
+        unsafe { *((table + size_of::<u32>()) as *const u32) as usize }
+    }
+
+    /// Where a table of the dynamic section lies.
+    fn table(&self, tag: i64) -> Option<usize> {
+        let mut entries = self.dynamic().iter();
+        let value = entries.find(|entry| entry.tag == tag)?.value;
+        let table = usize::try_from(value).unwrap_or(0);
+        // Some loaders have put its address there, others leave it as it was.
+        Some(match table < self.base {
+            true => self.base + table,
+            false => table,
         })
     }
 

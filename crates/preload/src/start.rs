@@ -4,7 +4,7 @@
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, fork, say};
 
-use crate::{api, marker, next, segments};
+use crate::{api, kept, marker, next, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -26,6 +26,7 @@ extern "C" fn start() {
     }
     if marker::has_heap() {
         fork::watch();
+        kept::say_so(config);
     } else if config.heap.is_some() {
         say(
             Level::Warning,

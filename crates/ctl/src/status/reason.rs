@@ -62,7 +62,8 @@ impl Reasons {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
         let private = private_thp(thp, enabled);
         // Without the environment it is not known what was asked for.
-        let Ok(environ) = process::read_environ(root, pid) else {
+        let environ = process::read_environ(root, pid).ok();
+        let Some(environ) = environ.filter(|environ| process::is_whole(environ)) else {
             return Ok(Reasons {
                 anon: private,
                 ..Reasons::default()

@@ -245,6 +245,19 @@ fn a_recorded_process_without_its_files() {
     assert_eq!(row("shm")["reason"], "not asked for, see hugectl --shm");
 }
 
+/// Redis clears its environment for its title: then it is not known what was
+/// asked for.
+#[test]
+fn nothing_is_said_of_an_environment_that_was_written_over() {
+    let recorded = never();
+    recorded.put("proc/7/environ", b"\0\0\0\0\0\0\0\0");
+    let value = recorded.value();
+    for segment in value["segments"].as_array().unwrap() {
+        let reason = segment["reason"].as_str().unwrap_or_default();
+        assert!(!reason.contains("not asked for"), "{segment}");
+    }
+}
+
 #[test]
 fn a_link_out_of_the_tree_is_not_followed() {
     let recorded = never();
