@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use hugetools_admin::plan::Owner;
 use hugetools_admin::report::{Outcome, Status, status};
+use hugetools_admin::step::Owner;
 use hugetools_model::KPath;
 use hugetools_model::node::NodeId;
 

@@ -13,9 +13,10 @@ use hugetools_model::{FileError, PageCount, PageSize, Root, pool};
 
 use crate::effects::Effects;
 use crate::hint::hint;
-use crate::plan::{Impossible, Maximum, Plan, Step, Task, Value, What, When, Write};
+use crate::plan::{Maximum, Plan, Task, When};
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
 use crate::shell;
+use crate::step::{Impossible, Step, Value, What, Write};
 use crate::unfinished::Unfinished;
 
 /// Runs all tasks, whatever comes of one of them.

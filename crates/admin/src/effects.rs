@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
-use crate::plan::{Mount, Owner, Swap};
+use crate::step::{Mount, Owner, Swap};
 use crate::unfinished::Unfinished;
 
 /// The calls that a request, a plan and its application need.

@@ -3,8 +3,8 @@
 use hugetools_model::PageSize;
 use hugetools_model::node::NodeId;
 
-use crate::plan::{Mount, Pages, Step, What, Write};
 use crate::report::Outcome;
+use crate::step::{Mount, Pages, Step, What, Write};
 
 /// The second line of a message.
 pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {

@@ -10,7 +10,7 @@
 //! * [`spec`], [`request`]: everything checked against the machine before
 //!   anything is done.
 //! * [`unfinished`]: what a run that is killed leaves to the next one.
-//! * [`plan`]: the steps, made from two values without any input or output;
+//! * [`plan`]: the [`step`]s, made from two values without any input or output;
 //!   [`shell`] prints them.
 //! * [`apply`]: runs the steps on [`hugetools_model::Root`] and [`effects`].
 //! * [`report`], [`hint`]: what each step found, wanted and got, and what to
@@ -36,4 +36,5 @@ pub mod report;
 pub mod request;
 pub mod shell;
 pub mod spec;
+pub mod step;
 pub mod unfinished;

@@ -24,7 +24,7 @@ pub use sys::{catch_signals, caught_signal, end_by};
 
 use self::progress::Progress;
 use crate::effects::{Account, Effects, Found, Growth, Ran};
-use crate::plan::{Mount, Owner, Swap};
+use crate::step::{Mount, Owner, Swap};
 use crate::unfinished::Unfinished;
 
 /// The effects on the machine, or, with a recorded tree, on the directories

@@ -10,19 +10,14 @@ mod mend;
 mod mounts;
 mod pool;
 mod settings;
-mod step;
 mod swap;
 
 use hugetools_model::{Machine, PageSize};
 
-pub use step::{
-    Choose, Demote, Effort, Impossible, MakeDir, Mount, Number, Own, Owner, Pages, Step, Swap,
-    Value, What, Write,
-};
 pub(crate) use swap::directories as swap_directories;
-pub use swap::{SWAP_DIR, TEMP_SWAP};
 
 use crate::request::Request;
+use crate::step::Step;
 use crate::unfinished::Unfinished;
 
 /// Everything that will be done.

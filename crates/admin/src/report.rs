@@ -10,7 +10,7 @@ use hugetools_model::FileError;
 use hugetools_model::error::describe_errno;
 use serde::Serialize;
 
-use crate::plan::Step;
+use crate::step::Step;
 
 pub use text::{Level, Message, messages};
 

@@ -17,7 +17,7 @@ use hugetools_model::{Bytes, KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
 use crate::effects::Effects;
-use crate::plan::{SWAP_DIR, TEMP_SWAP};
+use crate::step::{SWAP_DIR, TEMP_SWAP};
 use crate::unfinished::Unfinished;
 
 /// All that a command line asks to change.

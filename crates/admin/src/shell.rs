@@ -7,7 +7,8 @@ use std::path::Path;
 
 use hugetools_model::{KPath, Root};
 
-use crate::plan::{Choose, Demote, MakeDir, Number, Plan, Step, Value, What, Write};
+use crate::plan::Plan;
+use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
 
 /// The commands of a plan, a line or more for each step. `root` says which
 /// paths are meant: with a recorded tree they carry its prefix, and what
@@ -144,7 +145,7 @@ pub fn quote_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Impossible, What};
+    use crate::step::{Impossible, What};
     use hugetools_model::KPath;
 
     fn number(path: &'static str, surplus: Option<&'static str>) -> Number {

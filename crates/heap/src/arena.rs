@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_pages::back::{self, Wish};
@@ -15,15 +15,8 @@ use hugetools_pages::window::Window;
 use hugetools_pages::{config, register, rejoin, space, sys, usage};
 
 use crate::kept::{self, Heap};
+use crate::state::{self, State};
 use crate::{idle, mimalloc, nodes};
-
-const UNREADY: u8 = 0;
-const STARTING: u8 = 1;
-const READY: u8 = 2;
-/// Ready, and something may be due to be given back.
-const ATTENTIVE: u8 = 3;
-
-static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
 /// Whether a window is being handed over: what mimalloc takes into use then
 /// are its own tables.
@@ -60,35 +53,20 @@ const TABLES: usize = 32 << 20;
 /// allocation; costs a comparison.
 #[inline(always)]
 pub(crate) fn ready() -> bool {
-    match STATE.load(Ordering::Acquire) {
-        READY => true,
-        ATTENTIVE => {
+    match state::now() {
+        State::Ready => true,
+        State::Attentive => {
             idle::count();
             true
         }
-        _ => start(),
+        State::Unready => start(),
     }
-}
-
-/// Whether each call of the program has a look at what is due.
-pub(crate) fn attend(yes: bool) {
-    let (from, to) = match yes {
-        true => (READY, ATTENTIVE),
-        false => (ATTENTIVE, READY),
-    };
-    let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// Whether a block is to fail rather than lie on anything but pages of a pool.
 pub(crate) fn is_strict() -> bool {
     let config = config::get();
     config.fallback == Fallback::None && config.heap.is_some_and(|pages| pages != Pages::Thp)
-}
-
-/// Whether mimalloc has its first window, so that what it maps from now on are
-/// blocks of the program.
-pub(crate) fn is_ready() -> bool {
-    STATE.load(Ordering::Acquire) >= READY
 }
 
 #[cold]
@@ -103,8 +81,7 @@ fn start() -> bool {
 }
 
 fn make_ready() {
-    let first = STATE.compare_exchange(UNREADY, STARTING, Ordering::Acquire, Ordering::Relaxed);
-    if first.is_err() {
+    if !state::begin() {
         // Another thread is at it, or this one further up the stack: mimalloc
         // can do without for a moment.
         return;
@@ -117,7 +94,7 @@ fn make_ready() {
     }
     let config = config::get();
     if config.heap_shrink {
-        give_back_at_once();
+        state::give_back_at_once();
     }
     if let Some(base) = config.heap_base {
         space::begin_at(base);
@@ -132,22 +109,8 @@ fn make_ready() {
         // The others come when the heap is not small any more.
         _ => add(SMALLEST, layout(), nodes::begin()),
     }
-    STATE.store(READY, Ordering::Release);
-    rejoin::set_waker(|| attend(true));
-}
-
-/// Whether what is freed is given back at once, not after a while.
-static AT_ONCE: AtomicBool = AtomicBool::new(false);
-
-/// From now on what is freed is given back at once, not after a while.
-pub(crate) fn give_back_at_once() {
-    AT_ONCE.store(true, Ordering::Relaxed);
-    mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
-}
-
-/// Whether that was said.
-pub(crate) fn gives_back_at_once() -> bool {
-    AT_ONCE.load(Ordering::Relaxed)
+    state::finish();
+    rejoin::set_waker(|| state::attend(true));
 }
 
 /// Whether the heap is to have huge pages: not in a program that
@@ -283,7 +246,7 @@ fn grow(used: usize) {
         true => !usage::is_small(0),
         false => used > managed / 2,
     };
-    if !is_due || !is_ready() {
+    if !is_due || !state::is_ready() {
         return;
     }
     let len = (managed / count).clamp(FIRST, LARGEST);

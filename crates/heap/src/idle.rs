@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hugetools_pages::{rejoin, sys, usage};
 
-use crate::{arena, mimalloc};
+use crate::{mimalloc, state};
 
 /// How long what was freed is kept, in milliseconds: longer than mimalloc
 /// itself waits, so that a busy program never comes here.
@@ -72,11 +72,11 @@ fn note(now: u64) {
     }
     let due = now + kept();
     let _ = DUE.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
-    arena::attend(true);
+    state::attend(true);
 }
 
 fn kept() -> u64 {
-    match arena::gives_back_at_once() {
+    match state::gives_back_at_once() {
         true => HARDLY_KEPT,
         false => KEPT,
     }
@@ -113,9 +113,9 @@ fn look() {
     if rejoin::is_pending() {
         rejoin::go_on(now);
     }
-    arena::attend(false);
+    state::attend(false);
     if DUE.load(Ordering::Relaxed) != 0 || rejoin::is_pending() {
-        arena::attend(true);
+        state::attend(true);
     }
 }
 
@@ -171,7 +171,7 @@ unsafe extern "C" fn __wrap_clock_gettime(
     };
     // SAFETY: as the caller says.
     let result = unsafe { __real_clock_gettime(clock, time) };
-    if result == 0 && arena::is_ready() {
+    if result == 0 && state::is_ready() {
         // SAFETY: as the caller says, and written just now.
         note(milliseconds(unsafe { &*time }));
     }

@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use hugetlbfs::kept;
 use hugetools_pages::weak_word;
 
-use crate::foreign;
+use crate::next::next;
 
 weak_word!(hugetools_checker_malloc = "__interceptor_malloc");
 weak_word!(hugetools_checker_calloc = "__interceptor_calloc");
@@ -93,7 +93,7 @@ fn find() -> bool {
     let mut all = true;
     for ((function, word), name) in functions.into_iter().zip(words).zip(names) {
         let address = match word.load(Ordering::Relaxed) {
-            0 => foreign::next(name),
+            0 => next(name),
             address => address,
         };
         function.store(address, Ordering::Relaxed);

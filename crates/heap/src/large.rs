@@ -8,14 +8,14 @@ use hugetools_pages::window::Window;
 
 use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
 use crate::owner::{self, Owner};
-use crate::{foreign, growing, malloc};
+use crate::{direct, foreign, growing};
 
 /// # Safety
 /// `block` must be null or a block that is not used any more.
 #[cold]
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
-        return malloc::checked(mi_malloc(size));
+        return direct::checked(mi_malloc(size));
     }
     match owner::of(block) {
         Owner::Foreign => foreign::realloc(block, size),
@@ -39,7 +39,7 @@ unsafe fn let_grow(block: *mut c_void, size: usize) -> *mut c_void {
     };
     let Some(new) = new else {
         // SAFETY: as the caller says.
-        return unsafe { malloc::realloc_here(block, size) };
+        return unsafe { direct::realloc_here(block, size) };
     };
     // SAFETY: `new` is larger, and just made.
     unsafe { copy(block, new, old) };
@@ -66,7 +66,7 @@ unsafe fn resize(window: &'static Window, block: *mut c_void, size: usize) -> *m
         // A smaller one can stay where it is.
         return match size <= old {
             true => block,
-            false => malloc::checked(new),
+            false => direct::checked(new),
         };
     }
     // SAFETY: both are blocks of at least so many bytes.

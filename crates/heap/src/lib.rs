@@ -12,6 +12,7 @@
 #![no_std]
 
 mod arena;
+mod direct;
 pub mod exports;
 mod figures;
 mod foreign;
@@ -21,8 +22,10 @@ mod kept;
 mod large;
 mod malloc;
 mod mimalloc;
+mod next;
 mod nodes;
 mod owner;
+mod state;
 mod tell;
 mod thread;
 pub mod tuning;

@@ -4,16 +4,14 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::facts;
 use hugetools_pages::sys::{Errno, set_errno};
-use hugetools_pages::{facts, weak};
 
-use crate::mimalloc::{
-    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
-};
+use crate::direct::{checked, realloc_here};
+use crate::mimalloc::{mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size};
 use crate::owner::{self, Owner};
 use crate::{arena, foreign, growing, kept, large};
 
-const NO_MEMORY: Errno = Errno(libc::ENOMEM);
 const INVALID: Errno = Errno(libc::EINVAL);
 
 pub(crate) fn malloc(size: usize) -> *mut c_void {
@@ -69,21 +67,6 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     }
     // SAFETY: as the caller says.
     unsafe { realloc_here(block, size) }
-}
-
-/// Changes the size of a block of mimalloc's, or takes a new one.
-///
-/// # Safety
-/// As for [`free`]; the block must be mimalloc's.
-pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_void {
-    if size == 0 && !block.is_null() && weak::is_glibc() {
-        // glibc frees the block; musl and mimalloc give an empty one.
-        // SAFETY: as the caller says.
-        unsafe { mi_free(block) };
-        return core::ptr::null_mut();
-    }
-    // SAFETY: as the caller says.
-    checked(unsafe { mi_realloc(block, size) })
 }
 
 /// # Safety
@@ -191,12 +174,4 @@ fn or_window(block: *mut c_void, size: usize) -> *mut c_void {
         return checked(growing::create(size).unwrap_or(block));
     }
     checked(block)
-}
-
-/// A block, or null with `errno` set.
-pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
-    if block.is_null() {
-        set_errno(NO_MEMORY);
-    }
-    block
 }

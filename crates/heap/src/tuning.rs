@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use hugetools_pages::usage;
 
 use crate::figures::Figures;
-use crate::{arena, mimalloc};
+use crate::{arena, mimalloc, state};
 
 /// `malloc_trim(3)`: gives back what is free; 1 where something was given. The
 /// room to keep is ignored: what is kept is what shares a page with blocks in
@@ -45,7 +45,7 @@ pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
 /// A threshold of 0 asks for everything to be given back at once.
 fn set_trim_threshold(value: c_int) -> bool {
     if value == 0 && arena::ready() {
-        arena::give_back_at_once();
+        state::give_back_at_once();
     }
     true
 }

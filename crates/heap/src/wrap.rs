@@ -8,13 +8,13 @@ use core::ffi::{c_int, c_uint, c_void};
 use hugetools_pages::lock::Lock;
 use hugetools_pages::{bits, register, sys};
 
-use crate::arena;
+use crate::{arena, state};
 
 /// Whether a mapping holds blocks of the program, not tables of mimalloc.
 fn is_block(len: usize, prot: c_int, fd: c_int) -> bool {
     fd == -1
         && prot == libc::PROT_READ | libc::PROT_WRITE
-        && arena::is_ready()
+        && state::is_ready()
         && len >= arena::layout().unit
 }
 

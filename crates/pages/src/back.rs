@@ -11,7 +11,9 @@ use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{config, fault, grown, hugetlb, place, populate, quota, register, space, thp, usage};
+use crate::{
+    config, fault, grown, hugetlb, place, populate, quota, register, returned, space, thp, usage,
+};
 
 /// Which pages a range may get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -350,7 +352,7 @@ fn free_group(window: &Window, unit: usize) {
     let freed = claimed == group.len() && unsafe { space::clear(addr, len) }.is_ok();
     let state = if freed { State::Empty } else { State::Big };
     if freed {
-        quota::give_units(window, State::Big, len);
+        returned::give_units(window, State::Big, len);
     }
     for unit in units().take(claimed) {
         unit.publish(state, 0);
@@ -377,7 +379,7 @@ fn free(window: &Window, unit: usize, state: State) -> State {
             Err(_) => return state,
         },
     };
-    quota::give_units(window, state, len);
+    returned::give_units(window, state, len);
     now
 }
 

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{file, sys, thp};
+use crate::{file, sys};
 
 /// A number that is found out once. Finding it out twice, by two threads at
 /// once, does no harm.
@@ -56,76 +56,6 @@ pub fn thp_size() -> usize {
             _ => page_size() * (page_size() / size_of::<u64>()),
         }
     })
-}
-
-/// Why transparent huge pages are out of reach, for private or shared memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoThp {
-    /// The kernel has none.
-    Absent,
-    /// `transparent_hugepage/enabled` is `never`.
-    Never,
-    /// `transparent_hugepage/shmem_enabled` does not serve `madvise`.
-    SharedNever,
-    /// `prctl(PR_SET_THP_DISABLE)` is in force.
-    Disabled,
-    /// The memory control group has too little left for whole huge pages.
-    Scarce,
-}
-
-impl NoThp {
-    /// The reason in words.
-    pub fn reason(self) -> &'static str {
-        match self {
-            NoThp::Absent => "this kernel has no transparent huge pages",
-            NoThp::Never => "/sys/kernel/mm/transparent_hugepage/enabled is never",
-            NoThp::SharedNever => {
-                "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
-            }
-            NoThp::Disabled => "transparent huge pages are disabled by prctl",
-            NoThp::Scarce => "the memory control group has little left",
-        }
-    }
-}
-
-/// Whether private memory gets transparent huge pages.
-pub fn private_thp() -> Result<(), NoThp> {
-    if sys::thp_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    offered_thp()?;
-    match thp::is_scarce() {
-        true => Err(NoThp::Scarce),
-        false => Ok(()),
-    }
-}
-
-/// Whether this machine gives private memory transparent huge pages.
-pub fn offered_thp() -> Result<(), NoThp> {
-    let mut buffer = [0; 64];
-    match file::head(c"/sys/kernel/mm/transparent_hugepage/enabled", &mut buffer) {
-        [] => Err(NoThp::Absent),
-        text if contains(text, b"[never]") => Err(NoThp::Never),
-        _ => Ok(()),
-    }
-}
-
-/// Whether shared memory gets transparent huge pages.
-pub fn shared_thp() -> Result<(), NoThp> {
-    if sys::thp_disabled() {
-        return Err(NoThp::Disabled);
-    }
-    let mut buffer = [0; 96];
-    let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-    match file::head(path, &mut buffer) {
-        [] => Err(NoThp::Absent),
-        text if contains(text, b"[never]") || contains(text, b"[deny]") => Err(NoThp::SharedNever),
-        _ => Ok(()),
-    }
-}
-
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|part| part == word)
 }
 
 /// Memory that can be had without swapping, in bytes.

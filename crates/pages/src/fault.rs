@@ -12,7 +12,7 @@ use crate::recent::Recent;
 use crate::signal::Handler;
 use crate::unit::State;
 use crate::window::Window;
-use crate::{luck, private_copy, quota, register, sys};
+use crate::{luck, private_copy, register, returned, sys};
 
 /// The handler of `SIGBUS`.
 pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
@@ -70,7 +70,7 @@ fn mend_unit(window: &Window, unit: usize) -> bool {
     }
     window.units()[group.start].publish(now, used);
     if result.is_ok() {
-        quota::give_units(window, state, group.len() * window.layout.unit);
+        returned::give_units(window, state, group.len() * window.layout.unit);
     }
     MENDED.mark();
     luck::LUCK.note(Shortfall::Copy);

@@ -21,7 +21,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{private_copy, quota, runs, segv};
+use crate::{private_copy, returned, runs, segv};
 
 /// A copy of a run of units.
 #[derive(Debug)]
@@ -96,7 +96,7 @@ impl Aside {
             return;
         }
         let (before, _) = self.window.units()[self.units.start].load();
-        quota::give_units(self.window, before, range.len());
+        returned::give_units(self.window, before, range.len());
         for unit in &self.window.units()[self.units.clone()] {
             let (_, used) = unit.load();
             unit.publish(self.state, used);

@@ -32,7 +32,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{fault, fork, hugetlb, populate, register, space};
+use crate::{fault, hugetlb, populate, register, space};
 
 pub mod change;
 #[cfg(test)]
@@ -88,7 +88,6 @@ pub fn hand_out(len: usize, page: usize, source: Source) -> Result<usize> {
     if source == Source::Pool && hugetlb::lacks(page, len / page) {
         return Err(no_memory);
     }
-    fork::watch();
     let _pass = register::GATE.pass();
     let base = space::reserve_elsewhere(len, page).map_err(|_| no_memory)?;
     if fill(base, len, page, source).is_err() {

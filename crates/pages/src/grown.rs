@@ -10,7 +10,7 @@ use crate::move_up::Mover;
 use crate::unit::State;
 use crate::usage::{GROWN_HEAP, in_use};
 use crate::window::Window;
-use crate::{config, facts, register, thp};
+use crate::{config, register, thp};
 
 /// Whether it was done.
 static DONE: AtomicBool = AtomicBool::new(false);
@@ -30,7 +30,7 @@ fn raise() {
 }
 
 fn is_wanted() -> bool {
-    is_asked_for() && facts::private_thp().is_ok()
+    is_asked_for() && thp::serves_private().is_ok()
 }
 
 /// Whether a heap may be on transparent huge pages, as far as it was asked.

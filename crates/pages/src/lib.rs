@@ -4,7 +4,8 @@
 //!   [`environment`]; [`facts`]: what the kernel
 //!   offers; [`limits`] and [`cgroup`]: what others set; [`layout`] and
 //!   [`luck`]: which pages follow from all that, and which could be had.
-//! * [`quota`]: what this process may take of the pools, and has.
+//! * [`quota`]: what this process may take of the pools, and has; `returned`: what
+//!   they have again.
 //! * [`place`]: on which memory nodes memory lies; [`wanted`]: where the
 //!   program wants it.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
@@ -65,6 +66,7 @@ pub mod quota;
 pub mod recent;
 pub mod register;
 pub mod rejoin;
+pub(crate) mod returned;
 pub mod runs;
 pub mod say;
 pub mod segment;

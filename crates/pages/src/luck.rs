@@ -7,7 +7,7 @@ use hugetools_contract::env::{Fallback, Pages};
 
 use crate::layout::LARGEST_UNIT;
 use crate::say::{Level, SizeName, say_once};
-use crate::{config, facts, hugetlb, quota, sys};
+use crate::{config, hugetlb, quota, sys, thp};
 
 /// What has kept memory from the huge pages that were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -214,7 +214,7 @@ pub fn may_have_hugetlb() -> bool {
 fn next_rung(size: usize) -> &'static str {
     match config::get().fallback {
         _ if size > LARGEST_UNIT => "smaller pages follow",
-        Fallback::Thp if facts::private_thp().is_ok() => "transparent huge pages follow",
+        Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
         Fallback::Thp | Fallback::Base => "base pages follow",
         Fallback::None => "the request fails",
     }

@@ -16,7 +16,7 @@ use crate::say::{Amount, Level, say};
 use crate::slices::SLICE;
 use crate::unit::{State, Unit};
 use crate::window::{Holds, Window};
-use crate::{config, facts, luck, private_copy, quota, register, runs};
+use crate::{config, facts, luck, private_copy, register, returned, runs, thp};
 
 /// A piece is copied and replaced at a time, so that memory is needed twice for
 /// no more than that.
@@ -80,7 +80,7 @@ fn step_down_in(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bool)
 
 fn report(moved: usize, total: usize) {
     let (level, next) = match config::get().fallback {
-        Fallback::Thp | Fallback::None if facts::private_thp().is_ok() => {
+        Fallback::Thp | Fallback::None if thp::serves_private().is_ok() => {
             (Level::Info, "transparent huge pages")
         }
         _ => (Level::Warning, "base pages"),
@@ -122,7 +122,7 @@ pub(crate) fn move_units(window: &Window, units: Range<usize>, state: State) -> 
     match unsafe { private_copy::replace(window, units) } {
         Ok(now) => {
             publish(words, now);
-            quota::give_units(window, state, words.len() * window.layout.unit);
+            returned::give_units(window, state, words.len() * window.layout.unit);
             words
                 .iter()
                 .map(|unit| unit.load().1 as usize)

@@ -13,7 +13,9 @@ use crate::segment::place::Aside;
 use crate::sys::{NoSignals, Result, WriteProtection};
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{behind, facts, fault, hugetlb, luck, mapping, place, populate, private_copy, runs};
+use crate::{
+    behind, facts, fault, hugetlb, luck, mapping, place, populate, private_copy, runs, still,
+};
 
 /// So much at a time where nobody has to wait, and where other threads may.
 const PIECE: usize = 32 << 20;
@@ -34,7 +36,7 @@ impl Mover {
             return None;
         }
         Some(Mover {
-            protection: WriteProtection::open().ok()?,
+            protection: still::protection()?,
             _quiet: NoSignals::begin(),
         })
     }

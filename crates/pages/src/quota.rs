@@ -10,9 +10,6 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::Limit;
 
-use crate::luck::{BIG_LUCK, LUCK};
-use crate::unit::State;
-use crate::window::{Holds, Window};
 use crate::{config, hugetlb};
 
 /// Page sizes are powers of two.
@@ -45,22 +42,6 @@ pub fn take(size: usize, wanted: usize) -> usize {
 pub fn give(size: usize, bytes: usize) {
     if let Some(limit) = config::get().limit {
         give_to(count(limit, size), bytes);
-    }
-}
-
-/// Gives back what stood behind a part of a window, in this state, and is in
-/// the pool again: it may be asked again. Of text it is not known whether it was
-/// shared, so that it stays counted.
-pub(crate) fn give_units(window: &Window, state: State, len: usize) {
-    if !state.is_hugetlb() {
-        return;
-    }
-    if matches!(window.holds, Holds::Heap | Holds::Data) {
-        give(window.page_size(state), len);
-    }
-    match state {
-        State::Big => BIG_LUCK.gave_back(),
-        _ => LUCK.gave_back(),
     }
 }
 

@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{facts, grown, register, sys, thp};
+use crate::{grown, register, sys, thp};
 
 /// How long one call takes, and how long the next one is off, in milliseconds.
 const LENGTH: u64 = 1;
@@ -83,7 +83,7 @@ pub fn go_on(now: u64) {
 /// Joins some.
 fn join() {
     let from = DONE.load(Ordering::Relaxed);
-    if from == 0 && facts::private_thp().is_err() {
+    if from == 0 && thp::serves_private().is_err() {
         PENDING.store(false, Ordering::Release);
         return;
     }

@@ -6,10 +6,79 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering}
 
 use hugetools_contract::env::Fallback;
 
-use crate::facts::{self, NoThp};
 use crate::say::{Level, say_once};
 use crate::unit::State;
-use crate::{cgroup, config, sys};
+use crate::{cgroup, config, file, sys};
+
+/// Why transparent huge pages are out of reach, for private or shared memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoThp {
+    /// The kernel has none.
+    Absent,
+    /// `transparent_hugepage/enabled` is `never`.
+    Never,
+    /// `transparent_hugepage/shmem_enabled` does not serve `madvise`.
+    SharedNever,
+    /// `prctl(PR_SET_THP_DISABLE)` is in force.
+    Disabled,
+    /// The memory control group has too little left for whole huge pages.
+    Scarce,
+}
+
+impl NoThp {
+    /// The reason in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            NoThp::Absent => "this kernel has no transparent huge pages",
+            NoThp::Never => "/sys/kernel/mm/transparent_hugepage/enabled is never",
+            NoThp::SharedNever => {
+                "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
+            }
+            NoThp::Disabled => "transparent huge pages are disabled by prctl",
+            NoThp::Scarce => "the memory control group has little left",
+        }
+    }
+}
+
+/// Whether private memory gets transparent huge pages.
+pub fn serves_private() -> Result<(), NoThp> {
+    if sys::thp_disabled() {
+        return Err(NoThp::Disabled);
+    }
+    read_offer()?;
+    match is_scarce() {
+        true => Err(NoThp::Scarce),
+        false => Ok(()),
+    }
+}
+
+/// Whether this machine gives private memory transparent huge pages.
+fn read_offer() -> Result<(), NoThp> {
+    let mut buffer = [0; 64];
+    match file::head(c"/sys/kernel/mm/transparent_hugepage/enabled", &mut buffer) {
+        [] => Err(NoThp::Absent),
+        text if contains(text, b"[never]") => Err(NoThp::Never),
+        _ => Ok(()),
+    }
+}
+
+/// Whether shared memory gets transparent huge pages.
+pub fn serves_shared() -> Result<(), NoThp> {
+    if sys::thp_disabled() {
+        return Err(NoThp::Disabled);
+    }
+    let mut buffer = [0; 96];
+    let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+    match file::head(path, &mut buffer) {
+        [] => Err(NoThp::Absent),
+        text if contains(text, b"[never]") || contains(text, b"[deny]") => Err(NoThp::SharedNever),
+        _ => Ok(()),
+    }
+}
+
+fn contains(text: &[u8], word: &[u8]) -> bool {
+    text.windows(word.len()).any(|part| part == word)
+}
 
 /// Advises memory to be on the pages of the fallback; what it is then.
 ///
@@ -67,7 +136,7 @@ fn offered() -> Result<(), NoThp> {
     const NEVER: u8 = 2;
     const ABSENT: u8 = 3;
     static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
-    let find = || match facts::offered_thp() {
+    let find = || match read_offer() {
         Ok(()) => YES,
         Err(NoThp::Absent) => ABSENT,
         Err(_) => NEVER,

@@ -11,7 +11,7 @@ use hugetools_pages::luck::{self, Shortfall};
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, File};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, say};
+use hugetools_pages::{facts, say, thp};
 
 use crate::map::LUCK as SHM_LUCK;
 use crate::marker;
@@ -109,7 +109,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => {
-            reason(SHM_LUCK.shortfall(), config.shm, facts::shared_thp())
+            reason(SHM_LUCK.shortfall(), config.shm, thp::serves_shared())
         }
         _ => None,
     };
@@ -128,7 +128,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
-    match reason(luck::shortfall(), pages, facts::private_thp()) {
+    match reason(luck::shortfall(), pages, thp::serves_private()) {
         None if small => Some("a small heap, up to 16 MiB, is on base pages"),
         found => found,
     }
@@ -137,7 +137,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
 fn reason(
     shortfall: Shortfall,
     pages: Option<Pages>,
-    thp: Result<(), facts::NoThp>,
+    thp: Result<(), thp::NoThp>,
 ) -> Option<&'static str> {
     let fell = shortfall.reason();
     let transparent = pages == Some(Pages::Thp) || fell.is_some();

@@ -7,11 +7,11 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_pages::facts::NoThp;
 use hugetools_pages::luck::{self, Luck};
 use hugetools_pages::say::{Amount, Level, SizeName, say, say_once};
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{config, facts, fork, hugetlb, layout, limits, populate};
+use hugetools_pages::thp::NoThp;
+use hugetools_pages::{config, facts, fork, hugetlb, layout, limits, populate, thp};
 
 use crate::region::{self, Region};
 
@@ -98,7 +98,7 @@ fn failed(len: usize, size: usize) {
 
 /// What shared memory is on when it is not on hugetlb pages, for a message.
 pub(crate) fn next_rung() -> NextRung {
-    match (config::get().fallback, facts::shared_thp()) {
+    match (config::get().fallback, thp::serves_shared()) {
         (Fallback::None, _) => NextRung("the request fails", None),
         (Fallback::Thp, Ok(())) => NextRung("transparent huge pages follow", None),
         (Fallback::Thp, Err(why)) => {
@@ -133,7 +133,7 @@ pub(crate) fn advise(addr: usize, len: usize) {
         // On hugetlb pages already, or there are no transparent ones.
         return;
     }
-    if let Err(why) = facts::shared_thp() {
+    if let Err(why) = thp::serves_shared() {
         let (amount, why) = (Amount(len), why.reason());
         let text = format_args!("shared memory: {amount} on base pages: {why}");
         say_once(&SAID_WHY, Level::Warning, text);

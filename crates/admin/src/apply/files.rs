@@ -8,8 +8,8 @@ use hugetools_model::mount::{self, mounted_at};
 
 use super::not_run;
 use crate::effects::{Effects, Ran};
-use crate::plan::{MakeDir, Mount, Own};
 use crate::report::{Failure, NotRun, Outcome};
+use crate::step::{MakeDir, Mount, Own};
 
 const NOT_HERE: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,

@@ -8,9 +8,10 @@ use hugetools_model::KPath;
 use super::Run;
 use super::numbers::{self, number};
 use crate::effects::Growth;
-use crate::plan::{Effort, Pages, Swap, Write, swap_directories};
+use crate::plan::swap_directories;
 use crate::report::{Failure, Outcome};
 use crate::shell::grow::{DROP_CACHES, PAUSE, TRIES};
+use crate::step::{Effort, Pages, Swap, Write};
 
 /// As many bytes of pages at a time, where they are made in pieces.
 const PIECE: u64 = 512 << 20;

@@ -4,8 +4,8 @@ use hugetools_model::list::chosen;
 use hugetools_model::{FileError, Root};
 
 use super::Run;
-use crate::plan::{Choose, Demote, Number, Value, What, Write};
 use crate::report::{Failure, Outcome};
+use crate::step::{Choose, Demote, Number, Value, What, Write};
 
 impl Run<'_> {
     pub(super) fn write(&mut self, write: &Write) -> Result<Outcome, Failure> {

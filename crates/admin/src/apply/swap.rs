@@ -3,8 +3,8 @@
 
 use super::{Run, not_run};
 use crate::effects::Ran;
-use crate::plan::Swap;
 use crate::report::{Failure, NotRun, Outcome};
+use crate::step::Swap;
 
 impl Run<'_> {
     pub(super) fn swap_on(&mut self, swap: &Swap) -> Result<Outcome, Failure> {

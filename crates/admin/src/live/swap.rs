@@ -11,7 +11,7 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use super::caught_signal;
 use super::sys::{swap_off, swap_on};
-use crate::plan::Swap;
+use crate::step::Swap;
 
 /// What the kernel looks for in the last bytes of the first page.
 const MAGIC: &[u8] = b"SWAPSPACE2";

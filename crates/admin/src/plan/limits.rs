@@ -3,9 +3,10 @@
 
 use hugetools_model::{KPath, Machine, sysctl};
 
-use super::{Impossible, Number, Plan, Step, Task, Value, What, Write};
+use super::{Plan, Task};
 use crate::recommend;
 use crate::request::Request;
+use crate::step::{Impossible, Number, Step, Value, What, Write};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     if request.min_free {

@@ -4,7 +4,8 @@ use hugetools_model::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::pool::overcommit_file;
-use super::{Maximum, Number, Plan, Step, Swap, Task, Value, What, When, Write};
+use super::{Maximum, Plan, Task, When};
+use crate::step::{Number, Step, Swap, Value, What, Write};
 use crate::unfinished::Unfinished;
 
 const OPTION: &str = "what a killed run left";

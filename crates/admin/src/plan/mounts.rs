@@ -8,8 +8,9 @@ use hugetools_model::pool::Pool;
 use hugetools_model::size::Quantity;
 use hugetools_model::{Bytes, Machine, PageSize};
 
-use super::{Impossible, MakeDir, Mount, Own, Owner, Step, Task};
+use super::Task;
 use crate::request::{BASE, MountLimits, MountSet, Request, Unmount};
+use crate::step::{Impossible, MakeDir, Mount, Own, Owner, Step};
 
 /// The directories above the mounts are everybody's to walk through.
 pub(super) const BASE_OWNER: Owner = Owner {

@@ -16,8 +16,9 @@ use hugetools_model::pool::{Counter, Pool, counter_path, demote_path, surplus_pa
 use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use self::planned::Planned;
-use super::{Demote, Maximum, Number, Plan, Step, Task, What, swap};
+use super::{Maximum, Plan, Task, swap};
 use crate::request::{Demotion, Growth, Place, PoolChange, Request};
+use crate::step::{Demote, Number, Step, What};
 
 /// The file that sets the overcommit of a pool.
 pub(super) fn overcommit_file(pool: &Pool) -> KPath {

@@ -1,8 +1,9 @@
 //! Numbers and words for kernel files.
 
+use super::Task;
 use super::limits::write;
-use super::{Choose, Impossible, Step, Task, Value};
 use crate::request::{Setting, SettingValue};
+use crate::step::{Choose, Impossible, Step, Value};
 
 pub(super) fn plan(setting: &Setting) -> Task {
     let path = setting.path.clone();

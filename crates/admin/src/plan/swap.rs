@@ -7,14 +7,9 @@ use hugetools_model::pool::Pool;
 use hugetools_model::swap::RamDisk;
 use hugetools_model::{Bytes, Machine, PageSize};
 
-use super::{Impossible, MakeDir, Owner, Step, Swap, Task, When};
+use super::{Task, When};
 use crate::request::Growth;
-
-/// Where swap files that stay are made.
-pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
-
-/// The swap file that goes again. One is enough: one run at a time.
-pub const TEMP_SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
+use crate::step::{Impossible, MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP};
 
 /// What `--hard` adds by itself, in huge pages.
 const PAGES: u64 = 5;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::effects::{Account, Found, Growth as Grown, Ran};
-use crate::plan::{Mount, Owner, Swap};
+use crate::step::{Mount, Owner, Swap};
 use hugetools_model::{Root, fixture};
 
 /// A host with one user and one group, and a few directories.

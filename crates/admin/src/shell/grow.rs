@@ -4,7 +4,8 @@
 use hugetools_model::{KPath, Root};
 
 use super::{cat, quote, swap};
-use crate::plan::{Effort, Number, swap_directories};
+use crate::plan::swap_directories;
+use crate::step::{Effort, Number};
 
 /// The file that drops the caches of files.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";

@@ -3,7 +3,7 @@
 use hugetools_model::Root;
 
 use super::quote;
-use crate::plan::Swap;
+use crate::step::Swap;
 
 /// Makes swap and uses it.
 pub(super) fn on(swap: &Swap, root: &Root) -> String {

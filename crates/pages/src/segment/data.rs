@@ -14,7 +14,7 @@ use super::wish::Wish;
 use crate::layout::Layout;
 use crate::sys::{self, NoSignals};
 use crate::window::Holds;
-use crate::{facts, fault, fork, hugetlb, luck, populate, register};
+use crate::{facts, fault, fork, hugetlb, luck, populate, register, thp};
 
 /// Puts a segment on huge pages. Where other threads run already, only what
 /// nobody has written to yet.
@@ -104,7 +104,7 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
         got.why = Some(Why::NoFallback);
         return;
     }
-    if let Err(why) = facts::private_thp() {
+    if let Err(why) = thp::serves_private() {
         got.why = Some(why.into());
         return;
     }

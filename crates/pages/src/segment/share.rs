@@ -38,7 +38,7 @@ pub fn put(load: &Load, range: &Range<usize>, shelf: &Shelf) -> Result<(), Why> 
     }
     let mut path = [0; 4096];
     let program = program(range.start, &mut path).ok_or(Why::OtherFile)?;
-    let part = make::Part {
+    let part = name::Part {
         offset: range.start - load.file_start,
         len: range.len(),
     };

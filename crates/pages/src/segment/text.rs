@@ -14,7 +14,7 @@ use super::wish::{Own, Wish};
 use crate::layout::Layout;
 use crate::sys::Errno;
 use crate::window::Holds;
-use crate::{config, facts, luck, register};
+use crate::{config, facts, luck, register, thp};
 
 /// Puts a segment on huge pages. `stays` says that it is never unloaded, so
 /// that it can be registered: what then wants to change a part of it, by
@@ -161,7 +161,7 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 
 /// Copies a range to ordinary memory on transparent huge pages.
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
-    facts::private_thp()?;
+    thp::serves_private()?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
     // SAFETY: the segment is readable, and the other new memory of that length.
     unsafe {

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::facts::NoThp;
 use crate::luck::Shortfall;
+use crate::thp::NoThp;
 
 /// Why a segment is not, or not in the best way, on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

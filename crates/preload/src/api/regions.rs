@@ -12,7 +12,7 @@ use core::ptr::null_mut;
 use hugetools_pages::grant::{self, Source, change};
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
-use hugetools_pages::{config, hugetlb, plain};
+use hugetools_pages::{config, fork, hugetlb, plain};
 
 use super::{calls, sizes, stray};
 
@@ -71,6 +71,7 @@ fn default_page() -> Result<usize> {
 /// Pages of the kernel's default size need no file; for the others a mount is
 /// asked first, which an administrator may have given to this user alone.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
+    fork::watch();
     let anonymous = config::get().api.features.map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
         return grant::hand_out(len, page, Source::Pool);

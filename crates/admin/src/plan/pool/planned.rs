@@ -9,8 +9,8 @@ use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, overcommit_file, whole_number};
 use crate::plan::swap::last_resort;
-use crate::plan::{Effort, Number, Pages, Step, Value, What, Write};
 use crate::request::{Change, Growth};
+use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
 
 /// The kernel has the file of a gigantic size's overcommit, but no overcommit.
 const NO_OVERCOMMIT: &str = "gigantic pages have no overcommit before Linux 6.19";

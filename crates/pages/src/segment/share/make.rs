@@ -3,7 +3,7 @@
 
 use super::super::place::View;
 use super::super::why::Why;
-use super::name::Names;
+use super::name::{Names, Part};
 use super::shelf::Shelf;
 use crate::sys::{self, Errno, File, Version};
 
@@ -30,14 +30,6 @@ impl Program<'_> {
             path,
         })
     }
-}
-
-/// A part of a program's file, in whole pages of the shelf.
-pub(super) struct Part {
-    /// Where it begins in the file.
-    pub(super) offset: usize,
-    /// Its length in memory. The file may end before; then zeros follow.
-    pub(super) len: usize,
 }
 
 /// The shared copy, open to be mapped.

@@ -2,9 +2,16 @@
 
 use core::ffi::CStr;
 
-use super::make::Part;
 use crate::file::Path;
 use crate::sys::Version;
+
+/// A part of a program's file, in whole pages of the shelf.
+pub(super) struct Part {
+    /// Where it begins in the file.
+    pub(super) offset: usize,
+    /// Its length in memory. The file may end before; then zeros follow.
+    pub(super) len: usize,
+}
 
 /// The names that belong to a part of a program.
 pub(super) struct Names {

@@ -5,6 +5,12 @@ use std::path::PathBuf;
 use hugetools_model::node::NodeId;
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
 
+/// Where swap files that stay are made.
+pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
+
+/// The swap file that goes again. One is enough: one run at a time.
+pub const TEMP_SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
+
 /// One step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
