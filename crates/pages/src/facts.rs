@@ -86,6 +86,15 @@ pub fn pinned_memory() -> usize {
     usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
 }
 
+/// Memory of this process that is swapped out, in bytes; as much as can be where
+/// it cannot be told.
+pub fn swapped_memory() -> usize {
+    let mut buffer = [0; 4096];
+    let text = file::head(c"/proc/self/status", &mut buffer);
+    let kib = file::tagged(text, b"VmSwap:").and_then(|kib| usize::try_from(kib).ok());
+    kib.map_or(usize::MAX, |kib| kib.saturating_mul(1024))
+}
+
 /// Whether a filter of system calls is in force, which may end the process for
 /// calls that its program does not make (`SystemCallFilter=` of systemd).
 pub fn has_filter() -> bool {

@@ -10,10 +10,9 @@ use crate::file::each_line;
 use crate::sys::{self, Policy};
 
 /// What `VmFlags` says of private memory that may be read and written, with
-/// advice about huge pages or without. Locked memory (`lo`) may be replaced by
-/// pages that are never swapped.
-const USUAL: [&[u8]; 11] = [
-    b"rd", b"wr", b"mr", b"mw", b"me", b"nr", b"ac", b"sd", b"hg", b"nh", b"lo",
+/// advice about huge pages or without.
+const USUAL: [&[u8]; 10] = [
+    b"rd", b"wr", b"mr", b"mw", b"me", b"nr", b"ac", b"sd", b"hg", b"nh",
 ];
 
 /// Whether a range is mapped readable and writable, and nothing else was done to

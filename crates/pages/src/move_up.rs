@@ -9,17 +9,16 @@
 
 use core::ops::Range;
 
+use crate::pagemap::Page;
 use crate::segment::place::Aside;
-use crate::sys::{NoSignals, Result, WriteProtection};
+use crate::sys::{self, Errno, NoSignals, Result, WriteProtection};
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{
-    behind, facts, fault, hugetlb, luck, mapping, place, populate, private_copy, runs, still,
-};
+use crate::{behind, facts, fault, hugetlb, luck, mapping, pagemap, place, runs};
 
-/// So much at a time where nobody has to wait, and where other threads may.
+/// So much is looked at in one go where no other thread could do something to it
+/// meanwhile.
 const PIECE: usize = 32 << 20;
-const SHORT_PIECE: usize = 4 << 20;
 
 /// What moves memory; while it is there, this thread takes no signals.
 pub struct Mover {
@@ -28,15 +27,17 @@ pub struct Mover {
 }
 
 impl Mover {
-    /// `None` where nothing may move.
+    /// `None` where nothing may move. A system call that the program does not
+    /// make may be deadly under a filter.
     pub fn new() -> Option<Mover> {
         // It would all come to the node of this thread.
         let is_spread = place::is_divided() && facts::has_threads();
-        if is_spread || !luck::may_have_hugetlb() || behind::may_be_written() {
+        let may_move = !is_spread && luck::may_have_hugetlb() && !facts::has_filter();
+        if !may_move || behind::may_be_written() {
             return None;
         }
         Some(Mover {
-            protection: still::protection()?,
+            protection: WriteProtection::of_ordinary_memory().ok()?,
             _quiet: NoSignals::begin(),
         })
     }
@@ -49,65 +50,76 @@ impl Mover {
             return;
         }
         let piece = match facts::has_threads() {
-            true => SHORT_PIECE,
+            true => window.layout.unit,
             false => PIECE,
         };
         let mut at = 0;
         while let Some(units) = runs::base(window, at, piece) {
             at = units.end;
-            if self.move_units(window, units).is_none() {
+            let is_usual = mapping::is_usual(&window.range_of(&units));
+            if is_usual && units.into_iter().any(|unit| !self.move_unit(window, unit)) {
                 return;
             }
         }
     }
 
-    /// Moves units; `None` where the next ones need not be tried.
-    fn move_units(&self, window: &Window, units: Range<usize>) -> Option<()> {
-        let claimed = |unit: &usize| window.units()[*unit].claim(State::Base).is_some();
-        let units = units.start..units.start + units.clone().take_while(claimed).count();
-        let moved = self.move_claimed(window, units.clone());
-        for unit in units.clone() {
-            let (_, used) = window.units()[unit].load();
-            let is_moved = unit < units.start + moved;
-            let state = if is_moved { State::Huge } else { State::Base };
-            window.units()[unit].publish(state, used);
-        }
-        (moved == units.len()).then_some(())
-    }
-
-    /// Moves claimed units, from the first one on; how many.
-    fn move_claimed(&self, window: &Window, units: Range<usize>) -> usize {
-        let (range, size) = (window.range_of(&units), window.layout.unit);
-        if units.is_empty() || !mapping::is_usual(&range) {
-            return 0;
-        }
-        let Ok(aside) = Aside::from_pool(range.len(), size) else {
-            return 0;
+    /// Moves a unit; whether the next one need be tried. Unit by unit, so that
+    /// each page table is free before there are more.
+    fn move_unit(&self, window: &Window, unit: usize) -> bool {
+        let word = &window.units()[unit];
+        let Some(used) = word.claim(State::Base) else {
+            return true;
         };
-        let units = units.start..units.start + aside.len() / size;
-        fault::guard();
-        match self.replace(window, units.clone(), aside) {
-            Ok(()) => units.len(),
-            Err(_) => 0,
-        }
+        let result = self.replace(&window.range_of(&(unit..unit + 1)));
+        let state = match result {
+            Ok(()) => State::Huge,
+            Err(_) => State::Base,
+        };
+        word.publish(state, used);
+        result.is_ok()
     }
 
-    /// Replaces units by pages of a pool with the same contents.
-    fn replace(&self, window: &Window, units: Range<usize>, aside: Aside) -> Result<()> {
-        let range = window.range_of(&units);
-        // SAFETY: mapped readable, and stays. What is absent could not be
-        // protected.
-        unsafe { populate::for_reading(range.start, range.len(), facts::page_size()) };
-        let result = self.protection.protect(&range).and_then(|()| {
-            // SAFETY: in use and claimed; whoever writes waits.
-            unsafe { private_copy::copy(window, units, aside.addr) };
+    /// Replaces a range by one page of a pool with the same contents.
+    fn replace(&self, range: &Range<usize>) -> Result<()> {
+        let aside = Aside::from_pool(range.len(), range.len())?;
+        fault::guard();
+        sys::keep_in_memory(range.start, range.len())?;
+        let result = self.protection.protect(range).and_then(|()| {
+            // SAFETY: in use and claimed; whoever writes waits, and nothing is
+            // swapped out.
+            unsafe { copy(range, aside.addr)? };
             // SAFETY: a copy, and nobody writes meanwhile.
             unsafe { aside.replace(range.start) }
         });
         match result {
-            Ok(()) => self.protection.replaced(&range),
-            Err(_) => self.protection.release(&range),
+            Ok(()) => self.protection.replaced(range),
+            Err(_) => {
+                self.protection.release(range);
+                sys::let_be_swapped(range.start, range.len());
+            }
         }
         result
     }
+}
+
+/// Copies what is there of a range to zeros of the same length.
+///
+/// # Errors
+/// `EAGAIN` where some of the process's memory is swapped out, so that it cannot
+/// be told what is there.
+///
+/// # Safety
+/// The range must be readable and as it is, `to` writable and the caller's.
+unsafe fn copy(range: &Range<usize>, to: usize) -> Result<()> {
+    if facts::swapped_memory() > 0 {
+        return Err(Errno(libc::EAGAIN));
+    }
+    let page = facts::page_size();
+    pagemap::scan(range.clone(), |addr, what| {
+        if matches!(what, Page::Private | Page::File) {
+            let (from, to) = (addr as *const u8, (to + (addr - range.start)) as *mut u8);
+            // SAFETY: as the caller says; two mappings do not overlap.
+            unsafe { core::ptr::copy_nonoverlapping(from, to, page) };
+        }
+    })
 }

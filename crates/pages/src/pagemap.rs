@@ -13,15 +13,18 @@ pub enum Page {
     Absent,
     /// A page of a file, or of shared memory.
     File,
-    /// A page of this process alone, in memory or swapped out.
+    /// A page of this process alone.
     Private,
+    /// Such a page that is swapped out, or a mark where none is.
+    Swapped,
 }
 
 impl Page {
     /// Bit 63 is "present", 62 "swapped", 61 "of a file"; since Linux 3.5.
     const fn of(word: u64) -> Page {
         match (word >> 61) & 0b111 {
-            0b100 | 0b010 | 0b110 => Page::Private,
+            0b100 | 0b110 => Page::Private,
+            0b010 => Page::Swapped,
             0b101 | 0b011 | 0b111 => Page::File,
             _ => Page::Absent,
         }

@@ -15,19 +15,14 @@ const NONE: i32 = -1;
 /// The protection for the fork that is under way.
 static PROTECTION: AtomicI32 = AtomicI32::new(NONE);
 
-/// A way to have writers wait, where the process may use it. Not under a filter
-/// of system calls: one that the program does not make may be deadly.
-pub fn protection() -> Option<WriteProtection> {
-    match facts::has_filter() {
-        true => None,
-        false => WriteProtection::open().ok(),
-    }
-}
-
 /// Protects all that a fork is about. `false`, with nothing protected, where the
 /// process may not do that.
 pub fn begin() -> bool {
-    let Some(protection) = protection() else {
+    // A call that the program does not make may be deadly under a filter.
+    if facts::has_filter() {
+        return false;
+    }
+    let Ok(protection) = WriteProtection::open() else {
         return false;
     };
     let mut all = runs::writable()

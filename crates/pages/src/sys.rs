@@ -14,7 +14,9 @@ mod userfault;
 pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{File, identity, inode, links, read_link, write};
-pub use memory::{madvise, mmap, mprotect, mremap, munmap, name_memory};
+pub use memory::{
+    keep_in_memory, let_be_swapped, madvise, mmap, mprotect, mremap, munmap, name_memory,
+};
 pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
 pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,

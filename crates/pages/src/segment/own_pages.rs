@@ -50,7 +50,9 @@ pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Why> {
 /// Whether all pages that are there are the file's own.
 pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
     let mut unchanged = true;
-    let seen = pagemap::scan(range.clone(), |_, page| unchanged &= page != Page::Private);
+    let seen = pagemap::scan(range.clone(), |_, page| {
+        unchanged &= !matches!(page, Page::Private | Page::Swapped)
+    });
     seen.is_ok() && unchanged
 }
 

@@ -84,6 +84,18 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     let _ = call(libc::SYS_prctl, args);
 }
 
+/// Keeps what of a range is there from being swapped out, by `mlock2(2)`; since
+/// Linux 4.4.
+pub fn keep_in_memory(addr: usize, len: usize) -> Result<()> {
+    const ONFAULT: usize = 1;
+    call(libc::SYS_mlock2, [addr, len, ONFAULT, 0, 0, 0]).map(drop)
+}
+
+/// Ends that, by `munlock(2)`.
+pub fn let_be_swapped(addr: usize, len: usize) {
+    let _ = call(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

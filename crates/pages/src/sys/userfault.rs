@@ -11,6 +11,8 @@ use crate::bits::{extended, int};
 const API: u64 = 0xaa;
 /// Write protection of hugetlb memory, since Linux 5.19.
 const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
+/// The same of memory that is not there yet, since Linux 6.4.
+const WP_UNPOPULATED: u64 = 1 << 13;
 const MODE_WP: u64 = 1 << 1;
 
 const UFFDIO_API: usize = 0xc018_aa3f;
@@ -29,10 +31,23 @@ impl WriteProtection {
     /// # Errors
     /// `EPERM`, or `EINVAL` where the kernel cannot do it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
+        WriteProtection::with(WP_HUGETLBFS_SHMEM)
+    }
+
+    /// Opens one that protects ordinary memory, also what of it is not there yet;
+    /// as [`WriteProtection::open`].
+    ///
+    /// # Errors
+    /// `EPERM`, or `EINVAL` where the kernel cannot do it.
+    pub fn of_ordinary_memory() -> Result<WriteProtection> {
+        WriteProtection::with(WP_UNPOPULATED)
+    }
+
+    fn with(feature: u64) -> Result<WriteProtection> {
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
         let fd = call(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0])?;
         let new = WriteProtection(File::from_fd(int(fd)));
-        new.ioctl(UFFDIO_API, &mut [API, WP_HUGETLBFS_SHMEM, 0])?;
+        new.ioctl(UFFDIO_API, &mut [API, feature, 0])?;
         Ok(new)
     }
 
