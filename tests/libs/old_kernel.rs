@@ -1,4 +1,4 @@
-//! Debian 11's kernel, in a virtual machine: it has no `MADV_POPULATE_WRITE`
+//! Debian 11's kernel, in a virtual machine, where `HUGETOOLS_OLD_KERNEL` names it: it has no `MADV_POPULATE_WRITE`
 //! (Linux 5.14), no `mremap` of pages of a pool (5.16), no write protection of
 //! them by `userfaultfd` (5.19) and no `MADV_COLLAPSE` (6.1). All the same the
 //! heap is on huge pages, nobody is killed, and no byte is lost.
@@ -33,7 +33,6 @@ fn pool(pages: u32) -> String {
 }
 
 #[test]
-#[ignore = "needs a kernel that is not Debian's present one; .ci/run fetches it"]
 fn the_heap_is_on_huge_pages_with_and_without_a_pool_and_within_a_limit() {
     let Some(guest) = machine("an old kernel's heap", &["blocks"]) else {
         return;
@@ -63,7 +62,6 @@ fn the_heap_is_on_huge_pages_with_and_without_a_pool_and_within_a_limit() {
 }
 
 #[test]
-#[ignore = "needs a kernel that is not Debian's present one; .ci/run fetches it"]
 fn forks_with_a_used_up_pool_kill_nobody() {
     let Some(guest) = machine("an old kernel's forks", &["fork", "signals"]) else {
         return;
@@ -90,7 +88,6 @@ fn forks_with_a_used_up_pool_kill_nobody() {
 }
 
 #[test]
-#[ignore = "needs a kernel that is not Debian's present one; .ci/run fetches it"]
 fn memory_policies_hold() {
     let Some(guest) = machine("an old kernel's policies", &[]) else {
         return;
