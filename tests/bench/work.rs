@@ -99,7 +99,7 @@ pub(crate) const ALL: &[Work] = &[
         name: "c++",
         what: "cc1plus builds a file",
         kind: Kind::Cxx,
-        full: 400,
+        full: 40,
         quick: 4,
         pool: (900, 200),
     },
