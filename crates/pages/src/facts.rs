@@ -80,27 +80,28 @@ pub fn total_memory() -> usize {
 /// Memory of this process that devices write to by themselves, in bytes: it
 /// must stay where it is.
 pub fn pinned_memory() -> usize {
+    let kib = status(b"VmPin:").unwrap_or(0);
+    usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+}
+
+/// A number that the kernel says of this process.
+fn status(tag: &[u8]) -> Option<u64> {
     let mut buffer = [0; 4096];
     let text = file::head(c"/proc/self/status", &mut buffer);
-    let kib = file::tagged(text, b"VmPin:").unwrap_or(0);
-    usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+    file::tagged(text, tag)
 }
 
 /// Memory of this process that is swapped out, in bytes; as much as can be where
 /// it cannot be told.
 pub fn swapped_memory() -> usize {
-    let mut buffer = [0; 4096];
-    let text = file::head(c"/proc/self/status", &mut buffer);
-    let kib = file::tagged(text, b"VmSwap:").and_then(|kib| usize::try_from(kib).ok());
+    let kib = status(b"VmSwap:").and_then(|kib| usize::try_from(kib).ok());
     kib.map_or(usize::MAX, |kib| kib.saturating_mul(1024))
 }
 
 /// Whether a filter of system calls is in force, which may end the process for
 /// calls that its program does not make (`SystemCallFilter=` of systemd).
 pub fn has_filter() -> bool {
-    let mut buffer = [0; 4096];
-    let text = file::head(c"/proc/self/status", &mut buffer);
-    file::tagged(text, b"Seccomp:") != Some(0)
+    status(b"Seccomp:") != Some(0)
 }
 
 /// Private memory of this process that is there, in bytes.
