@@ -17,6 +17,7 @@
 //! | `HUGETLB_SHARE` | 1 | one copy of the text for all processes |
 //! | `HUGETLB_SHARE_PATH` | a directory | where that copy lies |
 //! | `HUGETLB_TEXT_LIBS` | new: `yes` | the text of shared libraries, too |
+//! | `HUGETLB_TEXT_COPY` | new: a process, `:`, a program | the one that may copy text which others cannot share |
 //! | `HUGETLB_PERF_MAP` | new: `yes` | a list of symbols for perf, where text is a copy |
 //! | `HUGETLB_DEFAULT_PAGE_SIZE` | a size | the default size of the C interface |
 //! | `HUGETLB_PATH` | `path[:path…]` | mounts for the C interface, instead of all |
@@ -26,6 +27,7 @@
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
 //! | `HUGETLB_LIMIT` | new: `1/N`, a size | what one process may take of the pools |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
+//! | `HUGETLB_STARTER` | new: a process | its terminal hears what shared memory of others falls short of |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
@@ -37,6 +39,7 @@ mod names;
 mod odd;
 #[cfg(test)]
 mod tests;
+mod text_copy;
 
 use core::fmt;
 
@@ -45,6 +48,7 @@ pub use self::elfmap::Elfmap;
 pub use self::limit::Limit;
 pub use self::names::*;
 pub use self::odd::Odd;
+pub use self::text_copy::TextCopy;
 use crate::size;
 
 /// The verbosity without any variable: errors and warnings.
@@ -148,6 +152,9 @@ pub struct Settings<'a> {
     pub share_path: Option<&'a [u8]>,
     /// Whether shared libraries' text counts as text, too.
     pub text_libs: bool,
+    /// Who may make a copy of text that no other process can share; `None`
+    /// without hugectl: who asks for it.
+    pub text_copy: Option<TextCopy<'a>>,
     /// Whether perf is told the symbols of text that is a copy.
     pub perf_map: bool,
     /// What the C interface heeds.
@@ -160,6 +167,10 @@ pub struct Settings<'a> {
     /// hundred helpers do not: the one that hugectl started, or 0 where hugectl
     /// has said it already. `None` without hugectl: each says it.
     pub speaker: Option<u32>,
+    /// The process that hugectl started: its standard error hears of shared
+    /// memory that falls short in one that it started in turn, whose own may be
+    /// a log.
+    pub starter: Option<u32>,
     /// The report at the end.
     pub report: Option<Report<'a>>,
     /// The variables whose values could not be used in full.
@@ -180,11 +191,13 @@ impl Default for Settings<'_> {
             share_text: false,
             share_path: None,
             text_libs: false,
+            text_copy: None,
             perf_map: false,
             api: Api::NOTHING,
             fallback: Fallback::Thp,
             limit: None,
             speaker: None,
+            starter: None,
             report: None,
             odd: Odd::NONE,
         }
@@ -215,6 +228,7 @@ impl<'a> Settings<'a> {
         settings.fallback = settings.read_fallback(get(FALLBACK));
         settings.limit = settings.read_limit(get(LIMIT));
         settings.speaker = get(PID).and_then(number);
+        settings.starter = get(STARTER).and_then(number);
         settings.report = settings.read_report(&get);
         settings
     }
@@ -256,6 +270,7 @@ impl<'a> Settings<'a> {
         self.share_text = self.share(get(SHARE));
         self.share_path = get(SHARE_PATH).filter(|path| !path.is_empty());
         self.text_libs = self.yes(TEXT_LIBS, get(TEXT_LIBS));
+        self.text_copy = self.read_text_copy(get(TEXT_COPY));
         self.perf_map = self.yes(PERF_MAP, get(PERF_MAP));
     }
 
@@ -268,6 +283,15 @@ impl<'a> Settings<'a> {
             _ => self.note(SHARE),
         }
         false
+    }
+
+    fn read_text_copy(&mut self, value: Option<&'a [u8]>) -> Option<TextCopy<'a>> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let read = TextCopy::read(value);
+        if read.is_none() {
+            self.note(TEXT_COPY);
+        }
+        read
     }
 
     fn address(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<u64> {
@@ -325,9 +349,11 @@ impl<'a> Settings<'a> {
             }
             return (!value.is_empty()).then_some(Report::File(value));
         }
-        let pid = get(REPORT_PID).and_then(number);
+        let whose = get(REPORT_PID);
+        let pid = whose.and_then(number);
         if pid.is_none() {
-            self.note(REPORT_PID);
+            // A variable that is not there cannot be wrong.
+            self.note(if whose.is_some() { REPORT_PID } else { REPORT });
         }
         Some(Report::Terminal {
             pid: pid?,

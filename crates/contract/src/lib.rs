@@ -7,6 +7,7 @@
 //! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
 //!   looks from outside (`--status`) or the library from inside (`--report`).
+//! * [`doors`]: by which names programs call an allocator besides malloc.
 //! * [`symbols`]: the functions that an ELF file names, for perf.
 //!
 //! Everything works on borrowed bytes: no allocation, no input or output, so
@@ -14,6 +15,7 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod doors;
 pub mod env;
 pub mod mounts;
 pub mod report;

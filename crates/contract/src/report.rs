@@ -1,10 +1,11 @@
 //! What a process has on huge pages, as one JSON line or as a table.
 //!
 //! ```json
-//! {"pid":1,"exe":"/usr/bin/x","segments":[{"segment":"heap","object":null,"mapped":0,
-//!  "resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
+//! {"tool":"hugectl","version":"0.1.0","schema":1,"status":0,"errors":[],"warnings":[],
+//!  "pid":1,"exe":"/usr/bin/x","name":"x","segments":[{"segment":"heap","object":null,"mapped":0,"resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
 //! ```
 //!
+//! The first six fields are the head that every document of every tool has.
 //! `mapped`, `resident` and the values of `huge` are bytes, the keys of `huge`
 //! page sizes in bytes. `mechanism` is `hugetlb`, `thp`, `file` (the page
 //! cache's own huge pages), several of them joined by `+`, or null.
@@ -20,15 +21,32 @@ pub struct Proof<'a> {
     pub pid: u32,
     /// Its executable.
     pub exe: &'a [u8],
+    /// The name by which it goes: that of the link or script that was started.
+    pub name: &'a [u8],
     /// Its memory.
     pub rows: &'a [Row<'a>],
+    /// What is amiss with the process as a whole.
+    pub warning: Option<&'a str>,
 }
+
+/// The number of the form that the documents of all tools have.
+pub const SCHEMA: u32 = 1;
 
 impl Proof<'_> {
     /// Writes one line of JSON.
     pub fn write_json(&self, out: &mut impl Write) -> fmt::Result {
-        write!(out, "{{\"pid\":{},\"exe\":", self.pid)?;
+        write_head(out, self.warning.map(str::as_bytes).into_iter())?;
+        out.write_char(',')?;
+        self.write_body(out)?;
+        out.write_str("}\n")
+    }
+
+    /// Writes the fields of the process itself.
+    pub fn write_body(&self, out: &mut impl Write) -> fmt::Result {
+        write!(out, "\"pid\":{},\"exe\":", self.pid)?;
         write_string(out, self.exe)?;
+        out.write_str(",\"name\":")?;
+        write_string(out, self.name)?;
         out.write_str(",\"segments\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             if index > 0 {
@@ -36,12 +54,16 @@ impl Proof<'_> {
             }
             write_row(out, row)?;
         }
-        out.write_str("]}\n")
+        out.write_char(']')
     }
 
     /// Writes a table: one line per segment, its objects added up.
     pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
-        writeln!(out, "{}, process {}", Lossy(self.exe), self.pid)?;
+        let exe = Lossy(self.exe);
+        match is_name_of(self.name, self.exe) {
+            true => writeln!(out, "{exe}, process {}", self.pid)?,
+            false => writeln!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
+        }
         writeln!(
             out,
             "segment    mapped kB  resident kB      huge kB   share  pages"
@@ -60,6 +82,37 @@ impl Proof<'_> {
         }
         Ok(())
     }
+}
+
+/// Writes what every document begins with, up to the end of its warnings.
+pub fn write_head<'a>(
+    out: &mut impl Write,
+    warnings: impl Iterator<Item = &'a [u8]>,
+) -> fmt::Result {
+    let version = env!("CARGO_PKG_VERSION");
+    write!(
+        out,
+        "{{\"tool\":\"hugectl\",\"version\":\"{version}\",\"schema\":{SCHEMA},\"status\":0,\
+         \"errors\":[],\"warnings\":["
+    )?;
+    for (index, warning) in warnings.enumerate() {
+        if index > 0 {
+            out.write_char(',')?;
+        }
+        write_string(out, warning)?;
+    }
+    out.write_char(']')
+}
+
+/// The name of a file, for a process that has no other.
+pub fn base(exe: &[u8]) -> &[u8] {
+    exe.rsplit(|byte| *byte == b'/').next().unwrap_or(exe)
+}
+
+/// Whether a name says nothing that the file does not; the kernel cuts long
+/// names off, and versions stand behind.
+fn is_name_of(name: &[u8], exe: &[u8]) -> bool {
+    base(exe).starts_with(name)
 }
 
 const ALL: [Segment; 8] = [
@@ -152,7 +205,8 @@ fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
 }
 
 /// Bytes for a terminal: control characters and what is no UTF-8 as U+FFFD.
-struct Lossy<'a>(&'a [u8]);
+#[derive(Debug, Clone, Copy)]
+pub struct Lossy<'a>(pub &'a [u8]);
 
 impl fmt::Display for Lossy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -275,12 +329,20 @@ mod tests {
         let proof = Proof {
             pid: 42,
             exe: b"/tmp/a\"\xff\n",
+            name: b"a",
             rows: &rows,
+            warning: Some("it is \"odd\""),
         };
         proof.write_json(&mut out).unwrap();
+        let head = std::format!(
+            "{{\"tool\":\"hugectl\",\"version\":\"{}\",\"schema\":1,\"status\":0,\"errors\":[],\
+             \"warnings\":[\"it is \\\"odd\\\"\"],",
+            env!("CARGO_PKG_VERSION")
+        );
+        let rest = out.strip_prefix(&head).unwrap();
         assert_eq!(
-            out,
-            "{\"pid\":42,\"exe\":\"/tmp/a\\\"\u{fffd}\\u000a\",\"segments\":[{\"segment\":\"heap\",\
+            rest,
+            "\"pid\":42,\"exe\":\"/tmp/a\\\"\u{fffd}\\u000a\",\"name\":\"a\",\"segments\":[{\"segment\":\"heap\",\
              \"object\":null,\"mapped\":629145600,\"resident\":524288000,\
              \"huge\":{\"2097152\":522190848},\"mechanism\":\"hugetlb+thp\",\
              \"reason\":\"the pool of 2MB pages has no page left\"}]}\n"
@@ -299,9 +361,18 @@ mod tests {
         let proof = Proof {
             pid: 42,
             exe: b"/bin/x",
+            name: b"x",
             rows: &rows,
+            warning: None,
         };
         proof.write_table(&mut out).unwrap();
+        let mut other = String::new();
+        let linked = Proof {
+            name: b"y",
+            ..proof
+        };
+        linked.write_table(&mut other).unwrap();
+        assert!(other.starts_with("y (/bin/x), process 42\n"), "{other}");
         assert_eq!(
             out,
             "/bin/x, process 42\n\

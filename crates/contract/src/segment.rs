@@ -179,7 +179,7 @@ pub fn sort<'a>(
                 None => by_name(&record),
             };
             if let Some((segment, object)) = kind {
-                let piece = piece(&record, end - at, pmd_size, segment, object);
+                let piece = piece(&record, at..end, pmd_size, segment, object);
                 filled = put(rows, filled, &piece);
             }
             at = end;
@@ -232,22 +232,23 @@ fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
 }
 
 /// A piece of a mapping. The kernel counts whole mappings, so a piece gets its
-/// share by length.
+/// share by length; all pieces together have all.
 fn piece<'a>(
     record: &Record<'a>,
-    len: u64,
+    range: Range<u64>,
     pmd_size: u64,
     segment: Segment,
     object: Option<&'a [u8]>,
 ) -> Row<'a> {
-    let share = |bytes: u64| match record.mapped() {
-        mapped if mapped == len => bytes,
+    let len = range.end - range.start;
+    let up_to = |bytes: u64, addr: u64| match record.mapped() {
         0 => 0,
         mapped => {
-            let part = u128::from(bytes) * u128::from(len) / u128::from(mapped);
+            let part = u128::from(bytes) * u128::from(addr - record.start) / u128::from(mapped);
             u64::try_from(part).unwrap_or(bytes)
         }
     };
+    let share = |bytes: u64| up_to(bytes, range.end) - up_to(bytes, range.start);
     let mut row = Row::new(segment, object);
     row.mapped = len;
     row.resident = share(record.resident()).min(len);
@@ -398,6 +399,10 @@ mod tests {
             for row in sorted(&text, &extents) {
                 prop_assert!(row.huge_bytes() <= row.resident && row.resident <= row.mapped);
                 prop_assert_eq!(row.huge_bytes(), row.hugetlb + row.thp + row.file);
+            }
+            let all: u64 = sorted(&text, &extents).iter().map(|row| row.resident).sum();
+            if rss + tlb <= pages * 4 {
+                prop_assert_eq!(all, (rss + tlb) << 10);
             }
         }
     }

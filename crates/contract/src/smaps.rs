@@ -17,6 +17,8 @@ pub struct Record<'a> {
     pub shared: bool,
     /// Where it begins in its file.
     pub offset: u64,
+    /// The device of its file, major and minor number.
+    pub device: (u64, u64),
     /// The inode of its file; 0 without one.
     pub inode: u64,
     /// Its file or the kernel's name for it, such as `[heap]`; may be empty.
@@ -35,6 +37,8 @@ pub struct Record<'a> {
     pub hugetlb: u64,
     /// `KernelPageSize`: the size of the pages of a hugetlb mapping.
     pub kernel_page_size: u64,
+    /// `VmFlags`: the kernel's two-letter words.
+    pub flags: &'a [u8],
 }
 
 impl Record<'_> {
@@ -46,6 +50,11 @@ impl Record<'_> {
     /// What is resident, hugetlb pages included.
     pub fn resident(&self) -> u64 {
         self.rss.saturating_add(self.hugetlb)
+    }
+
+    /// Whether `VmFlags` has this word.
+    pub fn has_flag(&self, word: &[u8; 2]) -> bool {
+        self.flags.split(|b| *b == b' ').any(|flag| flag == word)
     }
 
     /// Transparent huge pages of any kind.
@@ -112,8 +121,10 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
     let rest = rest.strip_prefix(b" ")?;
     let (perms, rest) = rest.split_at_checked(4)?;
     let mut words = rest.trim_ascii_start().splitn(3, |b| *b == b' ');
-    let (offset, _device, rest) = (words.next()?, words.next()?, words.next()?);
+    let (offset, device, rest) = (words.next()?, words.next()?, words.next()?);
     let (offset, _) = hex(offset)?;
+    let (major, minor) = hex(device)?;
+    let (minor, _) = hex(minor.strip_prefix(b":")?)?;
     let (inode, name) = decimal(rest)?;
     Some(Record {
         start,
@@ -123,17 +134,22 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
         executable: perms[2] == b'x',
         shared: matches!(perms[3], b's' | b'S'),
         offset,
+        device: (major, minor),
         inode,
         name: name.trim_ascii_start(),
         ..Record::default()
     })
 }
 
-fn parse_field(record: &mut Record<'_>, line: &[u8]) {
+fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
     let Some(colon) = line.iter().position(|b| *b == b':') else {
         return;
     };
     let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii_start());
+    if name == b"VmFlags" {
+        record.flags = value;
+        return;
+    }
     let Some((kib, _)) = decimal(value) else {
         return;
     };
@@ -195,6 +211,8 @@ mod tests {
         assert_eq!((all[0].mapped(), all[0].resident()), (4 << 20, 4 << 20));
         assert_eq!((all[0].offset, all[0].inode), (2 << 20, 7688));
         assert_eq!(all[0].kernel_page_size, 2 << 20);
+        assert_eq!(all[0].device, (0, 0x11));
+        assert!(all[0].has_flag(b"ht") && !all[0].has_flag(b"nr") && !all[1].has_flag(b"ht"));
         assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
         assert_eq!((all[0].shared_pages, all[1].shared_pages), (0, 12 << 10));
         assert!(all[2].executable);

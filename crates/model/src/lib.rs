@@ -8,10 +8,13 @@
 //! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
+//! | `/dev/userfaultfd`, `/proc/sys/vm/unprivileged_userfaultfd` | [`userfault::UserFault`] |
 //! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
 //! | `/proc/swaps`, `/sys/block/ram*` | [`swap`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
+//!
+//! [`head`] is what the documents of all tools begin with.
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
@@ -23,6 +26,7 @@ pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod head;
 pub mod kpath;
 pub mod list;
 pub mod machine;
@@ -38,9 +42,11 @@ pub mod size;
 pub mod swap;
 pub mod sysctl;
 pub mod thp;
+pub mod userfault;
 pub mod zone;
 
 pub use error::FileError;
+pub use head::Head;
 pub use kpath::KPath;
 pub use machine::Machine;
 pub use root::Root;

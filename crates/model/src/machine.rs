@@ -12,6 +12,7 @@ use crate::size::{Bytes, PageSize};
 use crate::swap::{self, RamDisk, Swap};
 use crate::sysctl::Sysctl;
 use crate::thp::{Thp, ThpSettings};
+use crate::userfault::UserFault;
 use crate::zone::{self, Zone};
 
 /// The kernel's huge page state, read once and never changed.
@@ -42,6 +43,8 @@ pub struct Machine {
     pub ram_disks: Vec<RamDisk>,
     /// The other sysctls.
     pub sysctl: Sysctl,
+    /// Who may use `userfaultfd(2)`.
+    pub userfault: UserFault,
 }
 
 impl Machine {
@@ -71,6 +74,7 @@ impl Machine {
             swaps: swap::read(root)?,
             ram_disks: swap::ram_disks(root)?,
             sysctl: Sysctl::read(root)?,
+            userfault: UserFault::read(root)?,
             meminfo,
         })
     }

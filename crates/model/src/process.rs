@@ -56,6 +56,23 @@ pub fn exe(root: &Root, pid: Pid) -> Result<PathBuf, FileError> {
         .map_err(|error| FileError::io(Op::Read, &path, &error))
 }
 
+/// The name by which the process goes: that of the file that was started, be it
+/// a link or a script, unless it has given itself another.
+pub fn name(root: &Root, pid: Pid) -> Option<Vec<u8>> {
+    let name = root.read(&pid.path("comm")).ok()?;
+    let name = name.strip_suffix(b"\n").unwrap_or(&name);
+    (!name.is_empty()).then(|| name.to_vec())
+}
+
+/// The number of the process that started it, or has it since that ended.
+pub fn parent(root: &Root, pid: Pid) -> Option<u32> {
+    let stat = root.read(&pid.path("stat")).ok()?;
+    // The name before it may have blanks and brackets of its own.
+    let end = stat.iter().rposition(|byte| *byte == b')')?;
+    let mut words = stat[end + 1..].split(|byte| *byte == b' ').skip(2);
+    std::str::from_utf8(words.next()?).ok()?.parse().ok()
+}
+
 /// The environment that the process was started with, as `NAME=value` entries
 /// that each end in a zero byte.
 pub fn read_environ(root: &Root, pid: Pid) -> Result<Vec<u8>, FileError> {

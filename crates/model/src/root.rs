@@ -9,12 +9,26 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 #[cfg(any(test, feature = "fixture"))]
 use std::sync::{Arc, Mutex};
 
+use serde::Serialize;
+
 use crate::error::{FileError, Op};
 use crate::kpath::KPath;
+
+/// Whose a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Owner {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
+    /// The permissions.
+    pub mode: u32,
+}
 
 /// Where `/proc` and `/sys` are.
 #[derive(Debug, Clone)]
@@ -85,6 +99,19 @@ impl Root {
             return true;
         }
         self.is_live()
+    }
+
+    /// Whose a file is; `None` where there is none, and in a recorded tree, whose
+    /// files are of whoever recorded it.
+    pub fn owner(&self, path: &KPath) -> Option<Owner> {
+        let found = fs::metadata(path.as_str())
+            .ok()
+            .filter(|_| self.is_live())?;
+        Some(Owner {
+            uid: found.uid(),
+            gid: found.gid(),
+            mode: found.mode() & 0o7777,
+        })
     }
 
     /// The prefix, for a recorded tree.

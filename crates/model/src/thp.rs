@@ -44,6 +44,9 @@ pub struct ThpSize {
 pub struct ThpSettings {
     /// The words that a file takes, where its line says them.
     pub words: BTreeMap<KPath, Vec<String>>,
+    /// What `enabled` is after a boot without a parameter, by the kernel's
+    /// configuration, where that lies in `/boot`.
+    pub enabled_at_boot: Option<&'static str>,
     /// `use_zero_page`
     pub use_zero_page: Option<u64>,
     /// `khugepaged/pages_to_scan`
@@ -89,6 +92,7 @@ impl ThpSettings {
         }
         Ok(ThpSettings {
             words,
+            enabled_at_boot: enabled_at_boot(root),
             use_zero_page: number("use_zero_page")?,
             pages_to_scan: number("khugepaged/pages_to_scan")?,
             scan_sleep_millisecs: number("khugepaged/scan_sleep_millisecs")?,
@@ -141,6 +145,35 @@ impl Thp {
     }
 }
 
+/// A configuration that is not there or may not be read says nothing, and it
+/// does not count where the command line says otherwise.
+fn enabled_at_boot(root: &Root) -> Option<&'static str> {
+    let read = |path: KPath| root.read_opt(&path).ok().flatten();
+    let parameters = read(KPath::from("/proc/cmdline")).unwrap_or_default();
+    let is_given = |word: &[u8]| word.starts_with(b"transparent_hugepage=");
+    if parameters.split(u8::is_ascii_whitespace).any(is_given) {
+        return None;
+    }
+    let release = read(KPath::from("/proc/sys/kernel/osrelease"))?;
+    let release = std::str::from_utf8(&release).ok()?.trim_end();
+    let config = read(KPath::from("/boot").join(format_args!("config-{release}")))?;
+    configured(&config)
+}
+
+/// The mode in a kernel's configuration.
+fn configured(config: &[u8]) -> Option<&'static str> {
+    let modes = [
+        ("CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS=y", "always"),
+        ("CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y", "madvise"),
+        ("CONFIG_TRANSPARENT_HUGEPAGE_NEVER=y", "never"),
+    ];
+    let mut lines = config.split(|byte| *byte == b'\n');
+    lines.find_map(|line| {
+        let of = |(name, _): &&(&str, &str)| name.as_bytes() == line;
+        modes.iter().find(of).map(|(_, mode)| *mode)
+    })
+}
+
 fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
     let mut sizes = Vec::new();
     for name in root.list(&dir())? {
@@ -164,5 +197,34 @@ fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
     match std::str::from_utf8(&bytes).ok().and_then(chosen) {
         Some(word) => Ok(Some(word.to_owned())),
         None => Err(FileError::content(path, "no choice is marked")),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+mod tests {
+    use super::*;
+
+    /// Files of a tree, with their contents.
+    fn at_boot(files: &[(&str, &str)]) -> Option<&'static str> {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        enabled_at_boot(&Root::at(dir.path()).unwrap())
+    }
+
+    #[test]
+    fn what_a_boot_makes_of_it() {
+        let release = ("proc/sys/kernel/osrelease", "6.1.0-x\n");
+        let text = "# CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS is not set\n\
+                    CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y\n";
+        let config = ("boot/config-6.1.0-x", text);
+        assert_eq!(at_boot(&[release, config]), Some("madvise"));
+        assert_eq!(at_boot(&[release]), None);
+        let parameters = ("proc/cmdline", "quiet transparent_hugepage=never\n");
+        assert_eq!(at_boot(&[release, config, parameters]), None);
     }
 }

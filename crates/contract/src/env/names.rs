@@ -28,6 +28,8 @@ pub const SHARE: &str = "HUGETLB_SHARE";
 pub const SHARE_PATH: &str = "HUGETLB_SHARE_PATH";
 /// `HUGETLB_TEXT_LIBS`
 pub const TEXT_LIBS: &str = "HUGETLB_TEXT_LIBS";
+/// `HUGETLB_TEXT_COPY`
+pub const TEXT_COPY: &str = "HUGETLB_TEXT_COPY";
 /// `HUGETLB_PERF_MAP`
 pub const PERF_MAP: &str = "HUGETLB_PERF_MAP";
 /// `HUGETLB_DEFAULT_PAGE_SIZE`
@@ -46,6 +48,8 @@ pub const FALLBACK: &str = "HUGETLB_FALLBACK";
 pub const LIMIT: &str = "HUGETLB_LIMIT";
 /// `HUGETLB_PID`
 pub const PID: &str = "HUGETLB_PID";
+/// `HUGETLB_STARTER`
+pub const STARTER: &str = "HUGETLB_STARTER";
 /// `HUGETLB_REPORT`
 pub const REPORT: &str = "HUGETLB_REPORT";
 /// `HUGETLB_REPORT_PID`
@@ -54,7 +58,7 @@ pub const REPORT_PID: &str = "HUGETLB_REPORT_PID";
 pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
 
 /// All of them.
-pub const VARIABLES: [&str; 26] = [
+pub const VARIABLES: [&str; 28] = [
     VERBOSE,
     DEBUG,
     RESTRICT_EXE,
@@ -69,6 +73,7 @@ pub const VARIABLES: [&str; 26] = [
     SHARE,
     SHARE_PATH,
     TEXT_LIBS,
+    TEXT_COPY,
     PERF_MAP,
     DEFAULT_PAGE_SIZE,
     PATH,
@@ -78,6 +83,7 @@ pub const VARIABLES: [&str; 26] = [
     FALLBACK,
     LIMIT,
     PID,
+    STARTER,
     REPORT,
     REPORT_PID,
     REPORT_JSON,

@@ -79,6 +79,10 @@ fn odd_values_count_as_unset_and_are_named() {
 
 #[test]
 fn a_report_to_the_terminal_names_its_process() {
+    let odd =
+        |vars: &[(&'static str, &'static str)]| read(vars, "x").odd.names().collect::<Vec<_>>();
+    assert_eq!(odd(&[(REPORT, "-")]), [REPORT]);
+    assert_eq!(odd(&[(REPORT, "-"), (REPORT_PID, "x")]), [REPORT_PID]);
     let vars = [(REPORT, "-"), (REPORT_PID, "42"), (REPORT_JSON, "yes")];
     let report = Report::Terminal {
         pid: 42,

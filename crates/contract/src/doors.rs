@@ -1,0 +1,285 @@
+//! Names by which programs call an allocator besides malloc and free. Where one
+//! library has both, a block that was given by the one may come to the other:
+//! such a program must keep its own malloc.
+//!
+//! hugectl looks for them before the start, the libraries in the running
+//! process; both by this list.
+
+use core::ffi::CStr;
+
+/// An allocator's names for giving, taking or measuring blocks.
+#[derive(Debug)]
+pub struct Allocator {
+    /// A name that it defines whenever it defines any of them.
+    pub mark: &'static CStr,
+    /// All of them, sorted.
+    pub doors: &'static [&'static CStr],
+}
+
+/// What allocators of this kind call these functions.
+pub const ALLOCATORS: [Allocator; 8] = [
+    // jemalloc.
+    Allocator {
+        mark: c"mallocx",
+        doors: &[
+            c"dallocx",
+            c"mallocx",
+            c"nallocx",
+            c"rallocx",
+            c"sallocx",
+            c"sdallocx",
+            c"xallocx",
+        ],
+    },
+    // jemalloc, built with a prefix.
+    Allocator {
+        mark: c"je_mallocx",
+        doors: &[
+            c"je_aligned_alloc",
+            c"je_calloc",
+            c"je_dallocx",
+            c"je_free",
+            c"je_free_aligned_sized",
+            c"je_free_sized",
+            c"je_malloc",
+            c"je_malloc_size",
+            c"je_malloc_usable_size",
+            c"je_mallocx",
+            c"je_memalign",
+            c"je_nallocx",
+            c"je_posix_memalign",
+            c"je_pvalloc",
+            c"je_rallocx",
+            c"je_realloc",
+            c"je_sallocx",
+            c"je_sdallocx",
+            c"je_valloc",
+            c"je_xallocx",
+        ],
+    },
+    // tcmalloc.
+    Allocator {
+        mark: c"tc_malloc",
+        doors: &[
+            c"MallocExtension_GetAllocatedSize",
+            c"MallocExtension_GetOwnership",
+            c"_ZN15MallocExtension12GetOwnershipEPKv",
+            c"_ZN15MallocExtension16GetAllocatedSizeEPKv",
+            c"malloc_size",
+            c"nallocx",
+            c"tc_calloc",
+            c"tc_cfree",
+            c"tc_delete",
+            c"tc_delete_aligned",
+            c"tc_delete_aligned_nothrow",
+            c"tc_delete_nothrow",
+            c"tc_delete_sized",
+            c"tc_delete_sized_aligned",
+            c"tc_deletearray",
+            c"tc_deletearray_aligned",
+            c"tc_deletearray_aligned_nothrow",
+            c"tc_deletearray_nothrow",
+            c"tc_deletearray_sized",
+            c"tc_deletearray_sized_aligned",
+            c"tc_free",
+            c"tc_free_sized",
+            c"tc_malloc",
+            c"tc_malloc_size",
+            c"tc_malloc_skip_new_handler",
+            c"tc_memalign",
+            c"tc_nallocx",
+            c"tc_new",
+            c"tc_new_aligned",
+            c"tc_new_aligned_nothrow",
+            c"tc_new_nothrow",
+            c"tc_newarray",
+            c"tc_newarray_aligned",
+            c"tc_newarray_aligned_nothrow",
+            c"tc_newarray_nothrow",
+            c"tc_posix_memalign",
+            c"tc_pvalloc",
+            c"tc_realloc",
+            c"tc_valloc",
+        ],
+    },
+    // mimalloc.
+    Allocator {
+        mark: c"mi_malloc",
+        doors: &[
+            c"_aligned_malloc",
+            c"malloc_good_size",
+            c"malloc_size",
+            c"mi__expand",
+            c"mi_aligned_alloc",
+            c"mi_aligned_offset_recalloc",
+            c"mi_aligned_recalloc",
+            c"mi_calloc",
+            c"mi_calloc_aligned",
+            c"mi_calloc_aligned_at",
+            c"mi_cfree",
+            c"mi_check_owned",
+            c"mi_dupenv_s",
+            c"mi_expand",
+            c"mi_free",
+            c"mi_free_aligned",
+            c"mi_free_size",
+            c"mi_free_size_aligned",
+            c"mi_heap_alloc_new",
+            c"mi_heap_alloc_new_n",
+            c"mi_heap_calloc",
+            c"mi_heap_calloc_aligned",
+            c"mi_heap_calloc_aligned_at",
+            c"mi_heap_check_owned",
+            c"mi_heap_contains_block",
+            c"mi_heap_malloc",
+            c"mi_heap_malloc_aligned",
+            c"mi_heap_malloc_aligned_at",
+            c"mi_heap_malloc_small",
+            c"mi_heap_mallocn",
+            c"mi_heap_realloc",
+            c"mi_heap_realloc_aligned",
+            c"mi_heap_realloc_aligned_at",
+            c"mi_heap_reallocf",
+            c"mi_heap_reallocn",
+            c"mi_heap_realpath",
+            c"mi_heap_recalloc",
+            c"mi_heap_recalloc_aligned",
+            c"mi_heap_recalloc_aligned_at",
+            c"mi_heap_rezalloc",
+            c"mi_heap_rezalloc_aligned",
+            c"mi_heap_rezalloc_aligned_at",
+            c"mi_heap_strdup",
+            c"mi_heap_strndup",
+            c"mi_heap_zalloc",
+            c"mi_heap_zalloc_aligned",
+            c"mi_heap_zalloc_aligned_at",
+            c"mi_malloc",
+            c"mi_malloc_aligned",
+            c"mi_malloc_aligned_at",
+            c"mi_malloc_size",
+            c"mi_malloc_small",
+            c"mi_malloc_usable_size",
+            c"mi_mallocn",
+            c"mi_mbsdup",
+            c"mi_memalign",
+            c"mi_new",
+            c"mi_new_aligned",
+            c"mi_new_aligned_nothrow",
+            c"mi_new_n",
+            c"mi_new_nothrow",
+            c"mi_new_realloc",
+            c"mi_new_reallocn",
+            c"mi_posix_memalign",
+            c"mi_pvalloc",
+            c"mi_realloc",
+            c"mi_realloc_aligned",
+            c"mi_realloc_aligned_at",
+            c"mi_reallocarr",
+            c"mi_reallocarray",
+            c"mi_reallocf",
+            c"mi_reallocn",
+            c"mi_realpath",
+            c"mi_recalloc",
+            c"mi_recalloc_aligned",
+            c"mi_recalloc_aligned_at",
+            c"mi_rezalloc",
+            c"mi_rezalloc_aligned",
+            c"mi_rezalloc_aligned_at",
+            c"mi_strdup",
+            c"mi_strndup",
+            c"mi_usable_size",
+            c"mi_valloc",
+            c"mi_wcsdup",
+            c"mi_wdupenv_s",
+            c"mi_zalloc",
+            c"mi_zalloc_aligned",
+            c"mi_zalloc_aligned_at",
+            c"mi_zalloc_small",
+            c"reallocarr",
+            c"reallocf",
+            c"vfree",
+        ],
+    },
+    // rpmalloc.
+    Allocator {
+        mark: c"rpmalloc",
+        doors: &[
+            c"rpaligned_alloc",
+            c"rpaligned_calloc",
+            c"rpaligned_realloc",
+            c"rpcalloc",
+            c"rpfree",
+            c"rpmalloc",
+            c"rpmalloc_usable_size",
+            c"rpmemalign",
+            c"rpposix_memalign",
+            c"rprealloc",
+        ],
+    },
+    // The allocator of TBB.
+    Allocator {
+        mark: c"scalable_malloc",
+        doors: &[
+            c"scalable_aligned_free",
+            c"scalable_aligned_malloc",
+            c"scalable_aligned_realloc",
+            c"scalable_calloc",
+            c"scalable_free",
+            c"scalable_malloc",
+            c"scalable_msize",
+            c"scalable_posix_memalign",
+            c"scalable_realloc",
+        ],
+    },
+    // Hoard.
+    Allocator {
+        mark: c"xxmalloc",
+        doors: &[
+            c"xxfree",
+            c"xxmalloc",
+            c"xxmalloc_usable_size",
+            c"xxmemalign",
+            c"xxrealloc",
+        ],
+    },
+    // snmalloc.
+    Allocator {
+        mark: c"sn_malloc",
+        doors: &[
+            c"sn_aligned_alloc",
+            c"sn_calloc",
+            c"sn_free",
+            c"sn_malloc",
+            c"sn_malloc_usable_size",
+            c"sn_memalign",
+            c"sn_posix_memalign",
+            c"sn_realloc",
+        ],
+    },
+];
+
+impl Allocator {
+    /// Whether a name is one of its doors.
+    pub fn has(&self, name: &[u8]) -> Option<&'static CStr> {
+        let doors = self.doors;
+        let at = doors.binary_search_by(|door| door.to_bytes().cmp(name));
+        at.ok().map(|at| doors[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_and_hold_their_marks() {
+        for allocator in &ALLOCATORS {
+            assert!(allocator.doors.is_sorted(), "{:?}", allocator.mark);
+            let mark = allocator.has(allocator.mark.to_bytes());
+            assert_eq!(mark, Some(allocator.mark));
+            for name in [c"malloc", c"free", c"calloc", c"realloc", c""] {
+                assert_eq!(allocator.has(name.to_bytes()), None);
+            }
+        }
+    }
+}

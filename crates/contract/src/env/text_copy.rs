@@ -1,0 +1,41 @@
+//! Who may make a copy of text that other processes cannot share.
+//!
+//! Such a copy takes memory in each process that has one, where the file's own
+//! pages are there once for all. So the program that hugectl itself starts may
+//! make one, and neither what stands behind a wrapper nor its helpers.
+
+/// The process and the program that may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextCopy<'a> {
+    /// The process that hugectl has become.
+    pub pid: u32,
+    /// The file that this process executes.
+    pub program: &'a [u8],
+}
+
+impl<'a> TextCopy<'a> {
+    /// Reads `PID:PATH`.
+    pub fn read(value: &'a [u8]) -> Option<TextCopy<'a>> {
+        let colon = value.iter().position(|byte| *byte == b':')?;
+        let (pid, program) = (value.get(..colon)?, value.get(colon + 1..)?);
+        let pid = super::number(pid)?;
+        (!program.is_empty()).then_some(TextCopy { pid, program })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_and_a_program() {
+        let program = b"/opt/a:b";
+        assert_eq!(
+            TextCopy::read(b"12:/opt/a:b"),
+            Some(TextCopy { pid: 12, program })
+        );
+        for wrong in [&b""[..], b"12", b"12:", b":/a", b"x:/a"] {
+            assert_eq!(TextCopy::read(wrong), None);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Who may use `userfaultfd(2)` for system calls, too: `CAP_SYS_PTRACE` apart,
+//! everybody by `vm.unprivileged_userfaultfd`, or whoever may open
+//! `/dev/userfaultfd`, since Linux 6.1.
+
+use serde::Serialize;
+
+use crate::error::FileError;
+use crate::kpath::KPath;
+use crate::root::{Owner, Root};
+
+/// See the module.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct UserFault {
+    /// `vm.unprivileged_userfaultfd`: 1 is everybody. `None` before Linux 5.2.
+    pub unprivileged: Option<u64>,
+    /// Whether there is the device; believed of a recorded tree, which has no
+    /// devices.
+    pub device: bool,
+    /// Whose it is; `None` where there is none, and in a recorded tree.
+    pub owner: Option<Owner>,
+}
+
+/// `/dev/userfaultfd`
+pub const DEVICE: &str = "/dev/userfaultfd";
+
+impl UserFault {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// When the sysctl is there and cannot be read.
+    pub fn read(root: &Root) -> Result<UserFault, FileError> {
+        let device = KPath::from(DEVICE);
+        Ok(UserFault {
+            unprivileged: root.number_opt(&KPath::from("/proc/sys/vm/unprivileged_userfaultfd"))?,
+            device: !root.is_live() || root.exists(&device),
+            owner: root.owner(&device),
+        })
+    }
+
+    /// The group that may open the device, if one may beside root's own.
+    pub fn group(&self) -> Option<u32> {
+        const READ_AND_WRITE: u32 = 0o060;
+        let owner = self.owner?;
+        (owner.gid != 0 && owner.mode & READ_AND_WRITE == READ_AND_WRITE).then_some(owner.gid)
+    }
+
+    /// Whether only those with rights may use it.
+    pub fn is_for_few(&self) -> bool {
+        let everybody = |owner: Owner| owner.mode & 0o006 == 0o006;
+        self.unprivileged != Some(1) && self.group().is_none() && !self.owner.is_some_and(everybody)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(gid: u32, mode: u32) -> UserFault {
+        UserFault {
+            unprivileged: Some(0),
+            device: true,
+            owner: Some(Owner { uid: 0, gid, mode }),
+        }
+    }
+
+    #[test]
+    fn a_group_may_read_and_write() {
+        assert_eq!(of(0, 0o600).group(), None);
+        assert_eq!(of(0, 0o660).group(), None);
+        assert_eq!(of(108, 0o640).group(), None);
+        assert_eq!(of(108, 0o660).group(), Some(108));
+        assert!(of(0, 0o600).is_for_few() && !of(108, 0o660).is_for_few());
+        assert!(!of(0, 0o666).is_for_few());
+    }
+}
