@@ -30,6 +30,7 @@ complete -c hugeadm -l thp-max-ptes-none -d 'Set how many base pages without con
 complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share one huge page of zeros: on or off' -r -f -a "on\t''
 off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) make shared memory of huge pages' -r
+complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork beside threads from huge pages' -r
 complete -c hugeadm -l verbose -d 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all' -r
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
 complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages'
@@ -37,10 +38,12 @@ complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all
 complete -c hugeadm -l page-sizes -d 'Show the page sizes, in bytes, that can be used: with a pool and a mount'
 complete -c hugeadm -l page-sizes-all -d 'Show all huge page sizes of this machine, in bytes'
 complete -c hugeadm -l list-all-mounts -d 'Show all hugetlbfs mounts and their options'
+complete -c hugeadm -l who -d 'Show who holds the pages of each pool, and who has them reserved'
 complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and what about them is amiss'
 complete -c hugeadm -l print-persistent -d 'Print the settings that bring the present state back at boot'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Let the pages come from the nodes that hugeadm\'s own memory policy allows'
 complete -c hugeadm -l hard -d 'Try long to reach a minimum'
+complete -c hugeadm -l force -d 'Let pools grow into the memory that everything else needs'
 complete -c hugeadm -l add-ramdisk-swap -d 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
 complete -c hugeadm -l persist -d 'Keep the added swap'
 complete -c hugeadm -l create-mounts -d 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'

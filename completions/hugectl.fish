@@ -12,7 +12,8 @@ complete -c hugectl -l disable -d 'Leave text, data and bss where they are, also
 complete -c hugectl -l limit -d 'Each process takes at most so much of the pools for its private memory: SIZE in all, or one part of N of each pool' -r
 complete -c hugectl -l only -d 'Only programs of these names get huge pages, not the shells and starters that lead to them' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -r -F
-complete -c hugectl -l status -d 'Say what the running process PID has on huge pages' -r
+complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
+complete -c hugectl -l watch -d 'With --status: again and again, each SECONDS, until the processes have ended' -r
 complete -c hugectl -l sysroot -d 'With --status or --dry-run: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
@@ -22,6 +23,7 @@ complete -c hugectl -l share-text -d 'One copy of the text for all processes tha
 complete -c hugectl -l no-reserve -d 'Let the kernel promise no pages of a pool beforehand'
 complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the programs that it starts'
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
+complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l no-preload -d 'Set the variables only, for a program linked with the library'

@@ -1,8 +1,14 @@
 //! What is amiss on a machine, each thing as a fact, what follows from it, and
-//! the command that mends it.
+//! the command that mends it; and what is worth to be known although nothing is
+//! to be done, or nothing that could be done before the next boot.
+//!
+//! Carried out, a command takes its finding away, and no other one comes of it
+//! that undoes it: advice comes to an end.
 
+mod facts;
 mod limits;
 mod mounts;
+mod orphans;
 mod pools;
 mod thp;
 
@@ -10,12 +16,13 @@ use hugetools_model::Machine;
 use serde::Serialize;
 
 use crate::effects::Account;
+use crate::who::PoolAccount;
 
 /// One thing that is amiss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// What it is about: `kernel`, `pool`, `node`, `mount`, `shared_memory`,
-    /// `thp`, `memory` or `swap`.
+    /// `thp` or `memory`.
     pub about: &'static str,
     /// What is so.
     pub fact: String,
@@ -23,6 +30,17 @@ pub struct Finding {
     pub consequence: String,
     /// What mends it: a command, or a kernel parameter.
     pub command: String,
+}
+
+/// One thing that is worth to be known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fact {
+    /// As that of a [`Finding`].
+    pub about: &'static str,
+    /// What is so.
+    pub fact: String,
+    /// What follows from it.
+    pub consequence: String,
 }
 
 /// The group that may make shared memory of huge pages.
@@ -34,6 +52,16 @@ pub enum ShmGroup {
     Missing(u64),
     /// This one.
     Known(Account),
+}
+
+impl Fact {
+    fn new(about: &'static str, fact: impl Into<String>, consequence: impl Into<String>) -> Fact {
+        Fact {
+            about,
+            fact: fact.into(),
+            consequence: consequence.into(),
+        }
+    }
 }
 
 impl Finding {
@@ -55,9 +83,7 @@ impl Finding {
 /// Everything that is amiss.
 pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
     let mut found = Vec::new();
-    if machine.pools.is_empty() {
-        found.push(pools::none_offered(machine));
-    } else {
+    if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
         mounts::find(machine, &mut found);
         limits::find(machine, group, &mut found);
@@ -66,6 +92,16 @@ pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
         thp::find(thp, machine, &mut found);
     }
     found
+}
+
+/// What holds pages of pools, and is used by nobody.
+pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
+    orphans::find(accounts)
+}
+
+/// What else is worth to be known.
+pub fn facts(machine: &Machine) -> Vec<Fact> {
+    facts::find(machine)
 }
 
 /// A number with its noun.

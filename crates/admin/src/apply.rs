@@ -37,7 +37,7 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     let step = |step: &Step| {
         let failure = foreseen(step, root);
         let outcome = failure.map_or(Outcome::Planned, Outcome::Failed);
-        report(step, outcome, root)
+        report(step, outcome, root, false)
     };
     let task = |task: &Task| TaskReport {
         option: task.option.clone(),
@@ -72,7 +72,7 @@ impl Run<'_> {
                 false => self.step(step),
             };
             failed |= matches!(outcome, Outcome::Failed(_));
-            steps.push(report(step, outcome, self.root));
+            steps.push(report(step, outcome, self.root, self.effects.is_root()));
         }
         match task.maximum {
             Maximum::Unsettled(size) if !kept => self.settle(size),
@@ -179,13 +179,13 @@ fn not_run(why: NotRun) -> Outcome {
     Outcome::NotRun { why }
 }
 
-fn report(step: &Step, outcome: Outcome, root: &Root) -> StepReport {
+fn report(step: &Step, outcome: Outcome, root: &Root, is_root: bool) -> StepReport {
     let (action, path) = step.subject();
     StepReport {
         action,
         path,
         shell: shell::line(step, root),
-        hint: hint(step, &outcome),
+        hint: hint(step, &outcome, is_root),
         outcome,
     }
 }

@@ -65,6 +65,8 @@ pub enum Stop {
     Print(String),
     /// The command line is wrong.
     Usage(String),
+    /// An argument is no text.
+    NoText,
 }
 
 impl Args {
@@ -80,6 +82,7 @@ impl Args {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 Stop::Print(error.to_string().trim_end().to_owned() + "\n")
             }
+            ErrorKind::InvalidUtf8 => Stop::NoText,
             _ => Stop::Usage(told(&error.to_string())),
         })
     }

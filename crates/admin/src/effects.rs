@@ -103,6 +103,9 @@ pub trait Effects {
     /// Waits, unless interrupted.
     fn pause(&mut self, time: Duration);
 
+    /// Whether root asks: then the root of a user namespace is refused.
+    fn is_root(&mut self) -> bool;
+
     /// Whether the user or the system wants the run to end.
     fn interrupted(&mut self) -> bool;
 

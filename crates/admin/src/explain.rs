@@ -6,12 +6,17 @@ use std::fmt::Write;
 
 use hugetools_model::{Machine, PageSize};
 
-use crate::advice::Finding;
+use crate::advice::{Fact, Finding};
 use crate::listing::{MountRow, PoolRow, mount_list, pool_list, size_lines};
-use crate::recommend;
+use crate::recommend::{self, SHMMAX_AT_BOOT};
 
 /// The whole text.
-pub fn explain(machine: &Machine, usable: &[PageSize], findings: &[Finding]) -> String {
+pub fn explain(
+    machine: &Machine,
+    usable: &[PageSize],
+    findings: &[Finding],
+    facts: &[Fact],
+) -> String {
     let mounts: Vec<MountRow> = machine.mounts.iter().map(Into::into).collect();
     let pools: Vec<PoolRow> = machine.pools.iter().map(Into::into).collect();
     let megabytes = machine.meminfo.total.get() >> 20;
@@ -44,24 +49,40 @@ pub fn explain(machine: &Machine, usable: &[PageSize], findings: &[Finding]) -> 
             "\n{number}. {fact}\n   {consequence}\n   -> {command}\n"
         );
     }
+    if !facts.is_empty() {
+        text += "\nGood to know:\n";
+    }
+    for Fact {
+        fact, consequence, ..
+    } in facts
+    {
+        let _ = write!(text, "\n* {fact}\n  {consequence}\n");
+    }
     text
 }
 
+/// What is as the kernel makes it at boot needs no line in a file.
 fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(now) = machine.sysctl.shmmax {
         let wanted = recommend::shmmax(machine);
         let _ = write!(
             text,
             "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a segment of shared memory.\n\
-             All pools at their maximum hold {wanted} bytes. To keep the limit over a boot, put\n\
-             this line into a file in /etc/sysctl.d:\n  kernel.shmmax = {}\n",
-            now.max(wanted)
+             All pools at their maximum hold {wanted} bytes.\n"
         );
+        let wanted = now.max(wanted);
+        if wanted != SHMMAX_AT_BOOT {
+            let _ = write!(
+                text,
+                "To keep the limit over a boot, put this line into a file in /etc/sysctl.d:\n  \
+                 kernel.shmmax = {wanted}\n"
+            );
+        }
     }
-    if let Some(group) = machine.sysctl.hugetlb_shm_group {
+    if let Some(group) = machine.sysctl.hugetlb_shm_group.filter(|group| *group != 0) {
         let _ = write!(
             text,
-            "\nTo keep the group that may make shared memory of huge pages, put this line there:\n  \
+            "\nTo keep the group that may make shared memory of huge pages over a boot, put this\n             line into a file in /etc/sysctl.d:\n  \
              vm.hugetlb_shm_group = {group}\n"
         );
     }

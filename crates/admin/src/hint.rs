@@ -6,13 +6,17 @@ use hugetools_model::node::NodeId;
 use crate::report::Outcome;
 use crate::step::{Mount, Pages, Step, What, Write};
 
-/// The second line of a message.
-pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
+/// The second line of a message; `is_root` where root asks.
+pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),
         (_, Outcome::Short { interrupted: true, .. }) => {
             Some("a signal ended the search for more".to_owned())
         }
+        (Step::Write(_), Outcome::Short { asked, got, .. }) if got > asked => Some(format!(
+            "{} more are in use or promised: they go when the programs and files that hold them do",
+            got - asked
+        )),
         (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
             What::Pages(pages) => Some(short(pages, *asked)),
             What::Overcommit { .. } | What::Setting => None,
@@ -24,7 +28,7 @@ pub fn hint(step: &Step, outcome: &Outcome) -> Option<String> {
         (Step::Write(write), Outcome::Planned) => write
             .refused
             .map(|why| format!("the kernel will refuse this: {why}")),
-        (_, Outcome::Failed(failure)) => failed(step, failure.errno?),
+        (_, Outcome::Failed(failure)) => failed(step, failure.errno?, is_root),
         _ => None,
     }
 }
@@ -48,8 +52,11 @@ fn short(pages: &Pages, asked: u64) -> String {
     }
 }
 
-fn failed(step: &Step, errno: i32) -> Option<String> {
+fn failed(step: &Step, errno: i32, is_root: bool) -> Option<String> {
     let text = match (errno, step) {
+        (libc::EPERM | libc::EACCES, _) if is_root => "this takes CAP_SYS_ADMIN on the machine, \
+             which root of a user namespace or of a container has not: run it outside"
+            .to_owned(),
         (libc::EPERM | libc::EACCES, _) => {
             "run it as root; with --dry-run it prints what it would do".to_owned()
         }

@@ -16,6 +16,7 @@
 //! * [`report`], [`hint`]: what each step found, wanted and got, and what to
 //!   do next.
 //! * [`listing`], [`explain`], [`persistent`]: what is shown.
+//! * [`who`]: who holds the pages of the pools.
 //! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
 //! * [`document`]: everything as one JSON value.
 
@@ -38,3 +39,4 @@ pub mod shell;
 pub mod spec;
 pub mod step;
 pub mod unfinished;
+pub mod who;

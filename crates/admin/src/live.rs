@@ -6,12 +6,15 @@ mod note;
 mod progress;
 mod swap;
 mod sys;
+pub mod who;
 
 use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{
+    DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown, lchown,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -67,6 +70,17 @@ fn directory(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
+/// A device below `/dev`, which nobody but root can put a link into. The mode
+/// first: nobody has more than he is to have.
+fn own_device(path: &Path, owner: Owner) -> io::Result<()> {
+    if !path.starts_with("/dev") {
+        return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600 & owner.mode))?;
+    lchown(path, Some(owner.uid), Some(owner.gid))?;
+    fs::set_permissions(path, fs::Permissions::from_mode(owner.mode))
+}
+
 impl Effects for Live {
     fn user(&mut self, name: &str) -> Result<Option<Account>, String> {
         accounts::user(name)
@@ -118,7 +132,12 @@ impl Effects for Live {
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
         self.here(|| {
-            let dir = directory(path)?;
+            let dir = match directory(path) {
+                Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
+                    return own_device(path, owner);
+                }
+                dir => dir?,
+            };
             fchown(&dir, Some(owner.uid), Some(owner.gid))?;
             dir.set_permissions(fs::Permissions::from_mode(owner.mode))
         })
@@ -191,6 +210,10 @@ impl Effects for Live {
             std::thread::sleep(left.min(SLICE));
             left = left.saturating_sub(SLICE);
         }
+    }
+
+    fn is_root(&mut self) -> bool {
+        nix::unistd::geteuid().is_root()
     }
 
     fn interrupted(&mut self) -> bool {

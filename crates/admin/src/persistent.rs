@@ -3,19 +3,17 @@
 //!
 //! `sysctl.d` has the settings that are sysctls; the kernel's command line the
 //! pools that are not, that lie unevenly or need memory in one piece, for only
-//! then is it there; `tmpfiles.d` the rest below `/sys`; `fstab` the mounts.
+//! then is it there; `tmpfiles.d` the rest below `/sys` and `/dev`; `fstab` the
+//! mounts.
 //! Settings that are as the kernel makes them at boot need no line.
 
 use hugetools_model::mount::{Mount, escape};
 use hugetools_model::pool::{Counter, Pool, pool_dir};
 use hugetools_model::thp::{self, Thp, ThpSettings};
-use hugetools_model::{KPath, Machine, PageSize};
+use hugetools_model::{KPath, Machine, PageSize, userfault};
 use serde::Serialize;
 
-use crate::recommend;
-
-/// What `kernel.shmmax` is at boot: no limit that anybody meets.
-const SHMMAX: u64 = u64::MAX - (1 << 24);
+use crate::recommend::{self, SHMMAX_AT_BOOT};
 
 /// The lines of each place.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -38,6 +36,10 @@ pub fn persistent(machine: &Machine) -> Persistent {
     lines.fstab.extend(machine.mounts.iter().map(mount));
     if let Some(thp) = &machine.thp {
         lines.transparent(thp, machine);
+    }
+    if let Some(group) = machine.userfault.group() {
+        let line = format!("z {} 0660 root {group} - -", userfault::DEVICE);
+        lines.tmpfiles.push(line);
     }
     lines
 }
@@ -107,7 +109,7 @@ impl Persistent {
         let huge = !machine.pools.is_empty();
         for (key, value, keep) in [
             ("vm.hugetlb_shm_group", sysctl.hugetlb_shm_group, Some(0)),
-            ("kernel.shmmax", sysctl.shmmax, Some(SHMMAX)),
+            ("kernel.shmmax", sysctl.shmmax, Some(SHMMAX_AT_BOOT)),
             (
                 "vm.min_free_kbytes",
                 sysctl.min_free_kbytes.filter(|_| huge),
@@ -132,7 +134,8 @@ impl Persistent {
 
     fn transparent(&mut self, thp: &Thp, machine: &Machine) {
         let dir = thp::dir();
-        if let Some(mode) = &thp.enabled {
+        let at_boot = machine.thp_settings.enabled_at_boot;
+        if let Some(mode) = thp.enabled.as_ref().filter(|mode| at_boot != Some(mode)) {
             let parameter = format!("transparent_hugepage={mode}");
             self.kernel_parameters.push(parameter);
         }
@@ -212,10 +215,9 @@ fn parameter(size: PageSize) -> String {
     size.to_string().trim_end_matches('B').to_owned()
 }
 
+/// mount(8) makes the directory where it is not there, and keeps that option to
+/// itself.
 fn mount(mount: &Mount) -> String {
-    format!(
-        "none {} hugetlbfs {} 0 0",
-        escape(&mount.point),
-        mount.options
-    )
+    let point = escape(&mount.point);
+    format!("none {point} hugetlbfs {},X-mount.mkdir 0 0", mount.options)
 }

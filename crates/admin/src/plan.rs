@@ -27,8 +27,19 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// What a killed run noted, until it is mended.
     pub unfinished: Unfinished,
+    /// Why nothing of it is done.
+    pub refusal: Option<Refusal>,
     /// One task for each option, and what belongs to it.
     pub tasks: Vec<Task>,
+}
+
+/// Why nothing is done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// The machine cannot have it.
+    Impossible(String),
+    /// Everything else on the machine would suffer.
+    Harmful(String),
 }
 
 /// The steps of one option.
@@ -80,6 +91,7 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
         unfinished: request.unfinished.clone(),
+        refusal: None,
         tasks: Vec::new(),
     };
     let mut machine = mend::plan(machine, &request.unfinished, &mut plan);

@@ -3,6 +3,9 @@
 use hugetools_model::Machine;
 use hugetools_model::zone::Zone;
 
+/// What `kernel.shmmax` is at boot: no limit that anybody meets.
+pub const SHMMAX_AT_BOOT: u64 = u64::MAX - (1 << 24);
+
 /// Blocks of each zone: two that are free, and as many as the square of the
 /// kernel's three kinds of memory, so that each finds blocks of its own.
 const BLOCKS: u64 = 2 + 3 * 3;

@@ -32,7 +32,9 @@ pub struct Request {
     /// `--set-recommended-shmmax`
     pub shmmax: bool,
     /// `--set-shm-group`
-    pub shm_group: Option<ShmGroup>,
+    pub shm_group: Option<GroupOption>,
+    /// `--set-userfaultfd-group`
+    pub userfaultfd_group: Option<GroupOption>,
     /// `--pool-pages-min` and then `--pool-spread`, in the order written.
     pub pool_min: Vec<PoolChange>,
     /// `--demote`, in the order written.
@@ -133,6 +135,8 @@ pub struct Demotion {
 pub struct Growth {
     /// `--hard`
     pub hard: bool,
+    /// `--force`
+    pub force: bool,
     /// `--obey-mempolicy`
     pub mempolicy: bool,
     /// `--add-temp-swap`: so many huge pages; 0 forbids `hard` to add any.
@@ -145,9 +149,9 @@ pub struct Growth {
     pub swap_files: BTreeSet<OsString>,
 }
 
-/// The group for `vm.hugetlb_shm_group`.
+/// A group that is given leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShmGroup {
+pub struct GroupOption {
     /// The option as written.
     pub option: String,
     /// The group's number.
@@ -241,6 +245,7 @@ impl Request {
         };
         let minimum = "--pool-pages-min or --pool-spread";
         idle(pools.hard && !pools.grows(), "--hard", minimum);
+        idle(pools.force && !pools.grows(), "--force", minimum);
         let temporary = pools.add_temp_swap.is_some() && !pools.grows();
         idle(temporary, "--add-temp-swap", minimum);
         idle(

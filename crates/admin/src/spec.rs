@@ -82,6 +82,10 @@ impl fmt::Display for SpecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SpecError::NoAmount => f.write_str("no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
+            SpecError::Size(text, SizeError::NoNumber) if is_word(text) => write!(
+                f,
+                "there is no page size {text:?}; DEFAULT, or a size such as 2MB?"
+            ),
             SpecError::Size(text, why) => write!(f, "page size {text:?}: {why}"),
             SpecError::Nodes(text) => {
                 write!(f, "nodes {text:?}: not a list such as 0, 0-3 or 0,2")
@@ -95,6 +99,10 @@ impl fmt::Display for SpecError {
 }
 
 impl std::error::Error for SpecError {}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
 
 impl FromStr for Spec {
     type Err = SpecError;
@@ -205,7 +213,10 @@ mod tests {
             ("DEFAULT:+-5", "amount \"-5\": not a number"),
             ("DEFAULT: 5", "amount \" 5\": not a number"),
             ("DEFAULT:ä", "amount \"ä\": not a number"),
-            ("default:5", "page size \"default\": not a number"),
+            (
+                "DEFUALT:5",
+                "there is no page size \"DEFUALT\"; DEFAULT, or a size such as 2MB?",
+            ),
             (":5", "page size \"\": not a number"),
             ("0:5", "page size \"0\": must not be zero"),
             ("DEFAULT:5:6", "page size \"DEFAULT:5\": not a number"),

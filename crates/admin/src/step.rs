@@ -26,7 +26,7 @@ pub enum Step {
     RemoveDir(PathBuf),
     /// Mounts a hugetlbfs.
     Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs, if they are others.
+    /// Sets owner and mode of a mounted hugetlbfs or a device, if they are others.
     Own(Own),
     /// Unmounts what was mounted last on a directory.
     Unmount(PathBuf),
@@ -206,10 +206,10 @@ impl Mount {
     }
 }
 
-/// A mounted hugetlbfs whose owner and mode must be these.
+/// A mounted hugetlbfs, or a device, whose owner and mode must be these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
-    /// Where it is mounted.
+    /// Where it is mounted, or the device.
     pub point: PathBuf,
     /// Whose it must be.
     pub owner: Owner,

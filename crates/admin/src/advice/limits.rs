@@ -1,4 +1,4 @@
-//! Findings about shared memory, free memory and swap.
+//! Findings about shared memory and free memory.
 
 use hugetools_model::Machine;
 
@@ -9,14 +9,6 @@ pub(super) fn find(machine: &Machine, group: &ShmGroup, found: &mut Vec<Finding>
     found.extend(shm_group(group));
     found.extend(shmmax(machine));
     found.extend(min_free(machine));
-    if machine.meminfo.swap_total.get() == 0 {
-        found.push(Finding::new(
-            "swap",
-            "there is no swap",
-            "a pool that grows can only take memory that is free or a cache of files",
-            "hugeadm --add-temp-swap --pool-pages-min DEFAULT:+1",
-        ));
-    }
 }
 
 fn shm_group(group: &ShmGroup) -> Option<Finding> {

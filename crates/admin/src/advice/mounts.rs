@@ -51,15 +51,5 @@ fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
             format!("umount {point}"),
         ));
     }
-    (pool.maximum().get() == 0).then(|| {
-        Finding::new(
-            "mount",
-            format!(
-                "{point} is a hugetlbfs of pages of {}, whose pool is empty",
-                pool.size
-            ),
-            "files on it can hold nothing",
-            format!("hugeadm --pool-pages-min {}:+1", pool.size),
-        )
-    })
+    None
 }

@@ -2,36 +2,15 @@
 
 use hugetools_model::node::Node;
 use hugetools_model::pool::Pool;
-use hugetools_model::{Bytes, Machine, PageCount, PageSize};
+use hugetools_model::{Bytes, Machine};
 
 use super::{Finding, counted};
-use crate::hint::boot;
 
 /// Above this share of the memory, in hundredths, pools leave too little.
 const MOST: u64 = 80;
 
-pub(super) fn none_offered(machine: &Machine) -> Finding {
-    let consequence = match machine.thp {
-        Some(_) => "only transparent huge pages can be had: hugectl --heap=thp, --text=thp",
-        None => "no program can have huge pages here",
-    };
-    // The sysctl is part of every kernel that was built with pools.
-    match machine.sysctl.hugetlb_shm_group {
-        None => Finding::new(
-            "kernel",
-            "this kernel was built without huge page pools",
-            consequence,
-            "boot a kernel with CONFIG_HUGETLBFS",
-        ),
-        Some(_) => Finding::new(
-            "kernel",
-            "the kernel can keep huge page pools, but this machine offers no size of them",
-            consequence,
-            "let the host offer them: to a virtual machine, huge pages as its memory (QEMU: \
-             -mem-path /dev/hugepages; s390x: the module option kvm.hpage=1)",
-        ),
-    }
-}
+/// Below this share of the memory, in hundredths, what is available is scarce.
+const SCARCE: u64 = 5;
 
 pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
     if machine.pools.iter().all(|pool| pool.maximum().get() == 0) {
@@ -45,145 +24,48 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
             },
         ));
     }
-    found.extend(default_size(machine));
     for pool in &machine.pools {
-        found.extend(use_of(pool));
-        found.extend(forks(pool));
-        found.extend(surplus(pool));
-        found.extend(gigantic(pool));
+        found.extend(idle(pool, machine));
         found.extend(balance(pool, machine));
     }
     found.extend(too_much(machine));
     found.extend(descriptors(machine));
 }
 
-/// Programs that name no size get the default one.
-fn default_size(machine: &Machine) -> Option<Finding> {
-    let (default, others) = (machine.default_pool()?, &machine.pools);
-    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
-    let usual = transparent.filter(|usual| others.iter().any(|pool| pool.size == *usual));
-    let filled = others
-        .iter()
-        .find(|pool| !pool.default && pool.maximum().get() > 0);
-    let name = |size: PageSize| size.to_string().trim_end_matches('B').to_owned();
-    match (usual, filled) {
-        (Some(usual), _) if default.size > usual => Some(Finding::new(
-            "pool",
-            format!("the default huge page size is {}", default.size),
+/// A pool that nobody uses, where memory is scarce. Elsewhere it may wait for a
+/// program that is to start.
+fn idle(pool: &Pool, machine: &Machine) -> Option<Finding> {
+    let (available, total) = (machine.meminfo.available?, machine.meminfo.total);
+    let is_scarce = available < total.percent(SCARCE)?;
+    (is_idle(pool) && is_scarce).then(|| {
+        Finding::new(
+            "memory",
             format!(
-                "shmget and mmap without a size take whole pages of it, also for a few {usual}"
+                "{} nobody uses, and {} of {} MB of memory are left for everything else",
+                held(pool),
+                available.get() >> 20,
+                total.get() >> 20
             ),
-            format!("kernel parameter: default_hugepagesz={}", name(usual)),
-        )),
-        (_, Some(filled)) if default.maximum().get() == 0 => Some(Finding::new(
-            "pool",
-            format!(
-                "the pool of {} has pages, that of the default size {} none",
-                filled.size, default.size
-            ),
-            "programs that name no size get none of them",
-            format!("kernel parameter: default_hugepagesz={}", name(filled.size)),
-        )),
-        _ => None,
-    }
+            "programs are swapped out or killed for want of memory that lies idle",
+            format!("hugeadm --pool-pages-min {}:0", pool.size),
+        )
+    })
 }
 
-fn pages(number: u64, pool: &Pool) -> String {
+/// Whether all pages of a pool are free and promised to nobody.
+pub(super) fn is_idle(pool: &Pool) -> bool {
+    pool.total.get() > 0 && pool.free == pool.total && pool.reserved.get() == 0
+}
+
+/// What a pool holds: `16 pages of 2MB (32MB)`.
+pub(super) fn held(pool: &Pool) -> String {
+    let bytes = pool.size.of(pool.total).unwrap_or_default();
+    format!("{} ({bytes})", pages(pool.total.get(), pool))
+}
+
+/// A number of pages with their size.
+pub(super) fn pages(number: u64, pool: &Pool) -> String {
     format!("{} of {}", counted(number, "page"), pool.size)
-}
-
-/// What becomes of a pool's pages: nobody uses them, all are taken, or some
-/// are promised.
-fn use_of(pool: &Pool) -> Option<Finding> {
-    let (size, total) = (pool.size, pool.total.get());
-    if total > 0 && pool.free == pool.total && pool.reserved.get() == 0 {
-        let bytes = size.of(pool.total).unwrap_or_default();
-        let pages = pages(total, pool);
-        Some(Finding::new(
-            "pool",
-            format!("{pages} ({bytes}) are in the pool and nobody uses them"),
-            "no other program can have this memory",
-            format!("hugeadm --pool-pages-min {size}:0"),
-        ))
-    } else if total > 0 && pool.available().get() == 0 {
-        let pages = pages(total, pool);
-        Some(Finding::new(
-            "pool",
-            format!("all {pages} of the pool are used or promised"),
-            match pool.maximum() > pool.total {
-                true => "the next program depends on pages that the kernel makes on demand",
-                false => "the next program that asks for one gets none",
-            },
-            format!("hugeadm --pool-pages-min {size}:+{}", total.div_ceil(4)),
-        ))
-    } else {
-        promised(pool)
-    }
-}
-
-/// Measured with a server that saves from a child, as Redis does: a heap in a
-/// pool costs a fork about twice what base pages do, and transparent huge pages
-/// a thirtieth of it.
-fn forks(pool: &Pool) -> Option<Finding> {
-    const WORTH_IT: Bytes = Bytes::new(1 << 30);
-    let used = pool.total.get().checked_sub(pool.free.get())?;
-    let bytes = pool.size.of(PageCount::new(used))?;
-    (bytes >= WORTH_IT).then(|| {
-        Finding::new(
-            "pool",
-            format!("{} of the pool are in use", pages(used, pool)),
-            "private memory on them, as a heap, is copied when its process forks: about 0.1 s and \
-             as much memory again for each GiB",
-            "for servers that save from a forked child: hugectl --heap=thp",
-        )
-    })
-}
-
-fn promised(pool: &Pool) -> Option<Finding> {
-    let Pool {
-        size,
-        free,
-        reserved,
-        ..
-    } = pool;
-    (reserved.get() > 0).then(|| {
-        Finding::new(
-            "pool",
-            format!(
-                "{reserved} of the {free} free pages of {size} are promised to programs that have \
-                 not touched them yet"
-            ),
-            format!("only {} can be had", pages(pool.available().get(), pool)),
-            format!("hugeadm --pool-pages-min {size}:+{reserved}"),
-        )
-    })
-}
-
-fn surplus(pool: &Pool) -> Option<Finding> {
-    let Pool { size, surplus, .. } = pool;
-    (surplus.get() > 0).then(|| {
-        let pages = pages(surplus.get(), pool);
-        Finding::new(
-            "pool",
-            format!("{pages} above the minimum were made on demand"),
-            "they go when they are free again, and may then not come back",
-            format!("hugeadm --pool-pages-min {size}:+{surplus}"),
-        )
-    })
-}
-
-fn gigantic(pool: &Pool) -> Option<Finding> {
-    (pool.overcommit.is_none() && pool.maximum().get() == 0).then(|| {
-        Finding::new(
-            "pool",
-            format!(
-                "pages of {} are gigantic, and their pool is empty",
-                pool.size
-            ),
-            "each needs memory in one piece, which is scarce once a system runs",
-            format!("kernel parameters: {}", boot(pool.size, None, 1)),
-        )
-    })
 }
 
 /// Nodes that have memory and too little of a pool.
@@ -216,15 +98,18 @@ fn balance(pool: &Pool, machine: &Machine) -> Option<Finding> {
     ))
 }
 
-/// The pool that holds most is to give back what is too much.
+/// The pool that has most to give is to give back what is too much, as far as
+/// nobody uses it.
 fn too_much(machine: &Machine) -> Option<Finding> {
     let held = |pool: &Pool| pool.size.of(pool.total).map_or(u64::MAX, Bytes::get);
     let all = machine.pools.iter().map(held).fold(0, u64::saturating_add);
     let total = machine.meminfo.total;
     let over = all.checked_sub(total.percent(MOST)?.get() + 1)?;
-    let largest = machine.pools.iter().max_by_key(|pool| held(pool))?;
-    let pages = over / largest.size.get() + 1;
-    (total.get() > 0).then(|| {
+    let spare = |pool: &Pool| pool.available().min(pool.total);
+    let idle = |pool: &Pool| pool.size.of(spare(pool)).map_or(0, Bytes::get);
+    let largest = machine.pools.iter().max_by_key(|pool| idle(pool))?;
+    let pages = (over / largest.size.get() + 1).min(spare(largest).get());
+    (total.get() > 0 && pages > 0).then(|| {
         Finding::new(
             "memory",
             format!(

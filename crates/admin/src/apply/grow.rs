@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use hugetools_model::KPath;
+use hugetools_model::node::node_surplus_path;
+use hugetools_model::pool::surplus_path;
+use hugetools_model::{KPath, Root};
 
 use super::Run;
 use super::numbers::{self, number};
@@ -38,11 +40,15 @@ impl Run<'_> {
             pieces: grows && self.effects.growth_begins(&growth),
             tried: Vec::new(),
         };
+        let lent = lent(pages, self.root);
         let got = resize.all(self);
         if grows {
             self.effects.growth_ends();
         }
-        let got = got?;
+        let mut got = got?;
+        if !grows {
+            got += lent_since(lent, pages, self.root);
+        }
         match got == asked {
             true => Ok(Outcome::changed(before, got)),
             false => Ok(Outcome::Short {
@@ -56,6 +62,24 @@ impl Run<'_> {
 
     fn wants_more(&mut self, got: u64, asked: u64) -> bool {
         got < asked && !self.effects.interrupted()
+    }
+}
+
+/// The pages that a pool has beyond its persistent ones.
+fn lent(pages: &Pages, root: &Root) -> u64 {
+    let path = match pages.node {
+        None => surplus_path(pages.size),
+        Some(node) => node_surplus_path(node, pages.size),
+    };
+    root.number_opt(&path).ok().flatten().unwrap_or(0)
+}
+
+/// Pages that are in use leave a pool that shrinks only when they are free: the
+/// kernel counts them as surplus meanwhile.
+fn lent_since(before: u64, pages: &Pages, root: &Root) -> u64 {
+    match root.has_kernel() {
+        true => lent(pages, root).saturating_sub(before),
+        false => 0,
     }
 }
 

@@ -12,6 +12,15 @@ pub struct Limits {
     #[arg(long, value_name = "GROUP")]
     pub set_shm_group: Option<String>,
 
+    /// Let the members of a group (name or number) fork beside threads from huge pages
+    ///
+    /// Gives /dev/userfaultfd to the group (Linux 6.1). Its members' programs with
+    /// threads then move their memory off a pool before a fork with no call of a
+    /// thread failing; see hugectl(8) and libhugetlbfs(7). Such a program could
+    /// also hold up system calls of its own for as long as it likes.
+    #[arg(long, value_name = "GROUP")]
+    pub set_userfaultfd_group: Option<String>,
+
     /// Raise kernel.shmmax to what all pools hold at their maximum
     ///
     /// It is never lowered; the default of today's kernels is no limit.

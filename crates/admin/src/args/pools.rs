@@ -56,6 +56,14 @@ pub struct Pools {
     #[arg(long)]
     pub hard: bool,
 
+    /// Let pools grow into the memory that everything else needs
+    ///
+    /// Without it a request that would leave less memory available than 512 MB, or
+    /// than 5% of all, changes nothing and ends with status 1. More than all of the
+    /// memory is an error in any case.
+    #[arg(long)]
+    pub force: bool,
+
     /// Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them
     ///
     /// Below /var/lib/hugetlbfs/swap. 0 adds none, with --hard neither.

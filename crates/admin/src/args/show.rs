@@ -33,10 +33,20 @@ pub struct Show {
     #[arg(long)]
     pub list_all_mounts: bool,
 
+    /// Show who holds the pages of each pool, and who has them reserved
+    ///
+    /// Processes with pages of their own; files on hugetlbfs mounts, also deleted
+    /// ones that are still open or mapped; System V segments; what is reserved and
+    /// not touched yet; control groups. The sums are those of the kernel, or a line
+    /// says how many pages are not accounted for. Beside what no process uses stands
+    /// the command that frees it. Root sees all processes, others their own.
+    #[arg(long)]
+    pub who: bool,
+
     /// Show memory, mounts and pools, and what about them is amiss
     ///
     /// Each finding is a fact, what follows from it, and the command that mends
-    /// it.
+    /// it: carried out, it is gone. What else is good to know comes after them.
     #[arg(long)]
     pub explain: bool,
 

@@ -1,12 +1,12 @@
 //! `--set-recommended-min_free_kbytes`, `--set-recommended-shmmax`,
-//! `--set-shm-group`.
+//! `--set-shm-group`, `--set-userfaultfd-group`.
 
-use hugetools_model::{KPath, Machine, sysctl};
+use hugetools_model::{KPath, Machine, sysctl, userfault};
 
 use super::{Plan, Task};
 use crate::recommend;
 use crate::request::Request;
-use crate::step::{Impossible, Number, Step, Value, What, Write};
+use crate::step::{Impossible, Number, Own, Owner, Step, Value, What, Write};
 
 pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     if request.min_free {
@@ -35,6 +35,29 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     if let Some(group) = &request.shm_group {
         let step = write(sysctl::shm_group_path(), Value::Plain(u64::from(group.gid)));
         plan.tasks.push(Task::new(&group.option, vec![step]));
+    }
+    if let Some(group) = &request.userfaultfd_group {
+        let step = give_device(machine, group.gid);
+        plan.tasks.push(Task::new(&group.option, vec![step]));
+    }
+}
+
+/// Gives the device to a group.
+fn give_device(machine: &Machine, gid: u32) -> Step {
+    match machine.userfault.device {
+        true => Step::Own(Own {
+            point: userfault::DEVICE.into(),
+            owner: Owner {
+                uid: 0,
+                gid,
+                mode: 0o660,
+            },
+        }),
+        false => Step::Impossible(Impossible {
+            subject: userfault::DEVICE.to_owned(),
+            why: "this kernel has none (Linux 6.1, CONFIG_USERFAULTFD)".to_owned(),
+            hint: "vm.unprivileged_userfaultfd = 1 lets everybody, since Linux 5.2".to_owned(),
+        }),
     }
 }
 

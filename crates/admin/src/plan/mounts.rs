@@ -1,7 +1,7 @@
 //! `--create-mounts` and its relatives: one mount for each page size, the
 //! default one first. `--unmount`: the other way round.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hugetools_model::mount::mounted_at;
 use hugetools_model::pool::Pool;
@@ -42,6 +42,14 @@ impl MountSet {
         (base.join(kind), Some(base.join(kind).join(name)))
     }
 
+    /// Where its mounts are.
+    pub(crate) fn points(&self, machine: &Machine) -> Vec<PathBuf> {
+        let (base, own) = self.places();
+        let dir = own.unwrap_or(base);
+        let point = |pool: &Pool| point(&dir, pool.size);
+        machine.pools.iter().map(point).collect()
+    }
+
     fn owner(&self, limits: &MountLimits) -> Owner {
         let (uid, gid, mode) = match self {
             MountSet::Root => (0, 0, 0o770),
@@ -66,7 +74,7 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     let mut steps = Vec::new();
     for pool in pools {
         let dir = own.as_ref().unwrap_or(&base);
-        let point = dir.join(format!("pagesize-{}", pool.size));
+        let point = point(dir, pool.size);
         steps.extend(mount(machine, point, pool.size, owner, limits));
     }
     if steps.is_empty() {
@@ -94,6 +102,10 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     }));
     above.append(&mut steps);
     Task::new(set.option(), above)
+}
+
+fn point(dir: &Path, size: PageSize) -> PathBuf {
+    dir.join(format!("pagesize-{size}"))
 }
 
 fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {

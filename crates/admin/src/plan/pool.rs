@@ -7,6 +7,7 @@
 //! that were obtained, and is raised before the pool shrinks, so that nobody
 //! finds less than was promised in between.
 
+mod margin;
 mod planned;
 
 use std::collections::BTreeMap;
@@ -49,7 +50,8 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         finish(plan, change, planned, steps);
         plan.tasks.extend(last);
     }
-    plan.notes.extend(crowding(machine, pools.values()));
+    plan.refusal = margin::refusal(machine, request, pools.values());
+    plan.notes.extend(margin::crowding(machine, pools.values()));
     for demotion in &request.demotions {
         demote(demotion, &mut pools, plan);
     }
@@ -67,30 +69,6 @@ fn grows(step: &Step) -> bool {
         return false;
     };
     matches!(&write.what, What::Pages(pages) if pages.effort.is_some())
-}
-
-/// Above this share of the memory, in hundredths, pools leave too little to
-/// everything else.
-const MOST: u64 = 90;
-
-/// What should be said before pools take nearly all of the memory.
-fn crowding<'a>(machine: &Machine, pools: impl Iterator<Item = &'a Planned<'a>>) -> Option<String> {
-    let (mut before, mut after) = (0u64, 0u64);
-    for planned in pools {
-        let pool = planned.pool();
-        let bytes = |pages| pool.size.of(pages).map_or(u64::MAX, |bytes| bytes.get());
-        before = before.saturating_add(bytes(pool.minimum()));
-        after = after.saturating_add(bytes(planned.minimum()));
-    }
-    let total = machine.meminfo.total;
-    let crowded = after > before && after > total.percent(MOST)?.get();
-    crowded.then(|| {
-        format!(
-            "the pools shall keep {} of {} MB of memory: everything else must do with the rest",
-            after >> 20,
-            total.get() >> 20
-        )
-    })
 }
 
 fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Vec<Step>) {

@@ -25,8 +25,45 @@ pub struct Message {
 
 /// The report as lines for the user.
 pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
-    let steps = tasks.iter().flat_map(|task| &task.steps);
-    steps.filter_map(message).collect()
+    let mut all: Vec<Message> = Vec::new();
+    for task in tasks {
+        let undone = undone(task);
+        let mut said = false;
+        for mut message in task.steps.iter().filter_map(message) {
+            // Another option may have failed by the same already.
+            let again = all.iter().any(|earlier| {
+                earlier.level == Level::Error && earlier.text.starts_with(&message.text)
+            });
+            if message.level == Level::Error && again {
+                message.level = Level::Info;
+            }
+            if let (Level::Error, Some(undone), false) = (message.level, &undone, said) {
+                message.text.push_str(undone);
+                said = true;
+            }
+            all.push(message);
+        }
+    }
+    all
+}
+
+/// The line about what a failure left undone: that is no failure of its own.
+fn undone(task: &TaskReport) -> Option<String> {
+    let earlier_failed = |step: &&StepReport| {
+        let why = NotRun::EarlierFailed;
+        step.outcome == Outcome::NotRun { why }
+    };
+    match task.steps.iter().filter(earlier_failed).count() {
+        0 => None,
+        1 => Some(format!(
+            "\n  one more step of {} is left undone",
+            task.option
+        )),
+        more => Some(format!(
+            "\n  {more} more steps of {} are left undone",
+            task.option
+        )),
+    }
 }
 
 fn message(step: &StepReport) -> Option<Message> {
@@ -61,7 +98,7 @@ fn message(step: &StepReport) -> Option<Message> {
 fn reason(why: NotRun) -> (Level, &'static str) {
     match why {
         NotRun::RecordedTree => (Level::Warning, "this is a recorded tree"),
-        NotRun::EarlierFailed => (Level::Warning, "the step before it failed"),
+        NotRun::EarlierFailed => (Level::Info, "the step before it failed"),
         NotRun::Interrupted => (Level::Warning, "interrupted"),
         NotRun::InUse => (Level::Info, "it holds something"),
     }
@@ -84,6 +121,7 @@ fn done(action: &str) -> &'static str {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::report::Failure;
 
     pub(in crate::report) fn report(outcomes: Vec<Outcome>) -> Vec<TaskReport> {
         let step = |outcome| StepReport {
@@ -109,7 +147,6 @@ pub(super) mod tests {
                 tried: Vec::new(),
                 interrupted: false,
             },
-            not_run(NotRun::EarlierFailed),
             not_run(NotRun::Interrupted),
         ]);
         let told: Vec<_> = messages(&tasks)
@@ -126,13 +163,31 @@ pub(super) mod tests {
                 (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
                 (
                     Level::Warning,
-                    "/proc/sys/vm/nr_hugepages: not written: the step before it failed"
-                ),
-                (
-                    Level::Warning,
                     "/proc/sys/vm/nr_hugepages: not written: interrupted"
                 )
             ]
         );
+    }
+
+    #[test]
+    fn one_failure_is_one_message() {
+        let failed = || {
+            Outcome::Failed(Failure {
+                written: None,
+                errno: None,
+                error: "cannot make directory /x".to_owned(),
+            })
+        };
+        let left = || Outcome::NotRun {
+            why: NotRun::EarlierFailed,
+        };
+        let mut tasks = report(vec![failed(), left(), left()]);
+        tasks.extend(report(vec![failed(), left()]));
+        tasks[0].option = "--create-mounts".to_owned();
+        let told = messages(&tasks);
+        let loud: Vec<_> = told.iter().filter(|m| m.level < Level::Info).collect();
+        assert_eq!(loud.len(), 1, "{loud:?}");
+        let text = "cannot make directory /x\n  2 more steps of --create-mounts are left undone";
+        assert_eq!(loud[0].text, text);
     }
 }

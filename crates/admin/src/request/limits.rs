@@ -1,6 +1,6 @@
-//! `--set-shm-group`.
+//! `--set-shm-group`, `--set-userfaultfd-group`.
 
-use super::{Request, ShmGroup};
+use super::{GroupOption, Request};
 use crate::args::Limits;
 use crate::effects::Effects;
 
@@ -10,16 +10,18 @@ pub(super) fn check(
     request: &mut Request,
     errors: &mut Vec<String>,
 ) {
-    let Some(name) = &args.set_shm_group else {
-        return;
-    };
-    let option = format!("--set-shm-group {name}");
-    match effects.group(name) {
-        Ok(Some(group)) => {
-            let gid = group.id;
-            request.shm_group = Some(ShmGroup { option, gid });
+    let mut group = |option: &str, name: &Option<String>| {
+        let option = format!("{option} {}", name.as_ref()?);
+        match effects.group(name.as_ref()?) {
+            Ok(Some(group)) => {
+                let gid = group.id;
+                return Some(GroupOption { option, gid });
+            }
+            Ok(None) => errors.push(format!("{option}: there is no such group")),
+            Err(error) => errors.push(format!("{option}: {error}")),
         }
-        Ok(None) => errors.push(format!("{option}: there is no such group")),
-        Err(error) => errors.push(format!("{option}: {error}")),
-    }
+        None
+    };
+    request.shm_group = group("--set-shm-group", &args.set_shm_group);
+    request.userfaultfd_group = group("--set-userfaultfd-group", &args.set_userfaultfd_group);
 }

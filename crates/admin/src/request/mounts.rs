@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use hugetools_model::mount::mounted_at;
 use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::{MountLimits, MountSet, Request, Unmount};
@@ -38,6 +39,18 @@ pub(super) fn check(
     }
     if args.creates() {
         errors.extend(limits(args, machine, request));
+        let points = request.mounts.iter().flat_map(|set| set.points(machine));
+        let hidden: Vec<String> = points
+            .filter(|point| mounted_at(&machine.mounts, point).is_none())
+            .filter(|point| effects.names(point).is_ok_and(|names| !names.is_empty()))
+            .map(|point| {
+                format!(
+                    "{} is not empty: the mount hides what is in it",
+                    point.display()
+                )
+            })
+            .collect();
+        request.notes.extend(hidden);
     }
     if args.unmount {
         request.unmount = Some(Unmount {

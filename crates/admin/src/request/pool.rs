@@ -24,6 +24,7 @@ pub(super) fn check(
 ) {
     request.growth = Growth {
         hard: args.hard,
+        force: args.force,
         mempolicy: args.obey_mempolicy,
         temp_swap: args.add_temp_swap,
         ramdisk_swap: args.add_ramdisk_swap,

@@ -110,6 +110,10 @@ impl Effects for Host {
 
     fn pause(&mut self, _: Duration) {}
 
+    fn is_root(&mut self) -> bool {
+        false
+    }
+
     fn interrupted(&mut self) -> bool {
         false
     }

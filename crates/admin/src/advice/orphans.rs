@@ -1,0 +1,41 @@
+//! Files and segments that hold pages of a pool, and that no process uses.
+
+use std::collections::BTreeMap;
+
+use super::{Finding, counted};
+use crate::who::{Holder, PoolAccount};
+
+/// One finding for each.
+pub(super) fn find(accounts: &[PoolAccount]) -> Vec<Finding> {
+    accounts.iter().flat_map(of_pool).collect()
+}
+
+fn of_pool(pool: &PoolAccount) -> Vec<Finding> {
+    let mut pages: BTreeMap<&str, (String, u64)> = BTreeMap::new();
+    for holder in &pool.held.holders {
+        if let Some(command) = &holder.command {
+            let entry = pages.entry(command).or_insert_with(|| (name(holder), 0));
+            entry.1 += holder.pages;
+        }
+    }
+    let finding = |(command, (name, pages)): (&str, (String, u64))| {
+        let pages = counted(pages, "page");
+        Finding::new(
+            "pool",
+            format!(
+                "{name} has {pages} of {}, and no process uses it",
+                pool.size
+            ),
+            "nobody else gets these pages; if a program is to find it there again, leave it",
+            command,
+        )
+    };
+    pages.into_iter().map(finding).collect()
+}
+
+fn name(holder: &Holder) -> String {
+    match (holder.id, &holder.path) {
+        (Some(id), _) => format!("shared memory segment {id}"),
+        (None, path) => path.clone().unwrap_or_default(),
+    }
+}

@@ -1,0 +1,43 @@
+//! A System V segment that this process has attached for a moment.
+#![expect(unsafe_code, reason = "these calls have no wrapper")]
+
+use std::io;
+
+use hugetools_model::{KPath, Root};
+use nix::errno::Errno;
+
+/// The segment; detached when this is dropped.
+#[derive(Debug)]
+pub(super) struct Attached {
+    address: *mut libc::c_void,
+}
+
+impl Attached {
+    /// Attaches it for reading; none of it is touched.
+    pub(super) fn new(id: u64) -> io::Result<Attached> {
+        let id = libc::c_int::try_from(id).map_err(io::Error::other)?;
+        // SAFETY: the kernel chooses where it goes.
+        let address = unsafe { libc::shmat(id, std::ptr::null(), libc::SHM_RDONLY) };
+        match address.addr() {
+            usize::MAX => Err(Errno::last().into()),
+            _ => Ok(Attached { address }),
+        }
+    }
+
+    /// The link to its file; `None` where it cannot be found.
+    pub(super) fn map_file(&self, root: &Root) -> Option<KPath> {
+        let maps = root.read(&KPath::from("/proc/self/maps")).ok()?;
+        let maps = String::from_utf8_lossy(&maps).into_owned();
+        let begin = format!("{:x}-", self.address.addr());
+        let line = maps.lines().find(|line| line.starts_with(&begin))?;
+        let range = line.split(' ').next()?;
+        Some(KPath::from("/proc/self/map_files").join(range))
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // SAFETY: what `shmat` gave, which nobody has a reference into.
+        let _ = unsafe { libc::shmdt(self.address) };
+    }
+}

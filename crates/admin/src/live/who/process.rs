@@ -1,0 +1,269 @@
+//! What processes have: their mappings, and the files that they have open.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+use hugetools_contract::smaps::{Record, records};
+use hugetools_model::process::{self, Pid};
+use hugetools_model::{KPath, PageSize, Root};
+use nix::sys::stat::makedev;
+use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
+
+use super::frames::{Page, page_size};
+use super::{Key, Look, Stat};
+use crate::who::{Kind, Private};
+
+/// Bits of `/proc/PID/pagemap`.
+const PRESENT: u64 = 1 << 63;
+const OF_A_FILE: u64 = 1 << 61;
+const EXCLUSIVE: u64 = 1 << 56;
+const FRAME: u64 = (1 << 55) - 1;
+
+/// One huge page of a mapping that is there.
+struct There {
+    page: Page,
+    of_a_file: bool,
+}
+
+impl Look<'_> {
+    pub(super) fn processes(&mut self) {
+        let names = match self.root.list(&KPath::from("/proc")) {
+            Ok(names) => names,
+            Err(error) => return self.unread(error.to_string()),
+        };
+        let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
+        let mut numbers: Vec<u32> = numbers.collect();
+        // Parents before their children, mostly.
+        numbers.sort_unstable();
+        for pid in numbers.into_iter().filter_map(Pid::new) {
+            if !self.process(pid) {
+                self.hidden(pid);
+            }
+        }
+    }
+
+    /// A process that may not be looked at: it matters where it has huge pages.
+    fn hidden(&mut self, pid: Pid) {
+        let status = self.root.read(&pid.path("status")).unwrap_or_default();
+        let status = String::from_utf8_lossy(&status).into_owned();
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let pages = field("HugetlbPages:").unwrap_or_default().trim();
+        if status.is_empty() || pages.starts_with("0 ") {
+            return;
+        }
+        let name = field("Name:").unwrap_or_default().trim();
+        self.seen.incomplete = true;
+        self.unread(format!(
+            "process {pid} ({name}), which has {pages} of huge pages; ask as root, or with \
+             CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+        ));
+    }
+
+    /// One process; whether it may be looked at.
+    fn process(&mut self, pid: Pid) -> bool {
+        let may_be = match self.root.read_opt(&pid.path("maps")) {
+            Ok(Some(maps)) => maps
+                .split(|byte| *byte == b'\n')
+                .any(|line| self.may_be_huge(line)),
+            Ok(None) => return true,
+            Err(_) => return false,
+        };
+        if may_be {
+            let Ok(smaps) = process::read_smaps(self.root, pid) else {
+                return false;
+            };
+            let pagemap = fs::OpenOptions::new()
+                .read(true)
+                .open(self.root.host_path(pid.path("pagemap").as_str()))
+                .ok();
+            for record in records(&smaps).filter(|record| record.has_flag(b"ht")) {
+                if let Some(size) = self.size(record.kernel_page_size) {
+                    self.mapping(pid, size, &record, pagemap.as_ref());
+                }
+            }
+        }
+        self.descriptors(pid);
+        true
+    }
+
+    fn mapping(
+        &mut self,
+        pid: Pid,
+        size: PageSize,
+        record: &Record<'_>,
+        pagemap: Option<&fs::File>,
+    ) {
+        let (major, minor) = record.device;
+        let key = (makedev(major, minor), record.inode);
+        let there = there(pid, size, record, pagemap);
+        let file = pid.map_file(record.start, record.end);
+        let stat = fs::metadata(self.root.host_path(file.as_str()));
+        let own = there.iter().filter(|it| !it.of_a_file).count() as u64;
+        if record.shared || own < there.len() as u64 {
+            // Without the right to ask for the file itself, what is mapped of it.
+            let least = Stat {
+                allocated: (there.len() as u64 - own) * size.get(),
+                length: record.mapped(),
+            };
+            let stat = stat.as_ref().map_or(least, Stat::of);
+            let object = self.object(key, size, kind(record), stat);
+            object.users.insert(pid.get());
+            if record.shared && !record.has_flag(b"nr") {
+                let first = record.offset / size.get();
+                object
+                    .promised
+                    .extend(first..first + record.mapped() / size.get());
+            }
+            let of_a_file = there.iter().filter(|it| it.of_a_file);
+            self.mapped
+                .entry(key)
+                .or_default()
+                .extend(of_a_file.map(|it| it.page));
+        }
+        if !record.shared {
+            self.private(pid, size, record, key, &there);
+        }
+    }
+
+    fn private(
+        &mut self,
+        pid: Pid,
+        size: PageSize,
+        record: &Record<'_>,
+        key: Key,
+        there: &[There],
+    ) {
+        let own = || there.iter().filter(|it| !it.of_a_file).map(|it| it.page);
+        let fresh: Vec<Page> = own().filter(|page| self.private.insert(*page)).collect();
+        let length = record.mapped() / size.get();
+        // A child has no part in what was reserved before the fork.
+        let is_first = self.owners.insert((key, record.start));
+        let reserved = match is_first && !record.has_flag(b"nr") {
+            true => length.saturating_sub(own().count() as u64),
+            false => 0,
+        };
+        let nodes = self.memory.nodes(&fresh);
+        let number = pid.get();
+        let found = (self.seen.processes.iter_mut()).find(|it| it.pid == number && it.size == size);
+        let process = match found {
+            Some(process) => process,
+            None => {
+                self.seen.processes.push(Private {
+                    pid: number,
+                    name: name(self.root, pid),
+                    size,
+                    pages: 0,
+                    reserved: 0,
+                    nodes: std::collections::BTreeMap::new(),
+                });
+                self.seen.processes.last_mut().expect("just pushed")
+            }
+        };
+        process.pages += fresh.len() as u64;
+        process.reserved += reserved;
+        for (node, pages) in nodes {
+            *process.nodes.entry(node).or_default() += pages;
+        }
+    }
+
+    /// Whether a line of `maps` can be of a hugetlb mapping: such a one has a file,
+    /// on a mount or without a name.
+    fn may_be_huge(&self, line: &[u8]) -> bool {
+        let mut words = line
+            .split(|byte| *byte == b' ')
+            .filter(|word| !word.is_empty());
+        let device = words.nth(3).and_then(device);
+        line.ends_with(b" (deleted)") || device.is_some_and(|it| self.devices.contains(&it))
+    }
+
+    /// Whether what a descriptor links to can be on a hugetlbfs. Others are not asked:
+    /// a file system whose server is gone would never answer.
+    fn may_be_on_huge_pages(&self, link: &Path) -> bool {
+        let name = link.as_os_str().as_bytes();
+        name.ends_with(b" (deleted)") || self.points.iter().any(|point| link.starts_with(point))
+    }
+
+    /// Files without a name, or on a mount, that are open.
+    fn descriptors(&mut self, pid: Pid) {
+        let dir = pid.path("fd");
+        for name in self.root.list(&dir).unwrap_or_default() {
+            let path = self.root.host_path(dir.as_str()).join(name);
+            let Ok(link) = fs::read_link(&path) else {
+                continue;
+            };
+            if !self.may_be_on_huge_pages(&link) {
+                continue;
+            }
+            let Some(found) = fs::metadata(&path)
+                .ok()
+                .filter(|it| self.sizes.contains(&it.blksize()))
+            else {
+                continue;
+            };
+            let is_huge = statfs(&path).is_ok_and(|fs| fs.filesystem_type() == HUGETLBFS_MAGIC);
+            let Some(size) = self
+                .size(found.blksize())
+                .filter(|_| is_huge && found.is_file())
+            else {
+                continue;
+            };
+            let kind = Kind::Nameless(link.to_string_lossy().into_owned());
+            let object = self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
+            object.users.insert(pid.get());
+        }
+    }
+}
+
+/// `00:0f`
+fn device(text: &[u8]) -> Option<u64> {
+    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    Some(makedev(number(major)?, number(minor)?))
+}
+
+fn kind(record: &Record<'_>) -> Kind {
+    let name = String::from_utf8_lossy(record.name).into_owned();
+    match name.starts_with("/SYSV") {
+        true => Kind::Segment(record.inode, 0),
+        false => Kind::Nameless(name),
+    }
+}
+
+fn name(root: &Root, pid: Pid) -> String {
+    let exe = process::exe(root, pid);
+    let path = exe.map(|path| String::from_utf8_lossy(path.as_os_str().as_bytes()).into_owned());
+    path.unwrap_or_else(|_| "?".to_owned())
+}
+
+/// The huge pages of a mapping that are there.
+fn there(pid: Pid, size: PageSize, record: &Record<'_>, pagemap: Option<&fs::File>) -> Vec<There> {
+    let Some(pagemap) = pagemap else {
+        return Vec::new();
+    };
+    let base = page_size();
+    let mut there = Vec::new();
+    for index in 0..record.mapped() / size.get() {
+        let address = record.start + index * size.get();
+        let mut entry = [0; 8];
+        if pagemap
+            .read_exact_at(&mut entry, address / base * 8)
+            .is_err()
+        {
+            continue;
+        }
+        let entry = u64::from_ne_bytes(entry);
+        if entry & PRESENT == 0 {
+            continue;
+        }
+        let page = match entry & FRAME {
+            0 if entry & EXCLUSIVE != 0 => Page::Own(pid.get(), address),
+            0 => Page::Inherited(record.inode, address),
+            frame => Page::Frame(frame),
+        };
+        let of_a_file = entry & OF_A_FILE != 0;
+        there.push(There { page, of_a_file });
+    }
+    there
+}

@@ -1,0 +1,82 @@
+//! System V segments.
+//!
+//! `/proc/sysvipc/shm` does not say which of them are of huge pages, and what it
+//! says of their resident pages is counted in other units by some kernels (6.18: 512
+//! times too much). So a segment that no process has attached is attached here for a
+//! moment, without touching it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use hugetools_model::KPath;
+
+use super::attached::Attached;
+use super::{Look, Stat};
+use crate::who::Kind;
+
+/// A line of `/proc/sysvipc/shm`.
+struct Line {
+    id: u64,
+    size: u64,
+    attached: u64,
+}
+
+impl Line {
+    /// `key shmid perms size cpid lpid nattch …`
+    fn parse(line: &str) -> Option<Line> {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        Some(Line {
+            id: words.get(1)?.parse().ok()?,
+            size: words.get(3)?.parse().ok()?,
+            attached: words.get(6)?.parse().ok()?,
+        })
+    }
+}
+
+impl Look<'_> {
+    pub(super) fn segments(&mut self) {
+        let table = match self.root.read_opt(&KPath::from("/proc/sysvipc/shm")) {
+            Ok(table) => table.unwrap_or_default(),
+            Err(error) => return self.unread(error.to_string()),
+        };
+        let table = String::from_utf8_lossy(&table).into_owned();
+        for line in table.lines().filter_map(Line::parse) {
+            let known = self
+                .objects
+                .values_mut()
+                .find_map(|object| match &mut object.kind {
+                    Kind::Segment(id, attached) if *id == line.id => Some(attached),
+                    _ => None,
+                });
+            match known {
+                Some(attached) => *attached = line.attached,
+                None => self.attach(&line),
+            }
+        }
+    }
+
+    /// One that no process is seen to have.
+    fn attach(&mut self, line: &Line) {
+        let Ok(attached) = Attached::new(line.id) else {
+            return self.unread(format!(
+                "shared memory segment {}; ask as its owner or as root",
+                line.id
+            ));
+        };
+        let Some(file) = attached.map_file(self.root) else {
+            return;
+        };
+        let Ok(found) = fs::metadata(self.root.host_path(file.as_str())) else {
+            return self.unread(format!(
+                "shared memory segment {}; ask as root, or with CAP_SYS_ADMIN",
+                line.id
+            ));
+        };
+        let Some(size) = self.size(found.blksize()) else {
+            return;
+        };
+        let kind = Kind::Segment(line.id, line.attached);
+        let object = self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
+        object.promised.extend(0..line.size.div_ceil(size.get()));
+    }
+}

@@ -1,0 +1,73 @@
+//! The account as a table.
+
+use std::fmt::Write;
+
+use super::{Holder, PoolAccount};
+
+/// The table of all pools.
+pub fn text(pools: &[PoolAccount]) -> String {
+    let mut out = String::new();
+    if pools.iter().all(|pool| pool.total == 0) {
+        out.push_str("no pool has pages: nobody holds any\n");
+    }
+    for pool in pools.iter().filter(|pool| pool.total > 0) {
+        let used = pool.total.saturating_sub(pool.free);
+        let _ = writeln!(
+            out,
+            "{}: {} pages, {used} in use, {} free, {} of these reserved",
+            pool.size, pool.total, pool.free, pool.reserved
+        );
+        for holder in &pool.held.holders {
+            let _ = writeln!(out, "{:>10}  {}", holder.pages, name(holder));
+        }
+        for group in &pool.held.groups {
+            let _ = writeln!(out, "{:>10}  are charged to {}", group.pages, group.path);
+        }
+        rest(&mut out, pool.held.unaccounted, "in use");
+        rest(&mut out, pool.held.unaccounted_reserved, "reserved");
+    }
+    out
+}
+
+/// What the account does not explain.
+fn rest(out: &mut String, pages: i64, how: &str) {
+    let _ = match pages {
+        0 => Ok(()),
+        1.. => writeln!(
+            out,
+            "{pages:>10}  {how}, not accounted for: no process and no file that can be seen has them"
+        ),
+        _ => writeln!(
+            out,
+            "{:>10}  counted as {how} above that are not: they came or went meanwhile, or belong to \
+             children whose parent has ended",
+            pages.unsigned_abs()
+        ),
+    };
+}
+
+fn name(holder: &Holder) -> String {
+    let path = holder.path.as_deref().unwrap_or_default();
+    let mut name = match (holder.pid, holder.id) {
+        (Some(pid), _) => format!("process {pid} ({path})"),
+        (None, Some(id)) => format!("shared memory segment {id}"),
+        (None, None) => format!("file {path}"),
+    };
+    if holder.kind == "reservation" {
+        name = format!("reserved, not touched yet: {name}");
+    }
+    if let Some(command) = &holder.command {
+        let _ = write!(name, ", used by nobody; to free it: {command}");
+    } else if holder.pid.is_none() && holder.pids.is_empty() {
+        name.push_str(", used by nobody that can be seen");
+    } else if !holder.pids.is_empty() {
+        let pids: Vec<String> = holder.pids.iter().map(u32::to_string).collect();
+        let _ = write!(name, ", used by {}", pids.join(", "));
+    }
+    if holder.nodes.len() > 1 {
+        let nodes = holder.nodes.iter();
+        let nodes: Vec<String> = nodes.map(|(id, n)| format!("{n} on node {id}")).collect();
+        let _ = write!(name, "; {}", nodes.join(", "));
+    }
+    name
+}
