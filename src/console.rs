@@ -2,12 +2,32 @@
 
 use std::io::{self, Write};
 
+use serde::Serialize;
+
+use crate::log::Log;
+use crate::quiet::Quiet;
+
 /// Writes text to standard output, for pipes and terminals alike.
 ///
 /// # Errors
 /// When the output cannot be written, except that its reader has gone.
 pub fn out(text: &str) -> io::Result<()> {
     out_bytes(text.as_bytes())
+}
+
+/// Writes a document as JSON to standard output; the status that comes of it, 1
+/// where it cannot be written.
+pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
+    let written = serde_json::to_string_pretty(document)
+        .map_err(io::Error::from)
+        .and_then(|json| out(&(json + "\n")));
+    match written {
+        Ok(()) => 0,
+        Err(error) => {
+            log.error(&format!("cannot write to standard output: {error}"));
+            1
+        }
+    }
 }
 
 /// Writes bytes to standard output, which need be no text.
@@ -18,8 +38,10 @@ pub fn out_bytes(bytes: &[u8]) -> io::Result<()> {
     write_all(&mut io::stdout().lock(), bytes)
 }
 
-/// Writes text to standard error. There is nowhere to report a failure to.
+/// Writes text to standard error. There is nowhere to report a failure to, and
+/// whoever is about to become another program must not end by it.
 pub fn err(text: &str) {
+    let _quiet = Quiet::begin();
     let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
 }
 

@@ -9,15 +9,24 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use clap::CommandFactory;
 use hugetools_admin::args::{Args, Stop};
 use hugetools_admin::live::{caught_signal, end_by};
 use hugetools_admin::report::Status;
 use hugetools_contract::env;
-use hugetools_model::Root;
+use hugetools_model::{Head, Root};
+use serde::Serialize;
 
 use self::run::Run;
 use crate::console;
 use crate::log::Log;
+use crate::usage::{no_text, wants_json};
+
+/// Before anybody has said how much to say.
+const LOG: Log = Log {
+    prefix: "hugeadm:",
+    verbosity: env::DEFAULT_VERBOSITY,
+};
 
 /// The whole program.
 #[expect(clippy::disallowed_methods, reason = "the environment is read here")]
@@ -31,29 +40,63 @@ pub fn main() -> ExitCode {
 }
 
 fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
-    let mut log = Log {
-        prefix: "hugeadm:",
-        verbosity: env::DEFAULT_VERBOSITY,
-    };
-    log.verbosity = environment(env, &log);
-    let args = match Args::read(argv) {
+    let mut log = LOG;
+    let odd;
+    (log.verbosity, odd) = environment(env, log.verbosity);
+    let args = match Args::read(argv.clone()) {
         Ok(args) => args,
         Err(Stop::Print(text)) => return print(&log, &text),
-        Err(Stop::Usage(text)) => return usage(&log, &text),
+        Err(stop) => {
+            let text = match stop {
+                Stop::Usage(text) => text,
+                _ => no_text(&argv),
+            };
+            let json = wants_json(&argv, &Args::command());
+            return Early { log, json, odd }.usage(&text);
+        }
     };
     let verbosity = args.how.verbose.unwrap_or(log.verbosity);
     log.verbosity = verbosity.saturating_add(args.how.more).min(99);
+    let json = args.how.json;
     if !args.show.any() && !args.changes() {
-        return usage(&log, "no option says what to do");
+        return Early { log, json, odd }.usage("no option says what to do");
     }
     let root = match &args.how.sysroot {
         None => live(),
         Some(dir) => match Root::at(dir) {
             Ok(root) => root,
-            Err(why) => return usage(&log, &format!("--sysroot: {why}")),
+            Err(why) => return Early { log, json, odd }.usage(&format!("--sysroot: {why}")),
         },
     };
-    Run::new(args, root, log).all()
+    let mut run = Run::new(args, root, log);
+    match json {
+        true => odd.iter().for_each(|text| run.say(2, text)),
+        false => odd.iter().for_each(|text| LOG.warning(text)),
+    }
+    run.all()
+}
+
+/// What is known before the command line is.
+struct Early {
+    log: Log,
+    json: bool,
+    /// What is odd in the environment.
+    odd: Option<String>,
+}
+
+impl Early {
+    /// A command line with which there is nothing to begin.
+    fn usage(self, text: &str) -> Status {
+        let status = Status::Usage;
+        if !self.json {
+            self.odd.iter().for_each(|text| LOG.warning(text));
+            self.log.error(&with_help(text));
+            return status;
+        }
+        let mut head = Head::failed("hugeadm", status.code(), text);
+        head.warnings.extend(self.odd);
+        status.max(print_json(&self.log, &head))
+    }
 }
 
 #[expect(
@@ -64,25 +107,31 @@ fn live() -> Root {
     Root::live()
 }
 
-/// The verbosity of the environment, whose values are taken leniently.
-fn environment(env: &dyn Fn(&str) -> Option<OsString>, log: &Log) -> u8 {
+/// The verbosity of the environment, whose values are taken leniently, and what
+/// is odd about them.
+fn environment(env: &dyn Fn(&str) -> Option<OsString>, usual: u8) -> (u8, Option<String>) {
     if env(env::DEBUG).is_some() {
-        return 4;
+        return (4, None);
     }
     let Some(value) = env(env::VERBOSE) else {
-        return log.verbosity;
+        return (usual, None);
     };
     let verbosity = env::verbosity(value.as_bytes());
-    if value.to_str().and_then(|text| text.parse().ok()) != Some(verbosity) {
-        let name = env::VERBOSE;
-        log.warning(&format!("{name} is {value:?}, taken as {verbosity}"));
-    }
-    verbosity
+    let is_plain = value.to_str().and_then(|text| text.parse().ok()) == Some(verbosity);
+    let name = env::VERBOSE;
+    let odd = (!is_plain).then(|| format!("{name} is {value:?}, taken as {verbosity}"));
+    (verbosity, odd)
 }
 
-fn usage(log: &Log, text: &str) -> Status {
-    log.error(&format!("{text}\n  hugeadm --help explains the options"));
-    Status::Usage
+fn with_help(text: &str) -> String {
+    format!("{text}\n  hugeadm --help explains the options")
+}
+
+fn print_json(log: &Log, document: &impl Serialize) -> Status {
+    match console::out_json(log, document) {
+        0 => Status::Done,
+        _ => Status::Failed,
+    }
 }
 
 fn print(log: &Log, text: &str) -> Status {

@@ -1,7 +1,10 @@
 //! hugectl: what goes in, what comes out, and the exit status.
 
+mod show;
+
 use std::ffi::OsString;
 
+use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::args;
 use hugetools_ctl::bundle::Bundle;
@@ -11,13 +14,21 @@ use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::live::Live;
 use hugetools_ctl::note::{Level, Note};
-use hugetools_ctl::plan::{self, Plan};
-use hugetools_ctl::request::{Request, Run, Status, verbosity};
-use hugetools_ctl::status::Snapshot;
-use hugetools_model::Root;
+use hugetools_ctl::plan;
+use hugetools_ctl::request::{Request, Run, verbosity};
+use hugetools_model::{Head, Root};
 
 use crate::console;
 use crate::log::Log;
+use crate::usage::{no_text, wants_json};
+
+const TOOL: &str = "hugectl";
+
+/// Without any option to say more or less.
+const LOG: Log = Log {
+    prefix: "hugectl: ",
+    verbosity: 2,
+};
 
 /// The libraries inside hugectl, which the build script built.
 const BUNDLE: Bundle<'static> = Bundle {
@@ -30,30 +41,49 @@ const BUNDLE: Bundle<'static> = Bundle {
 /// environment of this process. It returns only where no program was started:
 /// with the exit status.
 pub fn main(argv: Vec<OsString>) -> u8 {
-    let args = match args::parse(argv) {
+    let args = match args::parse(argv.clone()) {
         Ok(args) => args,
-        Err(error) => return no_args(&error),
+        Err(error) => return no_args(&error, &argv),
     };
     let caller = Caller::this(std::env::vars_os());
     let level = verbosity(caller.verbosity(), &args.steps);
+    let json = args.json;
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
-        Request::Status(status) => show(&status),
+        Request::Status(status) => show::show(&status),
     });
     match result {
         Ok(()) => 0,
+        Err(failure) if json => fail_as_json(&failure),
         Err(failure) => fail(&failure, level),
     }
 }
 
 /// Help, version, and what is wrong with a command line.
-fn no_args(error: &clap::Error) -> u8 {
+fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             print(&error.to_string()).map_or_else(|failure| fail(&failure, 1), |()| 0)
         }
-        _ => fail(&Failure::Own(args::explain(error)), 1),
+        kind => {
+            let text = match kind {
+                ErrorKind::InvalidUtf8 => no_text(argv),
+                _ => args::explain(error),
+            };
+            let failure = Failure::Own(text);
+            match wants_json(argv, &args::Args::command()) {
+                true => fail_as_json(&failure),
+                false => fail(&failure, 1),
+            }
+        }
     }
+}
+
+/// No program was started that would have standard output.
+fn fail_as_json(failure: &Failure) -> u8 {
+    let head = Head::failed(TOOL, failure.status(), failure.to_string());
+    console::out_json(&LOG, &head);
+    failure.status()
 }
 
 fn fail(failure: &Failure, level: u8) -> u8 {
@@ -71,10 +101,7 @@ fn unwritable(error: std::io::Error) -> Failure {
 
 /// Says what the verbosity shows.
 fn say(notes: &[Note], verbosity: u8) {
-    let log = Log {
-        prefix: "hugectl: ",
-        verbosity,
-    };
+    let log = Log { verbosity, ..LOG };
     for note in notes {
         log.say(note.level as u8, &note.text);
     }
@@ -86,9 +113,12 @@ fn start(run: &Run, caller: &Caller) -> Result<(), Failure> {
     let mut effects = Live::new(&root);
     let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
     let plan = plan::make(run, caller, &findings);
+    if run.dry_run && run.json {
+        return print(&plan.to_json());
+    }
     say(&plan.notes, findings.verbosity);
     if run.dry_run {
-        return show_plan(run, &plan);
+        return console::out_bytes(&plan.to_shell()).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
         let lines = plan.to_string();
@@ -99,20 +129,6 @@ fn start(run: &Run, caller: &Caller) -> Result<(), Failure> {
         );
     }
     Err(exec::exec(&plan, caller))
-}
-
-fn show_plan(run: &Run, plan: &Plan) -> Result<(), Failure> {
-    match run.json {
-        true => print(&plan.to_json()),
-        false => console::out_bytes(&plan.to_shell()).map_err(unwritable),
-    }
-}
-
-/// Prints what a running process has.
-fn show(status: &Status) -> Result<(), Failure> {
-    let root = root(status.sysroot.as_deref())?;
-    let snapshot = Snapshot::take(&root, status.pid)?;
-    print(&snapshot.to_text(status.json))
 }
 
 fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {

@@ -11,9 +11,11 @@ use clap::{CommandFactory, Parser};
 use hugetools_elf::Marks;
 use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
+use hugetools_model::Head;
 
+use crate::console::{self, out_json};
 use crate::log::Log;
-use crate::{console, usage};
+use crate::usage;
 use args::Args;
 use document::Document;
 
@@ -23,6 +25,7 @@ const LOG: Log = Log {
     verbosity: 2,
 };
 
+const TOOL: &str = "hugeedit";
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
@@ -32,20 +35,24 @@ pub fn main() -> ExitCode {
 }
 
 fn run(argv: Vec<OsString>) -> u8 {
-    match Args::try_parse_from(argv) {
-        Ok(args) => end(&args, work(&args)),
-        Err(error) => no_args(&error),
+    match Args::try_parse_from(argv.clone()) {
+        Ok(args) if args.json => print_json(&args, work(&args)),
+        Ok(args) => end(work(&args)),
+        Err(error) => no_args(&error, &argv),
     }
 }
 
 /// Help, version, and what is wrong with a command line.
-fn no_args(error: &clap::Error) -> u8 {
+fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             print(&(error.to_string().trim_end().to_owned() + "\n"))
         }
         _ => {
             let text = usage::explain(error, &Args::command());
+            if usage::wants_json(argv, &Args::command()) {
+                return USAGE.max(out_json(&LOG, &Head::failed(TOOL, USAGE, text)));
+            }
             LOG.error(&format!("{text}\n  hugeedit --help explains the options"));
             USAGE
         }
@@ -69,40 +76,33 @@ fn work(args: &Args) -> Result<Report, Failure> {
     }
 }
 
-fn end(args: &Args, result: Result<Report, Failure>) -> u8 {
-    match &result {
-        Ok(report) => report.notes.iter().for_each(|note| LOG.warning(note)),
-        Err(failure) => LOG.error(&failure.to_string()),
-    }
-    let status = if result.is_ok() { 0 } else { FAILED };
-    if args.json {
-        return status.max(print_json(args, status, result));
-    }
+fn end(result: Result<Report, Failure>) -> u8 {
     match result {
-        Ok(report) => print(&report.text()),
-        Err(_) => status,
-    }
-}
-
-fn print_json(args: &Args, status: u8, result: Result<Report, Failure>) -> u8 {
-    let errors = result.as_ref().err().map(Failure::to_string);
-    let report = result.ok();
-    let document = Document {
-        tool: "hugeedit",
-        version: env!("CARGO_PKG_VERSION"),
-        status,
-        errors: errors.into_iter().collect(),
-        notes: report.iter().flat_map(|r| r.notes.clone()).collect(),
-        file: args.file.display().to_string(),
-        report,
-    };
-    match serde_json::to_string_pretty(&document) {
-        Ok(json) => print(&(json + "\n")),
-        Err(error) => {
-            LOG.error(&format!("cannot make the document: {error}"));
+        Ok(report) => {
+            report.notes.iter().for_each(|note| LOG.warning(note));
+            print(&report.text())
+        }
+        Err(failure) => {
+            LOG.error(&failure.to_string());
             FAILED
         }
     }
+}
+
+fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
+    let head = match &result {
+        Ok(report) => Head {
+            warnings: report.notes.clone(),
+            ..Head::new(TOOL)
+        },
+        Err(failure) => Head::failed(TOOL, FAILED, failure.to_string()),
+    };
+    let document = Document {
+        head,
+        file: args.file.display().to_string(),
+        report: result.ok(),
+    };
+    document.head.status.max(out_json(&LOG, &document))
 }
 
 fn print(text: &str) -> u8 {

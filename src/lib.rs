@@ -8,4 +8,5 @@ pub mod hugeedit;
 pub mod ld_hugetlbfs;
 pub mod log;
 pub mod pagesize;
+mod quiet;
 pub mod usage;

@@ -3,7 +3,8 @@
 //! Rust's library refers to the unwinder, which on glibc systems is a shared
 //! library of its own. To load it costs a tenth of hugectl's whole start, and
 //! a tool that aborts on panic never calls it. So the linker is given the
-//! static one, by a file that stands for the shared one's name.
+//! static one, by a file that stands for the shared one's name; and the
+//! compiler's own library, which on aarch64 has the atomics that it refers to.
 
 use std::env;
 use std::fs;
@@ -23,7 +24,7 @@ pub(crate) fn static_unwinder() {
     }
     let dir = out.join("unwinder");
     let written = fs::create_dir_all(&dir)
-        .and_then(|()| fs::write(dir.join("libgcc_s.so"), "INPUT(-lgcc_eh)\n"));
+        .and_then(|()| fs::write(dir.join("libgcc_s.so"), "GROUP(-lgcc_eh -lgcc)\n"));
     if written.is_ok() {
         println!("cargo::rustc-link-search=native={}", dir.display());
     }

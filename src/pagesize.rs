@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use hugetools_model::meminfo::Meminfo;
-use hugetools_model::{PageSize, Root, pool, zone};
+use hugetools_model::{Head, PageSize, Root, pool, zone};
 use nix::unistd::{SysconfVar, sysconf};
 use serde::Serialize;
 
+use crate::console::{self, out_json};
 use crate::log::Log;
-use crate::{console, usage};
+use crate::usage;
 use args::Args;
 
 /// There is no option to say more or less.
@@ -30,16 +31,12 @@ const USAGE: u8 = 2;
 /// pagesize(1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Document {
-    /// `pagesize`
-    tool: &'static str,
-    /// Its version.
-    version: &'static str,
-    /// The exit status.
-    status: u8,
-    /// Why there are no sizes.
-    errors: Vec<String>,
-    /// The sizes asked for, in bytes, smallest first.
-    page_sizes: Vec<PageSize>,
+    /// What all documents begin with.
+    #[serde(flatten)]
+    head: Head,
+    /// The sizes asked for, in bytes, smallest first; absent after an error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_sizes: Option<Vec<PageSize>>,
 }
 
 /// The whole program.
@@ -48,44 +45,64 @@ pub fn main() -> ExitCode {
 }
 
 fn run(argv: Vec<OsString>) -> u8 {
-    let args = match Args::try_parse_from(argv) {
+    let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
-        Err(error) => return no_args(&error),
+        Err(error) => return no_args(&error, &argv),
     };
     let root = match root(args.sysroot.as_deref()) {
         Ok(root) => root,
-        Err(why) => return wrong(&format!("--sysroot: {why}")),
+        Err(why) => return wrong(&format!("--sysroot: {why}"), args.json),
     };
-    let sizes = sizes(&args, &root);
-    match &sizes {
-        Ok(sizes) if sizes.is_empty() => LOG.warning("this machine offers no huge page size"),
-        Ok(_) => {}
-        Err(why) => LOG.error(why),
+    match (sizes(&args, &root), args.json) {
+        (sizes, true) => print_json(sizes),
+        (Ok(sizes), false) => {
+            if sizes.is_empty() {
+                LOG.warning(NO_SIZE);
+            }
+            let lines = sizes.iter().map(|size| format!("{}\n", size.get()));
+            print(&lines.collect::<String>())
+        }
+        (Err(why), false) => {
+            LOG.error(&why);
+            FAILED
+        }
     }
-    let status = if sizes.is_ok() { 0 } else { FAILED };
-    let text = match args.json {
-        true => json(status, sizes),
-        false => sizes.map(|sizes| {
-            sizes
-                .iter()
-                .map(|size| format!("{}\n", size.get()))
-                .collect()
-        }),
+}
+
+const NO_SIZE: &str = "this machine offers no huge page size";
+
+fn print_json(sizes: Result<Vec<PageSize>, String>) -> u8 {
+    let mut head = match &sizes {
+        Ok(_) => Head::new("pagesize"),
+        Err(why) => Head::failed("pagesize", FAILED, why),
     };
-    status.max(text.map_or(FAILED, |text: String| print(&text)))
+    if sizes.as_ref().is_ok_and(Vec::is_empty) {
+        head.warnings.push(NO_SIZE.to_owned());
+    }
+    let document = Document {
+        head,
+        page_sizes: sizes.ok(),
+    };
+    document.head.status.max(out_json(&LOG, &document))
 }
 
 /// Help, version, and what is wrong with a command line.
-fn no_args(error: &clap::Error) -> u8 {
+fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             print(&(error.to_string().trim_end().to_owned() + "\n"))
         }
-        _ => wrong(&usage::explain(error, &Args::command())),
+        _ => {
+            let json = usage::wants_json(argv, &Args::command());
+            wrong(&usage::explain(error, &Args::command()), json)
+        }
     }
 }
 
-fn wrong(text: &str) -> u8 {
+fn wrong(text: &str, json: bool) -> u8 {
+    if json {
+        return USAGE.max(out_json(&LOG, &Head::failed("pagesize", USAGE, text)));
+    }
     LOG.error(&format!("{text}\n  pagesize --help explains the options"));
     USAGE
 }
@@ -140,19 +157,6 @@ fn base(root: &Root) -> Result<PageSize, String> {
          a recorded machine tells it by proc/meminfo and proc/zoneinfo, or proc/self/auxv"
             .to_owned()
     })
-}
-
-fn json(status: u8, sizes: Result<Vec<PageSize>, String>) -> Result<String, String> {
-    let document = Document {
-        tool: "pagesize",
-        version: env!("CARGO_PKG_VERSION"),
-        status,
-        errors: sizes.as_ref().err().cloned().into_iter().collect(),
-        page_sizes: sizes.unwrap_or_default(),
-    };
-    serde_json::to_string_pretty(&document)
-        .map(|json| json + "\n")
-        .map_err(|error| error.to_string())
 }
 
 fn print(text: &str) -> u8 {

@@ -1,7 +1,9 @@
 //! What is wrong with a command line, in one text.
 
-use clap::Command;
+use std::ffi::OsString;
+
 use clap::error::{ContextKind, ErrorKind};
+use clap::{Arg, Command};
 
 /// What clap says, without its frame of title, usage and reference; of an
 /// ambiguous abbreviation, what it may mean.
@@ -19,6 +21,70 @@ pub fn explain(error: &clap::Error, command: &Command) -> String {
     let ends = end.iter().filter_map(|mark| text.find(mark));
     let text = &text[..ends.min().unwrap_or(text.len())];
     text.trim_end().replace("\n\n", "\n")
+}
+
+/// Which argument is not UTF-8, and of which option it is.
+pub fn no_text(argv: &[OsString]) -> String {
+    let at = argv.iter().position(|word| word.to_str().is_none());
+    let Some(at) = at else {
+        return "an argument is not UTF-8".to_owned();
+    };
+    let word = argv[at].to_string_lossy();
+    let before = argv[..at].last().and_then(|word| word.to_str());
+    match (word.split_once('='), before) {
+        (Some((name, value)), _) if name.starts_with("--") => {
+            format!("{name}: {value:?} is not UTF-8")
+        }
+        (_, Some(name)) if name.starts_with("--") => format!("{name}: {word:?} is not UTF-8"),
+        _ => format!("the argument {word:?} is not UTF-8"),
+    }
+}
+
+/// Whether a command line that cannot be read asks for JSON.
+pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
+    let longs: Vec<&Arg> = command
+        .get_arguments()
+        .filter(|arg| arg.get_long().is_some())
+        .collect();
+    let named = |name: &str| {
+        let long = |arg: &Arg| arg.get_long().unwrap_or_default().to_owned();
+        let exact = longs.iter().find(|arg| long(arg) == name);
+        let mut meant = longs.iter().filter(|arg| long(arg).starts_with(name));
+        let only = meant.next().filter(|_| meant.next().is_none());
+        exact.or(only).copied()
+    };
+    let mut words = argv.iter().skip(1).peekable();
+    while let Some(word) = words.next() {
+        let word = word.to_string_lossy();
+        let Some(option) = word.strip_prefix("--") else {
+            // What follows is another program's.
+            let ends = command.get_arguments().any(Arg::is_trailing_var_arg_set);
+            match ends && !word.starts_with('-') {
+                true => return false,
+                false => continue,
+            }
+        };
+        let (name, has_value) = match option.split_once('=') {
+            Some((name, _)) => (name, true),
+            None => (option, false),
+        };
+        match named(name) {
+            _ if name.is_empty() => return false,
+            Some(arg) if arg.get_long() == Some("json") => return true,
+            // What begins as an option is no value.
+            Some(arg) if takes_next(arg) && !has_value => {
+                let _ = words.next_if(|next| !next.as_encoded_bytes().starts_with(b"-"));
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether the word behind an option is its value.
+fn takes_next(arg: &Arg) -> bool {
+    let least = arg.get_num_args().map_or(1, |words| words.min_values());
+    arg.get_action().takes_values() && !arg.is_require_equals_set() && least > 0
 }
 
 /// The options that an abbreviation may stand for.
@@ -43,6 +109,49 @@ mod tests {
             .args([flag("data"), flag("disable")]);
         let error = command.clone().try_get_matches_from(args).unwrap_err();
         explain(&error, &command)
+    }
+
+    #[test]
+    fn what_is_no_text_is_named_with_its_option() {
+        use std::os::unix::ffi::OsStringExt;
+        let odd = |bytes: &[u8]| OsString::from_vec(bytes.to_vec());
+        let told = |words: &[&[u8]]| {
+            let words: Vec<OsString> = words.iter().map(|word| odd(word)).collect();
+            no_text(&words)
+        };
+        let value = "--limit: \"\u{fffd}\" is not UTF-8";
+        assert_eq!(told(&[b"x", b"--limit=\xff"]), value);
+        assert_eq!(told(&[b"x", b"--limit", b"\xff"]), value);
+        assert!(told(&[b"x", b"\xff"]).starts_with("the argument"));
+    }
+
+    #[test]
+    fn json_is_asked_for_also_where_something_is_wrong() {
+        use clap::ArgAction;
+        let flag = |name: &'static str| Arg::new(name).long(name).num_args(0);
+        let value = |name: &'static str| Arg::new(name).long(name).action(ArgAction::Set);
+        let tool = Command::new("tool").args([flag("json"), flag("jump"), value("size")]);
+        let asked = |command: &Command, line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let mut command = command.clone();
+            command.build();
+            wants_json(&words, &command)
+        };
+        for line in [
+            "t --json",
+            "t x --nonsense --js",
+            "t --size=3 --json",
+            "t --size 3 --json",
+            "t --size --json",
+        ] {
+            assert!(asked(&tool, line), "{line}");
+        }
+        for line in ["t -- --json", "t --j", "t json", "t --jump"] {
+            assert!(!asked(&tool, line), "{line}");
+        }
+        let starter = tool.arg(Arg::new("rest").trailing_var_arg(true).num_args(0..));
+        assert!(asked(&starter, "t --nonsense --json x"));
+        assert!(!asked(&starter, "t --nonsense x --json"));
     }
 
     #[test]

@@ -6,14 +6,14 @@ use hugetools_admin::args::Args;
 use hugetools_admin::document::Document;
 use hugetools_admin::live::lock::{self, Turn};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
-use hugetools_admin::plan::Plan;
+use hugetools_admin::plan::{Plan, Refusal};
 use hugetools_admin::report::Status;
 use hugetools_admin::request::Request;
 use hugetools_admin::{apply, plan, report, shell};
 use hugetools_contract::env;
 use hugetools_model::{Machine, Root};
 
-use super::{print, usage};
+use super::{print, print_json, with_help};
 use crate::log::Log;
 
 /// One run. Without `--json` everything is printed as it happens.
@@ -100,10 +100,20 @@ impl Run {
             Status::Usage
         })?;
         let plan = plan::plan(&machine, &request);
-        for note in &plan.notes {
-            self.log.warning(note);
+        match &plan.refusal {
+            None => {}
+            Some(Refusal::Impossible(why)) => {
+                self.usage_errors(vec![why.clone()]);
+                return Err(Status::Usage);
+            }
+            Some(Refusal::Harmful(why)) => {
+                self.error(why);
+                return Err(Status::Failed);
+            }
         }
-        self.document.notes.clone_from(&plan.notes);
+        for note in &plan.notes {
+            self.say(2, note);
+        }
         Ok(Some(plan))
     }
 
@@ -129,7 +139,7 @@ impl Run {
             self.log.debug(&step.shell);
         }
         for message in report::messages(&tasks) {
-            self.log.say(message.level as u8, &message.text);
+            self.say(message.level as u8, &message.text);
         }
         self.note_status(report::status(&tasks));
         self.document.tasks = tasks;
@@ -142,19 +152,29 @@ impl Run {
         }
     }
 
+    /// Says something; with `--json`, the document says what is amiss.
+    pub(super) fn say(&mut self, level: u8, text: &str) {
+        let head = &mut self.document.head;
+        match (self.args.how.json, level) {
+            (true, 1) => head.errors.push(text.to_owned()),
+            (true, 2) => head.warnings.push(text.to_owned()),
+            _ => self.log.say(level, text),
+        }
+    }
+
     fn error(&mut self, text: &str) {
-        self.log.error(text);
-        self.document.errors.push(text.to_owned());
+        self.say(1, text);
     }
 
     fn usage_errors(&mut self, errors: Vec<String>) {
-        if let Some((last, others)) = errors.split_last() {
+        if self.args.how.json {
+            self.document.head.errors.extend(errors);
+        } else if let Some((last, others)) = errors.split_last() {
             for error in others {
                 self.log.error(error);
             }
-            usage(&self.log, last);
+            self.log.error(&with_help(last));
         }
-        self.document.errors = errors;
     }
 
     fn note_status(&mut self, status: Status) {
@@ -166,14 +186,7 @@ impl Run {
             return status;
         }
         let signal = caught_signal().and_then(|signal| u8::try_from(signal).ok());
-        self.document.status = signal.map_or(status.code(), |signal| 128 + signal);
-        match serde_json::to_string_pretty(&self.document) {
-            Ok(json) => status.max(print(&self.log, &(json + "\n"))),
-            Err(error) => {
-                self.log
-                    .error(&format!("cannot make the document: {error}"));
-                status.max(Status::Failed)
-            }
-        }
+        self.document.head.status = signal.map_or(status.code(), |signal| 128 + signal);
+        status.max(print_json(&self.log, &self.document))
     }
 }

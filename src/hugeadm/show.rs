@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use hugetools_admin::advice::{self, ShmGroup};
+use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
 use hugetools_admin::explain::explain;
 use hugetools_admin::live::{Live, accessible};
-use hugetools_admin::{listing, persistent};
+use hugetools_admin::{listing, live, persistent, who};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
 use hugetools_model::node;
@@ -21,8 +22,7 @@ impl Run {
         if show.list_all_mounts {
             let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.log
-                    .warning("no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
+                self.say(2, "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
             }
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
@@ -30,15 +30,15 @@ impl Run {
         if show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.log.warning("this machine offers no huge page size");
+                self.say(2, "this machine offers no huge page size");
             }
             self.out(&listing::pool_list(&rows));
-            self.document.pools = Some(rows);
+            self.document.pools = Some(rows.into_iter().map(PoolEntry::Listed).collect());
         }
         if show.pool_list_nodes {
             let rows = listing::node_rows(&node::read(&self.root)?);
             if rows.is_empty() {
-                self.log.warning("no memory node has a pool");
+                self.say(2, "no memory node has a pool");
             }
             self.out(&listing::node_list(&rows));
             self.document.nodes = Some(rows);
@@ -61,11 +61,26 @@ impl Run {
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes_all = Some(sizes);
         }
+        if show.who {
+            let seen = live::who::look(&self.root)?;
+            let accounts = who::account(&seen);
+            self.out(&who::text(&accounts));
+            for why in &seen.unread {
+                self.say(2, &format!("not looked at: {why}"));
+            }
+            self.document.add_accounts(accounts);
+        }
         if show.explain {
             let machine = Machine::read(&self.root)?;
-            let findings = advice::findings(&machine, &self.shm_group(&machine));
-            self.out(&explain(&machine, &self.usable_sizes()?, &findings));
+            let mut findings = advice::findings(&machine, &self.shm_group(&machine));
+            if self.root.is_live() {
+                let accounts = who::account(&live::who::look(&self.root)?);
+                findings.extend(advice::orphans(&accounts));
+            }
+            let facts = advice::facts(&machine);
+            self.out(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
+            self.document.facts = Some(facts);
         }
         if show.print_persistent {
             let lines = persistent::persistent(&Machine::read(&self.root)?);

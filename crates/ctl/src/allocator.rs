@@ -4,10 +4,13 @@
 //! two gives would be handed back to the other: such a program gets no heap of
 //! ours.
 
+use std::ffi::{CStr, OsStr};
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::{Elf, Source};
+use hugetools_contract::doors::ALLOCATORS;
+use hugetools_elf::Elf;
 
 use crate::files;
 use crate::needed;
@@ -42,10 +45,6 @@ impl fmt::Display for Own {
     }
 }
 
-/// Names that belong to one allocator only: jemalloc's, tcmalloc's and
-/// mimalloc's.
-const DOORS: [&str; 4] = ["mallocx", "sdallocx", "tc_malloc", "mi_free"];
-
 /// What the library of a sanitizer calls its own `malloc`.
 const CHECKER: &str = "__interceptor_malloc";
 
@@ -69,31 +68,69 @@ const KNOWN: [&[u8]; 13] = [
 
 /// Looks at a program and all the libraries that it needs. What cannot be
 /// found or read is passed over: the loader will complain itself.
-pub(crate) fn own(
-    program: &Path,
-    libc: Libc,
-    library_path: Option<&std::ffi::OsStr>,
-) -> Option<Own> {
+pub(crate) fn own(program: &Path, libc: Libc, library_path: Option<&OsStr>) -> Option<Own> {
     let elf = files::open_elf(program)?;
     if elf.defines("malloc").unwrap_or(false) {
         return Some(Own::Defined);
     }
-    if let Some(symbol) = door(&elf) {
-        let by = program.to_owned();
-        return Some(Own::Called { symbol, by });
-    }
-    needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
-        let by = by.to_owned();
+    let mut doors = Vec::new();
+    let checked = needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
         if elf.defines(CHECKER).unwrap_or(false) {
+            let by = by.to_owned();
             return Some(Own::Checked { by });
         }
-        let symbol = door(elf)?;
+        doors.extend(doors_of(elf));
+        None
+    });
+    if checked.is_some() || doors.is_empty() {
+        return checked;
+    }
+    let called = |by: &Path, elf: &Elf<File>| {
+        let symbol = elf.refers_to(&doors).ok().flatten()?;
+        let by = by.to_owned();
         Some(Own::Called { symbol, by })
-    })
+    };
+    called(program, &elf)
+        .or_else(|| needed::find(program, &elf, library_path, libc, &KNOWN, called))
 }
 
-fn door<S: Source>(elf: &Elf<S>) -> Option<&'static str> {
-    elf.refers_to(&DOORS).ok().flatten()
+/// The library whose `new` a C++ program uses, where that is not the C++
+/// library's, which calls malloc.
+pub(crate) fn foreign_new(
+    program: &Path,
+    libc: Libc,
+    library_path: Option<&OsStr>,
+) -> Option<String> {
+    let elf = files::open_elf(program)?;
+    elf.refers_to(&["_Znwm"]).ok().flatten()?;
+    let gives = |name: &str, elf: &Elf<File>| elf.defines(name).unwrap_or(false);
+    let by = needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
+        (gives("_Znwm", elf) && gives("malloc", elf)).then(|| by.to_owned())
+    })?;
+    let name = by.display().to_string();
+    let instead = match name.contains("jemalloc") {
+        true => "MALLOC_CONF=thp:always in its environment",
+        false => "hugeadm --thp-always reaches it",
+    };
+    Some(format!(
+        "what new hands out is taken from {name}, so --heap does not reach it; {instead}"
+    ))
+}
+
+/// By which other names programs may call the allocator that a library is, if
+/// it is one that has malloc, too.
+fn doors_of(elf: &Elf<File>) -> Vec<&'static str> {
+    let defines = |name: &CStr| {
+        name.to_str()
+            .is_ok_and(|name| elf.defines(name).unwrap_or(false))
+    };
+    if !defines(c"malloc") {
+        return Vec::new();
+    }
+    let mut here = ALLOCATORS.iter();
+    let here = here.find(|allocator| defines(allocator.mark));
+    let doors = here.map_or(&[][..], |allocator| allocator.doors);
+    doors.iter().filter_map(|door| door.to_str().ok()).collect()
 }
 
 #[cfg(test)]
@@ -101,7 +138,10 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    const DOOR: &str = "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
+    const DOOR: &str = "void *malloc(unsigned long n) { (void)n; return 0; } \
+                        void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
+    /// An allocator beside the program's malloc.
+    const BESIDE: &str = "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
     const CALLER: &str =
         "void *mallocx(unsigned long, int); void *make(void) { return mallocx(1, 0); }";
     const MAIN: &str = "void *make(void); int main(void) { return make() != 0; }";
@@ -154,13 +194,11 @@ mod tests {
         assert_eq!(own(&program, Libc::Glibc, path), Some(called.clone()));
         // Without the path the library is not found, as the loader would say.
         assert_eq!(own(&program, Libc::Glibc, None), None);
+        let origin = "-Wl,-rpath,$ORIGIN";
+        let args = ["-shared", "-fPIC", "libdoor.so", origin];
+        build(dir.path(), "libcaller.so", CALLER, &args);
         for tags in ["-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"] {
-            let args = [
-                "libcaller.so",
-                "-Wl,-rpath-link,.",
-                "-Wl,-rpath,$ORIGIN",
-                tags,
-            ];
+            let args = ["libcaller.so", "-Wl,-rpath-link,.", origin, tags];
             let program = build(dir.path(), "program", MAIN, &args);
             assert_eq!(
                 own(&program, Libc::Glibc, None),
@@ -168,6 +206,36 @@ mod tests {
                 "{tags}"
             );
         }
+    }
+
+    #[test]
+    fn a_library_with_a_new_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = "void *malloc(unsigned long n) { (void)n; return 0; } \
+                       void *_Znwm(unsigned long n) { (void)n; return 0; }";
+        build(dir.path(), "libjemalloc.so", library, &["-shared", "-fPIC"]);
+        let main = "void *_Znwm(unsigned long); int main(void) { return _Znwm(1) != 0; }";
+        let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
+        let path = Some(dir.path().as_os_str());
+        let said = foreign_new(&program, Libc::Glibc, path).unwrap();
+        assert!(
+            said.ends_with("MALLOC_CONF=thp:always in its environment"),
+            "{said}"
+        );
+        let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
+        build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
+        assert_eq!(foreign_new(&program, Libc::Glibc, path), None);
+    }
+
+    #[test]
+    fn an_allocator_that_leaves_malloc_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = ["-shared", "-fPIC"];
+        build(dir.path(), "libbeside.so", BESIDE, &library);
+        let main = "void *mallocx(unsigned long, int); int main(void) { return !mallocx(1, 0); }";
+        let program = build(dir.path(), "program", main, &["libbeside.so"]);
+        let path = Some(dir.path().as_os_str());
+        assert_eq!(own(&program, Libc::Glibc, path), None);
     }
 
     #[test]

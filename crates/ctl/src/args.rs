@@ -20,10 +20,10 @@ Examples:
   hugectl --thp python3 job.py          transparent huge pages only; needs no pool
   hugectl --text python3 job.py         code on huge pages, those of its file first
   hugectl --data --bss ./solver input   what a program has static
-  hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory on huge pages
+  hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory (as its user)
   hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
-  hugectl --status 4711                 what a running program has on huge pages
+  hugectl --status postgres             what running programs have on huge pages
   hugectl --heap --dry-run ./solver     show what would be done
 
 Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
@@ -35,7 +35,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID [--json]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--watch] [--json]",
     after_help = EXAMPLES,
     infer_long_args = true,
     args_override_self = true,
@@ -160,14 +160,27 @@ pub struct Args {
     )]
     pub report: Option<PathBuf>,
 
-    /// Say what the running process PID has on huge pages
+    /// Say what running processes have on huge pages: by number, by name, or all
+    /// that have any
     #[arg(
         long,
-        value_name = "PID",
+        value_name = "PID|NAME|all",
         help_heading = "Proof",
+        num_args = 1..,
         allow_negative_numbers = true
     )]
-    pub status: Option<String>,
+    pub status: Vec<String>,
+
+    /// With --status: the processes that these have started, too
+    #[arg(long, help_heading = "Proof")]
+    pub tree: bool,
+
+    /// With --status: again and again, each SECONDS, until the processes have ended
+    #[arg(
+        long, value_name = "SECONDS", help_heading = "Proof",
+        num_args = 0..=1, require_equals = true, default_missing_value = "2",
+    )]
+    pub watch: Option<String>,
 
     /// What goes to the terminal as JSON
     #[arg(long, help_heading = "Proof")]

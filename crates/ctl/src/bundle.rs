@@ -110,7 +110,7 @@ fn put(
         sys::map_executable(&file)?;
         return Ok(path);
     }
-    write(&dir, name, contents)?;
+    write(&dir, name, contents, user)?;
     let file = open_checked(&path, contents, user)?;
     sys::map_executable(&file)?;
     Ok(path)
@@ -148,7 +148,7 @@ fn same(mut file: &File, contents: &[u8]) -> io::Result<bool> {
     }
 }
 
-fn write(dir: &Path, name: &str, contents: &[u8]) -> io::Result<()> {
+fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
     // Another process of the same number may be at work in another container.
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -163,12 +163,20 @@ fn write(dir: &Path, name: &str, contents: &[u8]) -> io::Result<()> {
     let written = file
         .write_all(contents)
         .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
-        .and_then(|()| fs::rename(&draft, dir.join(name)));
-    if written.is_err() {
-        // Nothing more can be done about a draft that cannot be removed.
-        let _ = fs::remove_file(&draft);
-    }
+        .and_then(|()| publish(&draft, &dir.join(name), contents, user));
+    // Nothing more can be done about a draft that cannot be removed.
+    let _ = fs::remove_file(&draft);
     written
+}
+
+/// Gives a draft its name, unless another start was first: programs have that file
+/// loaded already, and would have a deleted one.
+fn publish(draft: &Path, path: &Path, contents: &[u8], user: u32) -> io::Result<()> {
+    if fs::hard_link(draft, path).is_ok() || open_checked(path, contents, user).is_ok() {
+        return Ok(());
+    }
+    // The file there is another one, or the file system has no links.
+    fs::rename(draft, path)
 }
 
 #[cfg(test)]

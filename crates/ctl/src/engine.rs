@@ -33,6 +33,9 @@ pub struct Look {
     pub own: Option<Own>,
     /// Whether its glibc knows the tunable, where that matters.
     pub tunable: bool,
+    /// What is to be said of memory that is not malloc's, where a heap is asked
+    /// for.
+    pub beyond: Option<String>,
 }
 
 const STATIC: &str = "the program is static, so no library can be added to it";
@@ -110,6 +113,9 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
         let text = format!("the heap stays as it is: the program has its own allocator ({own})");
         decision.warn(text);
+    }
+    if let (Some(text), true) = (&look.beyond, heap) {
+        decision.warn(text.clone());
     }
     if preload != Preload::Never {
         // Children of a static program may still be served.

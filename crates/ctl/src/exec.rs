@@ -65,6 +65,11 @@ fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
         let new = match &variable.value {
             Value::Text(text) => text.clone(),
             Value::Process => caller.pid.to_string().into(),
+            Value::ProcessAnd(text) => {
+                let mut value = OsString::from(format!("{}:", caller.pid));
+                value.push(text);
+                value
+            }
         };
         let mut done = false;
         env.retain_mut(|(name, value)| {

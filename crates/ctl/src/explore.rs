@@ -1,5 +1,6 @@
 //! What the plan depends on: the target, the library, the kernel's state.
 
+mod names;
 mod segments;
 
 use std::ffi::{OsStr, OsString};
@@ -23,6 +24,8 @@ use crate::locate::{self, Found};
 use crate::parts::Parts;
 use crate::preload;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
+use crate::runtimes;
+use crate::starter;
 use crate::target::{self, Image, Libc};
 use crate::tunables;
 
@@ -55,6 +58,10 @@ pub struct Findings {
     pub ours: Vec<Vec<u8>>,
     /// The kernel's state.
     pub kernel: Kernel,
+    /// What is to be said of a starter that drops the environment.
+    pub starter: Option<String>,
+    /// Names of `--only` that no program has, as far as can be seen.
+    pub unknown_names: Vec<String>,
     /// The file of the report.
     pub report: Option<PathBuf>,
 }
@@ -151,8 +158,11 @@ pub fn explore(
     search
         .prepare(root, &look, &kernel, &mut parts, effects)
         .map_err(own)?;
+    let starter = starter::warning(&run.command, &|name| target::is_program(name, caller));
     Ok(Findings {
         verbosity,
+        starter,
+        unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
         asked,
         served,
@@ -223,13 +233,17 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
     let Some(name) = run.command.first() else {
         return Ok(Look::default());
     };
-    let target = target::find(name, caller)?;
+    let target = target::find(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = Look::default();
     if wants.heap.is_some() {
+        look.beyond = runtimes::warning(&run.command, caller);
         match target.image {
             Image::Dynamic(libc) => {
                 let path = caller.var("LD_LIBRARY_PATH");
                 look.own = allocator::own(&target.program, libc, path);
+                if look.own.is_none() && look.beyond.is_none() {
+                    look.beyond = allocator::foreign_new(&target.program, libc, path);
+                }
                 look.tunable = run.wants_libc() && loader_knows_tunable(&target.program);
             }
             Image::Static => {

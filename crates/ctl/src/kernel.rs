@@ -90,6 +90,8 @@ pub struct Kernel {
     pub sources: Vec<Source>,
     /// Transparent huge pages, where they are what the request may come to.
     pub thp: Option<Thp>,
+    /// Whether nothing can be seen of them, where they are looked for.
+    pub thp_hidden: bool,
     /// Whether this process may have no transparent huge pages at all.
     pub thp_disabled: bool,
     /// `vm.overcommit_memory`.
@@ -132,12 +134,17 @@ impl Kernel {
 
     /// Whether private memory can have transparent huge pages.
     pub fn serves_private(&self) -> bool {
-        self.thp.as_ref().is_some_and(Thp::serves_madvise) && !self.thp_disabled
+        self.serves(Thp::serves_madvise)
     }
 
     /// Whether shared memory can have transparent huge pages.
     pub fn serves_shared(&self) -> bool {
-        self.thp.as_ref().is_some_and(Thp::serves_shared_madvise) && !self.thp_disabled
+        self.serves(Thp::serves_shared_madvise)
+    }
+
+    /// What cannot be seen is tried.
+    fn serves(&self, how: impl Fn(&Thp) -> bool) -> bool {
+        (self.thp_hidden || self.thp.as_ref().is_some_and(how)) && !self.thp_disabled
     }
 
     /// Whether transparent huge pages are what a request comes to, for which so
@@ -178,6 +185,7 @@ impl Kernel {
         let limited = self.sources.iter().any(|source| source.limit.is_some());
         if wants.all().any(comes) || limited {
             self.thp = Thp::read_modes(root)?;
+            self.thp_hidden = are_settings_hidden(root);
         }
         if wants.heap.is_some() {
             self.overcommit = root.number_opt(&KPath::from("/proc/sys/vm/overcommit_memory"))?;
@@ -193,6 +201,14 @@ impl Kernel {
         }
         Ok(())
     }
+}
+
+/// Where the kernel has its settings of memory, whatever it was built with.
+pub const SETTINGS: &str = "/sys/kernel/mm";
+
+/// Whether none of them can be seen, as in a chroot without `/sys`.
+pub fn are_settings_hidden(root: &Root) -> bool {
+    !root.exists(&KPath::from(SETTINGS))
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.

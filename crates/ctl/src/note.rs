@@ -1,8 +1,7 @@
 //! What there is to say, with its level.
 
 /// How much a message matters; the numbers are those of `--verbose`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// What was asked cannot be done.
     Error = 1,
@@ -22,7 +21,7 @@ impl Level {
 }
 
 /// A message: a lower-case fragment on one line.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// How much it matters.
     pub level: Level,

@@ -10,8 +10,11 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use hugetools_model::Head;
+use serde::Serialize;
+
 use crate::engine::Engine;
-use crate::note::Note;
+use crate::note::{Level, Note};
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub enum Value {
     /// The number of the process that sets it and becomes the program; `$$` in
     /// the shell.
     Process,
+    /// The same number, a colon and this text.
+    ProcessAnd(OsString),
 }
 
 /// The program that is started.
@@ -69,6 +74,10 @@ impl Plan {
             match &variable.value {
                 Value::Text(text) => quote(&mut out, text),
                 Value::Process => out.extend(b"$$"),
+                Value::ProcessAnd(text) => {
+                    out.extend(b"$$:");
+                    quote(&mut out, text);
+                }
             }
             out.push(b'\n');
         }
@@ -105,20 +114,43 @@ impl Plan {
         let value = |value: &Value| match value {
             Value::Text(text) => lossy(text),
             Value::Process => "$$".to_owned(),
+            Value::ProcessAnd(text) => format!("$$:{}", lossy(text)),
         };
         let variables: serde_json::Map<_, _> = variables
             .map(|variable| (variable.name.to_owned(), value(&variable.value).into()))
             .collect();
         let program = self.program.as_ref();
-        let value = serde_json::json!({
-            "environment": variables,
-            "program": program.map(|program| lossy(program.path.as_os_str())),
-            "arguments": program.map(|program| program.argv.iter().map(|a| lossy(a)).collect::<Vec<_>>()),
-            "heap_engine": self.engine,
-            "notes": self.notes,
-        });
-        format!("{value}\n")
+        let told = |level| {
+            let notes = self.notes.iter().filter(move |note| note.level == level);
+            notes.map(|note| note.text.as_str())
+        };
+        let mut head = Head::new("hugectl");
+        head.warnings
+            .extend(told(Level::Warning).map(str::to_owned));
+        let document = Document {
+            head,
+            environment: variables,
+            program: program.map(|program| lossy(program.path.as_os_str())),
+            arguments: program.map(|program| program.argv.iter().map(|a| lossy(a)).collect()),
+            heap_engine: self.engine,
+            notes: told(Level::Info).collect(),
+        };
+        let json = serde_json::to_string(&document);
+        debug_assert!(json.is_ok(), "its keys are texts");
+        json.unwrap_or_default() + "\n"
     }
+}
+
+/// A plan as JSON. The fields are described in hugectl(8).
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    head: Head,
+    environment: serde_json::Map<String, serde_json::Value>,
+    program: Option<String>,
+    arguments: Option<Vec<String>>,
+    heap_engine: Engine,
+    notes: Vec<&'a str>,
 }
 
 impl fmt::Display for Plan {
@@ -194,6 +226,10 @@ mod tests {
         assert_eq!(value["environment"]["HUGETLB_SHM"], "yes");
         assert_eq!(value["arguments"][1], "\u{fffd}");
         assert_eq!(value["heap_engine"], "none");
+        assert_eq!(
+            (&value["tool"], &value["schema"]),
+            (&"hugectl".into(), &1.into())
+        );
         assert!(value["notes"].as_array().unwrap().is_empty());
     }
 

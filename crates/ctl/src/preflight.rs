@@ -7,12 +7,9 @@ use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::Bytes;
 use hugetools_model::list::format_list;
 
-use crate::kernel::{Kernel, Source, USEFUL, Wants};
+use crate::kernel::{Kernel, SETTINGS, Source, USEFUL, Wants};
 use crate::note::Note;
 pub(crate) use subject::Subject;
-
-/// How much a remedy suggests.
-const SUGGESTED: Bytes = Bytes::new(1 << 30);
 
 /// What is to be said about the request on this machine.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -216,9 +213,11 @@ impl Check<'_> {
     }
 
     fn private_thp(&mut self, subject: Subject) {
-        const FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
         let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
         let Some(thp) = &self.kernel.thp else {
+            if self.kernel.thp_hidden {
+                return self.hidden_thp();
+            }
             return self.warn(format!(
                 "this kernel has no transparent huge pages: {names} {stay} on base pages"
             ));
@@ -227,7 +226,7 @@ impl Check<'_> {
             let word = thp.enabled.as_deref().unwrap_or("never");
             self.warn(format!(
                 "transparent huge pages are set to {word}: {names} {stay} on base pages; to have \
-                 them: echo madvise > {FILE}"
+                 them: hugeadm --thp-madvise"
             ));
         } else if self.kernel.thp_disabled {
             self.warn(format!(
@@ -237,9 +236,22 @@ impl Check<'_> {
         }
     }
 
+    /// Once for all that is asked for.
+    fn hidden_thp(&mut self) {
+        let note = Note::warning(format!(
+            "{SETTINGS} is not there: transparent huge pages are asked for, but whether they come \
+             cannot be told before; to see it: mount -t sysfs sysfs /sys"
+        ));
+        if !self.said.notes.contains(&note) {
+            self.said.notes.push(note);
+        }
+    }
+
     fn shared_thp(&mut self) {
-        const FILE: &str = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
         let Some(thp) = &self.kernel.thp else {
+            if self.kernel.thp_hidden {
+                return self.hidden_thp();
+            }
             return self.warn(
                 "this kernel has no transparent huge pages: shared memory stays on base pages"
                     .to_owned(),
@@ -247,10 +259,11 @@ impl Check<'_> {
         };
         if !thp.serves_shared_madvise() {
             let word = thp.shmem_enabled.as_deref().unwrap_or("never");
-            self.warn(format!(
+            // The library warns of it where there is such memory.
+            self.said.notes.push(Note::info(format!(
                 "transparent huge pages for shared memory are set to {word}: it stays on base \
-                 pages; to have them: echo advise > {FILE}"
-            ));
+                 pages; to have them: hugeadm --thp-shmem advise"
+            )));
         }
     }
 
@@ -306,22 +319,21 @@ fn shortage(source: &Source) -> String {
     }
 }
 
-/// The command that makes the pool large enough: for segments by what they
-/// take, for others by a guess.
+/// The command that makes the pool large enough. What segments take is known,
+/// what a heap or shared memory will take is not.
 fn remedy(source: &Source, ask: &Ask) -> String {
     let size = source.pool.size;
-    let short = ask.needs.get().saturating_sub(source.available().get());
-    let bytes = match ask.subject.is_segments() {
-        true => short,
-        false => short.max(SUGGESTED.get()),
-    };
-    let pages = bytes.div_ceil(size.get()).max(1);
     let nodes = source
         .share
         .as_ref()
         .map(|share| format!("@{}", format_list(&share.nodes)));
     let nodes = nodes.unwrap_or_default();
-    format!("to fill it: hugeadm --pool-pages-min {size}{nodes}:+{pages}")
+    let command = format!("to fill it: hugeadm --pool-pages-min {size}{nodes}");
+    if !ask.subject.is_segments() {
+        return format!("{command}:+N, as many as the program takes");
+    }
+    let short = ask.needs.get().saturating_sub(source.available().get());
+    format!("{command}:+{}", short.div_ceil(size.get()).max(1))
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages};
 use hugetools_model::PageSize;
-use hugetools_model::process::Pid;
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
 use crate::segments::Segments;
+use crate::status::Whom;
 
 mod whom;
 
@@ -75,11 +76,15 @@ pub enum HeapEngine {
     Libc,
 }
 
-/// Say what a running process has.
+/// Say what running processes have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
-    /// The process.
-    pub pid: Pid,
+    /// Which ones.
+    pub whom: Vec<Whom>,
+    /// And those that they have started.
+    pub tree: bool,
+    /// Again and again, with so much time in between.
+    pub watch: Option<Duration>,
     /// As JSON.
     pub json: bool,
     /// How the verbosity differs from the environment's.
@@ -125,9 +130,9 @@ impl Request {
     /// # Errors
     /// An [`Failure::Own`] that names the option and what is wrong with it.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
-        match args.status.clone() {
-            Some(pid) => status(&pid, args).map(Request::Status),
-            None => run(args).map(Request::Run),
+        match args.status.is_empty() {
+            false => status(args).map(Request::Status),
+            true => run(args).map(Request::Run),
         }
     }
 }
@@ -141,10 +146,19 @@ pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
     })
 }
 
-fn status(pid: &str, args: Args) -> Result<Status, Failure> {
-    let number = pid.parse().ok().and_then(Pid::new);
-    let Some(pid) = number else {
-        return usage(format!("--status {pid}: not the number of a process"));
+fn status(args: Args) -> Result<Status, Failure> {
+    let whom = args.status.iter().map(|word| Whom::parse(word));
+    let whom = whom.collect::<Result<Vec<Whom>, String>>();
+    let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
+    let watch = match args.watch.as_deref().map(seconds) {
+        None => None,
+        Some(Some(time)) => Some(time),
+        Some(None) => {
+            let word = args.watch.unwrap_or_default();
+            return usage(format!(
+                "--watch={word}: not a time in seconds, from 0.1 to 86400"
+            ));
+        }
     };
     let starting = [
         (args.text.is_some(), "--text"),
@@ -182,7 +196,9 @@ fn status(pid: &str, args: Args) -> Result<Status, Failure> {
         ));
     }
     Ok(Status {
-        pid,
+        whom,
+        tree: args.tree,
+        watch,
         json: args.json,
         steps: args.steps,
         sysroot: args.sysroot,
@@ -210,6 +226,7 @@ fn run(args: Args) -> Result<Run, Failure> {
     if args.sysroot.is_some() && !args.dry_run {
         return usage("--sysroot needs --status or --dry-run: a recorded machine runs no program");
     }
+    not_of_status(&args)?;
     if args.json && !args.dry_run && report.is_none() {
         return usage("--json needs --status, --report or --dry-run");
     }
@@ -288,6 +305,26 @@ fn engine(word: &str) -> HeapEngine {
 fn fallback(word: &str) -> Option<Fallback> {
     let all = [Fallback::Thp, Fallback::Base, Fallback::None];
     all.into_iter().find(|fallback| fallback.word() == word)
+}
+
+/// What has a meaning with `--status` only.
+fn not_of_status(args: &Args) -> Result<(), Failure> {
+    for (given, option) in [(args.tree, "--tree"), (args.watch.is_some(), "--watch")] {
+        if given {
+            return usage(format!(
+                "{option} needs --status: it is about running processes"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A time that can be waited for.
+fn seconds(word: &str) -> Option<Duration> {
+    let seconds: f64 = word.parse().ok()?;
+    (0.1..=86400.0)
+        .contains(&seconds)
+        .then(|| Duration::from_secs_f64(seconds))
 }
 
 fn usage<T>(text: impl Into<String>) -> Result<T, Failure> {

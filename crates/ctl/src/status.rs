@@ -2,11 +2,13 @@
 
 mod objects;
 mod reason;
+mod several;
 mod whole;
+mod whom;
 
 use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::report::Proof;
+use hugetools_contract::report::{Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_contract::smaps::records;
 use hugetools_model::meminfo::Meminfo;
@@ -19,11 +21,15 @@ use objects::Known;
 use reason::Reasons;
 use whole::Whole;
 
+pub use several::several;
+pub use whom::{Chosen, Whom, choose};
+
 /// A process at one moment.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     pid: Pid,
     exe: Vec<u8>,
+    name: Vec<u8>,
     smaps: Vec<u8>,
     pmd_size: u64,
     known: Vec<Known>,
@@ -51,8 +57,9 @@ impl Snapshot {
         Ok(Snapshot {
             pid,
             known: objects::find(root, pid, &exe, &smaps),
-            reasons: Reasons::find(root, pid, &exe, thp.as_ref()).map_err(failed)?,
+            reasons: Reasons::find(root, pid, &exe, &smaps, thp.as_ref()).map_err(failed)?,
             pmd_size: pmd_size.map_or(0, hugetools_model::PageSize::get),
+            name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
             exe,
             smaps,
         })
@@ -61,6 +68,19 @@ impl Snapshot {
     /// As a table, or as one line of JSON: the schema of
     /// [`hugetools_contract::report`].
     pub fn to_text(&self, json: bool) -> String {
+        self.proof(|proof| {
+            let mut text = String::new();
+            let written = match json {
+                true => proof.write_json(&mut text),
+                false => proof.write_table(&mut text),
+            };
+            debug_assert!(written.is_ok(), "a String takes everything");
+            text
+        })
+    }
+
+    /// What was found out.
+    fn proof<T>(&self, show: impl FnOnce(&Proof<'_>) -> T) -> T {
         let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
         // A row for each mapping is more than enough.
         let most = records(&self.smaps).count() + extents.len() + 1;
@@ -76,18 +96,13 @@ impl Snapshot {
         for row in &mut rows {
             row.reason = self.reason(row, text, data);
         }
-        let proof = Proof {
+        show(&Proof {
             pid: self.pid.get(),
             exe: &self.exe,
+            name: &self.name,
             rows: &rows,
-        };
-        let mut text = String::new();
-        let written = match json {
-            true => proof.write_json(&mut text),
-            false => proof.write_table(&mut text),
-        };
-        debug_assert!(written.is_ok(), "a String takes everything");
-        text
+            warning: None,
+        })
     }
 
     /// Why a segment is not on huge pages, where it is worth a word: not for

@@ -123,6 +123,15 @@ pub fn find(name: &OsStr, caller: &Caller) -> Result<Target, Failure> {
     })
 }
 
+/// Whether a name is that of a program that can be found.
+pub(crate) fn is_program(name: &OsStr, caller: &Caller) -> bool {
+    let may_run = |path: &PathBuf| {
+        let flags = nix::unistd::AccessFlags::X_OK;
+        path.is_file() && nix::unistd::eaccess(path, flags).is_ok()
+    };
+    search::candidates(name, caller.var("PATH")).any(|path| may_run(&path))
+}
+
 /// Looks at one file: through all scripts to the program.
 fn look(path: &Path, caller: &Caller) -> Result<Target, Refused> {
     let mut walk = Walk {

@@ -124,7 +124,7 @@ fn what_is_wrong_is_said_in_one_line() {
     );
     assert_eq!(
         wrong("--status"),
-        "a value is required for '--status <PID>' but none was supplied (see hugectl --help)"
+        "a value is required for '--status <PID|NAME|all>...' but none was supplied (see hugectl --help)"
     );
     assert_eq!(
         wrong("--dry-run=yes x"),

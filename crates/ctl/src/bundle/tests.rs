@@ -59,6 +59,23 @@ fn what_is_put_is_what_is_inside() {
     assert_eq!(read(&small), BUNDLE.preload);
 }
 
+/// Of drafts that were begun when nothing was there, only the first gets the name.
+#[test]
+fn who_comes_later_leaves_the_file_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(HEAP_LIBRARY);
+    let inode = || fs::metadata(&path).unwrap().ino();
+    write(dir.path(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
+    let first = inode();
+    write(dir.path(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
+    assert_eq!(inode(), first);
+    overwrite(&path, b"another");
+    write(dir.path(), HEAP_LIBRARY, BUNDLE.heap, me()).unwrap();
+    assert_ne!(inode(), first);
+    assert_eq!(read(&path), BUNDLE.heap);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
 #[test]
 fn a_good_file_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();

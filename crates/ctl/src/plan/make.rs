@@ -125,6 +125,7 @@ impl Maker<'_> {
         self.heap();
         if let Some(pages) = self.run.shm {
             self.set(env::SHM, pages.to_string());
+            self.set_process(env::STARTER);
         }
         if let Some(fallback) = self.run.fallback {
             if fallback != Fallback::default() || self.caller.var(env::FALLBACK).is_some() {
@@ -139,14 +140,51 @@ impl Maker<'_> {
                 self.set(name, "yes");
             }
         }
+        self.text_copy();
         let is_any = self.findings.asked.are_any() || segments.off || self.run.report.is_some();
+        if let (Some(text), true) = (&self.findings.starter, is_any) {
+            self.warn(text.clone());
+        }
         if !is_any {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm and \
                  --report",
             );
         }
+        self.contradictions();
         self.describe_pages();
+    }
+
+    /// Transparent huge pages that are asked for and ruled out at once.
+    fn contradictions(&mut self) {
+        let Findings {
+            served, decision, ..
+        } = self.findings;
+        if served.fallback != Fallback::Base {
+            return;
+        }
+        let by_libc = decision.engine == Engine::Libc;
+        for (option, pages) in [
+            ("--heap", served.heap.filter(|_| !by_libc)),
+            ("--shm", served.shm),
+        ] {
+            if pages == Some(Pages::Thp) {
+                self.warn(format!(
+                    "{option}=thp gets no huge page: --fallback=base rules transparent ones out"
+                ));
+            }
+        }
+    }
+
+    /// Which program may copy text that others cannot share.
+    fn text_copy(&mut self) {
+        let target = self.findings.look.target.as_ref();
+        let target = target.filter(|_| self.findings.served.text.is_some());
+        if let Some(target) = target {
+            let value = Value::ProcessAnd(target.program.clone().into_os_string());
+            let name = env::TEXT_COPY;
+            self.variables.push(Variable { name, value });
+        }
     }
 
     /// The variables that the classic tool sets last.
@@ -263,6 +301,8 @@ impl Maker<'_> {
             self.warn(
                 "no report will come: the program is static, so no library can be added to it",
             );
+        } else if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
+            self.warn("no report will come: --only does not name the program; --report=FILE has those of all that it names");
         } else if !matches!(self.findings.library, Some(Found::At(_))) {
             let linked = self.run.preload == Preload::Never;
             self.warn(match linked {
@@ -272,7 +312,10 @@ impl Maker<'_> {
                 false => "no report will come: the library is not in the program",
             });
         } else {
-            self.info("a program that ends by _exit or by a signal prints no report");
+            self.warn(
+                "no report comes of an end by a signal, by _exit, or of a Go program: they run \
+                 nothing of ours",
+            );
         }
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::kernel::Share;
+use crate::note::Level;
 use hugetools_model::cgroup::Limit;
 use hugetools_model::pool::Pool;
 use hugetools_model::thp::Thp;
@@ -68,7 +69,7 @@ fn an_empty_pool_names_the_next_rung_and_the_remedy() {
         said(HEAP, &kernel(0, 0)),
         [
             "Warning: the pool of 2MB pages is empty: the heap goes to transparent huge \
-          pages; to fill it: hugeadm --pool-pages-min 2MB:+512"
+          pages; to fill it: hugeadm --pool-pages-min 2MB:+N, as many as the program takes"
         ]
     );
     let text = said(BOTH, &kernel(5, 5)).concat();
@@ -114,13 +115,17 @@ fn transparent_pages_are_looked_at_where_they_matter() {
     off.sources[0].pool.free = PageCount::ZERO;
     let text = said(BOTH, &off);
     assert_eq!(text.len(), 3, "{text:?}");
-    assert!(
-        text[1]
-            .contains("set to never: the heap stays on base pages; to have them: echo madvise >")
-    );
-    assert!(
-        text[2].contains("for shared memory are set to never") && text[2].contains("echo advise >")
-    );
+    assert!(text[1].contains(
+        "set to never: the heap stays on base pages; to have them: hugeadm --thp-madvise"
+    ));
+    // That may be no matter to the program.
+    let notes = check(BOTH, Needs::default(), &off).notes;
+    let shared = notes
+        .iter()
+        .find(|note| note.text.contains("for shared memory are set"));
+    let shared = shared.expect("a note");
+    assert_eq!(shared.level, Level::Info);
+    assert!(shared.text.contains("hugeadm --thp-shmem advise"));
     let thp = Wants {
         heap: Some(Pages::Thp),
         ..HEAP
@@ -131,6 +136,15 @@ fn transparent_pages_are_looked_at_where_they_matter() {
             .concat()
             .contains("has no transparent huge pages")
     );
+    off.thp_hidden = true;
+    let shared = Wants {
+        shm: Some(Pages::Thp),
+        ..thp
+    };
+    let text = said(shared, &off);
+    assert_eq!(text.len(), 1, "{text:?}");
+    assert!(text[0].contains("/sys/kernel/mm is not there: transparent huge pages are asked for"));
+    assert!(off.serves_private() && off.serves_shared());
     let mut disabled = kernel(0, 0);
     disabled.thp_disabled = true;
     assert!(said(thp, &disabled).concat().contains("PR_SET_THP_DISABLE"));
@@ -185,7 +199,7 @@ fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
         [
             "Warning: the pool of 2MB pages has no page left on node 1, which this process \
           is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
-          --pool-pages-min 2MB@1:+512"
+          --pool-pages-min 2MB@1:+N, as many as the program takes"
         ]
     );
 }
@@ -247,7 +261,10 @@ fn one_line_for_one_pool() {
     let (said, heap, segments) = told(all, needs(3, 4), &empty);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains("heap, shared memory, text, data and bss go to transparent"));
-    assert!(said[0].ends_with("--pool-pages-min 2MB:+512"), "{said:?}");
+    assert!(
+        said[0].ends_with("--pool-pages-min 2MB:+N, as many as the program takes"),
+        "{said:?}"
+    );
     assert!(heap && segments);
     empty.thp.as_mut().unwrap().shmem_enabled = Some("never".to_owned());
     let (said, ..) = told(all, needs(3, 4), &empty);

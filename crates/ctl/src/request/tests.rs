@@ -70,7 +70,14 @@ fn odd_sizes_name_the_option() {
 #[test]
 fn what_has_no_meaning_together() {
     assert!(wrong("--status 1 --heap").contains("--heap has no meaning"));
-    assert!(wrong("--status 1 prog").contains("prog has no meaning"));
+    assert!(wrong("--status 1 --json prog").contains("prog has no meaning"));
+    for option in ["--tree", "--watch", "--watch=5"] {
+        let name = option.split('=').next().unwrap();
+        let line = format!("{option} prog");
+        assert!(wrong(&line).starts_with(&format!("{name} needs --status")));
+    }
+    assert!(wrong("--status 1 --watch=0").starts_with("--watch=0: not a time"));
+    assert!(wrong("--status a/b").contains("has no directory"));
     assert!(wrong("--sysroot / prog").starts_with("--sysroot needs"));
     assert!(wrong("--json prog").starts_with("--json needs"));
     assert!(wrong("--heap").starts_with("which program?"));

@@ -2,6 +2,7 @@
 //! outside.
 
 use hugetools_contract::env::{Pages, Settings};
+use hugetools_contract::smaps::{Record, records};
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool::{self, Pool};
@@ -10,6 +11,7 @@ use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use super::whole::Whole;
+use crate::kernel::{SETTINGS, are_settings_hidden};
 
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -57,10 +59,14 @@ impl Reasons {
         root: &Root,
         pid: Pid,
         exe: &[u8],
+        smaps: &[u8],
         thp: Option<&Thp>,
     ) -> Result<Reasons, FileError> {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
-        let private = private_thp(thp, enabled);
+        let hidden = are_settings_hidden(root).then(|| {
+            format!("{SETTINGS} is not there, so that what it says of huge pages is not known")
+        });
+        let private = hidden.clone().or_else(|| private_thp(thp, enabled));
         // Without the environment it is not known what was asked for.
         let environ = process::read_environ(root, pid).ok();
         let Some(environ) = environ.filter(|environ| process::is_whole(environ)) else {
@@ -71,29 +77,78 @@ impl Reasons {
         };
         let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let asked = Settings::read(|name| process::variable(&environ, name), name, pid.get());
-        let shared = shared_thp(thp, enabled);
+        let shared = hidden.or_else(|| shared_thp(thp, enabled));
+        let lost = Lost::find(&environ, smaps);
+        let not_asked = |option: &str| match lost {
+            Some(Lost::Variables) => format!(
+                "nothing in its environment asks for it: not asked for (hugectl {option}), or what \
+                 started it dropped the environment"
+            ),
+            _ => format!("not asked for, see hugectl {option}"),
+        };
+        let without_library = matches!(lost, Some(Lost::Library)).then(|| {
+            "asked for, but the library is not in it: what started it dropped LD_PRELOAD, or takes \
+             no library"
+                .to_owned()
+        });
         let wanted = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {
             Ok(match pages {
+                Some(_) if without_library.is_some() => Wanted::Yes(without_library.clone()),
                 Some(pages) => Wanted::Yes(joined(shortage(root, pid, pages)?, private.clone())),
-                None => Wanted::Not(format!("not asked for, see hugectl {option}")),
+                None => Wanted::Not(not_asked(option)),
             })
         };
         Ok(Reasons {
             heap: match asked.heap {
-                None => Some("not asked for, see hugectl --heap".to_owned()),
+                None => Some(not_asked("--heap")),
+                // The program's own glibc may have been told.
+                Some(_) if without_library.is_some() && !has_tunables(&environ) => {
+                    without_library.clone()
+                }
                 Some(pages) => joined(shortage(root, pid, pages)?, private.clone()),
             },
             shm: match asked.shm {
-                None => Some("not asked for, see hugectl --shm".to_owned()),
+                None => Some(not_asked("--shm")),
+                Some(_) if without_library.is_some() => without_library.clone(),
                 Some(pages) => joined(shortage(root, pid, pages)?, shared),
             },
             text: wanted(asked.elfmap.text, "--text")?,
             data: wanted(asked.elfmap.data, "--data")?,
-            libraries: (!asked.text_libs)
-                .then(|| "not asked for, see hugectl --text-libs".to_owned()),
-            anon: private,
+            libraries: (!asked.text_libs).then(|| not_asked("--text-libs")),
+            anon: match (private, asked.heap) {
+                (None, Some(_)) => Some("mapped by the program itself, not by malloc".to_owned()),
+                (private, _) => private,
+            },
         })
     }
+}
+
+/// What was lost between hugectl and the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lost {
+    /// All variables, or hugectl never had to do with it.
+    Variables,
+    /// The library, which the variables are for.
+    Library,
+}
+
+impl Lost {
+    fn find(environ: &[u8], smaps: &[u8]) -> Option<Lost> {
+        let mut variables = environ.split(|byte| *byte == 0);
+        if !variables.any(|variable| variable.starts_with(b"HUGETLB_")) {
+            return Some(Lost::Variables);
+        }
+        let ours = |record: &Record<'_>| {
+            let file = record.name.rsplit(|byte| *byte == b'/').next();
+            file.is_some_and(|file| file.starts_with(b"libhugetlbfs"))
+        };
+        (!records(smaps).any(|record| ours(&record))).then_some(Lost::Library)
+    }
+}
+
+fn has_tunables(environ: &[u8]) -> bool {
+    process::variable(environ, "GLIBC_TUNABLES")
+        .is_some_and(|tunables| tunables.windows(7).any(|part| part == b"hugetlb"))
 }
 
 fn joined(pool: Option<String>, thp: Option<String>) -> Option<String> {

@@ -202,7 +202,8 @@ const SMAPS: &str = "\
 00400000-00401000 r-xp 00000000 fe:00 9 /bin/sh\nRss: 4 kB\n\
 00600000-00601000 rw-p 00001000 fe:00 9 /bin/sh\nRss: 4 kB\n\
 300000000000-300004000000 rw-p 00000000 00:00 0 \nRss: 65536 kB\nAnonHugePages: 2048 kB\n\
-7f0000000000-7f0001000000 rw-s 00000000 00:01 5 /dev/zero (deleted)\nRss: 16384 kB\n";
+7f0000000000-7f0001000000 rw-s 00000000 00:01 5 /dev/zero (deleted)\nRss: 16384 kB\n\
+7f1000000000-7f1000001000 r-xp 00000000 fe:00 8 /run/hugetools/x/libhugetlbfs_heap.so\nRss: 4 kB\n";
 
 const MEMINFO: &str = "MemTotal: 100 kB\nHugepagesize: 2048 kB\nHugePages_Total: 0\n\
                        HugePages_Free: 0\nHugePages_Rsvd: 0\nHugePages_Surp: 0\n";
@@ -243,6 +244,38 @@ fn a_recorded_process_without_its_files() {
         "the pool of 2MB pages is empty; transparent huge pages are set to never"
     );
     assert_eq!(row("shm")["reason"], "not asked for, see hugectl --shm");
+}
+
+/// `su -`, `sudo` and their like: what was asked of them is not in what they
+/// start.
+#[test]
+fn what_was_asked_and_lost_is_not_called_not_asked_for() {
+    let recorded = never();
+    let reason = |recorded: &Recorded, name: &str| {
+        let value = recorded.value();
+        let rows = value["segments"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["segment"] == name).unwrap();
+        row["reason"].as_str().unwrap().to_owned()
+    };
+    recorded.put("proc/7/environ", b"PATH=/bin\0");
+    let said = reason(&recorded, "shm");
+    assert!(said.contains("or what started it dropped"), "{said}");
+
+    let variables = b"HUGETLB_SHM=yes\0HUGETLB_MORECORE=yes\0";
+    recorded.put("proc/7/environ", variables);
+    recorded.put(
+        "proc/7/smaps",
+        SMAPS.replace("libhugetlbfs", "libother").as_bytes(),
+    );
+    for segment in ["shm", "heap"] {
+        let said = reason(&recorded, segment);
+        assert!(said.contains("the library is not in it"), "{said}");
+    }
+    // A static program's own glibc needs none.
+    let tunables = [&variables[..], b"GLIBC_TUNABLES=glibc.malloc.hugetlb=1\0"].concat();
+    recorded.put("proc/7/environ", &tunables);
+    let said = reason(&recorded, "heap");
+    assert!(said.contains("the pool of 2MB pages is empty"), "{said}");
 }
 
 /// Redis clears its environment for its title: then it is not known what was

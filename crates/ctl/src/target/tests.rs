@@ -27,9 +27,7 @@ impl Dir {
     fn program(&self, name: &str, args: &[&str]) -> PathBuf {
         let source = self.file("main.c", b"int main(void) { return 0; }", 0o644);
         let path = self.path(name);
-        let compiler = if args == ["musl"] { "musl-gcc" } else { "cc" };
-        let args = args.iter().filter(|arg| **arg != "musl");
-        let status = Command::new(compiler)
+        let status = Command::new("cc")
             .arg(source)
             .args(args)
             .arg("-o")
@@ -61,8 +59,11 @@ fn programs_of_every_kind() {
     let dynamic = dir.program("dynamic", &[]);
     assert_eq!(found(&dynamic).image, Image::Dynamic(Libc::Glibc));
     assert_eq!(found(&dynamic).program, dynamic);
+    // A libc is known by its loader.
+    let loader = dir.file("ld-musl-x86_64.so.1", b"", 0o755);
+    let loader = format!("-Wl,--dynamic-linker={}", loader.display());
     assert_eq!(
-        found(dir.program("musl", &["musl"])).image,
+        found(dir.program("musl", &[&loader])).image,
         Image::Dynamic(Libc::Musl)
     );
     assert_eq!(

@@ -11,7 +11,7 @@ impl Maker<'_> {
     /// Transparent huge pages are what is safe: a child that writes to a private
     /// page of a pool may find none left for its copy.
     pub(super) fn tunables(&mut self) {
-        if self.findings.decision.engine != Engine::Libc {
+        if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
         }
         let list = self.caller.var(tunables::VARIABLE);
@@ -39,6 +39,10 @@ impl Maker<'_> {
         let mut more = vec![(tunables::HUGETLB, value)];
         if tunables::value(list, tunables::MMAP_THRESHOLD).is_none() {
             more.push((tunables::MMAP_THRESHOLD, tunables::LARGEST_THRESHOLD));
+        }
+        let is_padded = tunables::value(list, tunables::TOP_PAD).is_some();
+        if size.is_some_and(|size| size < tunables::POOL_PAD) && !is_padded {
+            more.push((tunables::TOP_PAD, tunables::POOL_PAD));
         }
         self.set(tunables::VARIABLE, tunables::with(list, &more));
     }

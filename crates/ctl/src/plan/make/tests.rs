@@ -107,6 +107,8 @@ fn findings(run: &Run, look: Look) -> Findings {
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
     Findings {
+        starter: None,
+        unknown_names: Vec::new(),
         verbosity: verbosity(2, &run.steps),
         elfmap: run.segments.over(&Settings::default()),
         parts: measured(&look, asked),
@@ -156,13 +158,17 @@ fn variables_in_the_classic_order() {
     assert_eq!(
         plan.to_string(),
         "HUGETLB_DEBUG='yes'\nHUGETLB_VERBOSE='99'\nHUGETLB_MORECORE='2MB'\nHUGETLB_SHM='yes'\n\
-         HUGETLB_FALLBACK='base'\nLD_PRELOAD='/l/libhugetlbfs_heap.so'\nHUGETLB_REPORT='-'\n\
+         HUGETLB_STARTER=$$\nHUGETLB_FALLBACK='base'\nLD_PRELOAD='/l/libhugetlbfs_heap.so'\nHUGETLB_REPORT='-'\n\
          HUGETLB_REPORT_PID=$$\nHUGETLB_REPORT_JSON='yes'\nHUGETLB_PID=$$\nexport HUGETLB_DEBUG HUGETLB_VERBOSE \
-         HUGETLB_MORECORE HUGETLB_SHM HUGETLB_FALLBACK LD_PRELOAD HUGETLB_REPORT \
+         HUGETLB_MORECORE HUGETLB_SHM HUGETLB_STARTER HUGETLB_FALLBACK LD_PRELOAD HUGETLB_REPORT \
          HUGETLB_REPORT_PID HUGETLB_REPORT_JSON HUGETLB_PID\nexec 'x' 'a'\n"
     );
-    assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+    assert!(matches!(warnings(&plan)[..], [ENDS]), "{:?}", plan.notes);
 }
+
+/// What a report is said not to come of.
+const ENDS: &str = "no report comes of an end by a signal, by _exit, or of a Go program: they run \
+                    nothing of ours";
 
 #[test]
 fn only_what_is_asked_for_is_set() {
@@ -170,6 +176,7 @@ fn only_what_is_asked_for_is_set() {
     let set = [
         "HUGETLB_VERBOSE='2'",
         "HUGETLB_SHM='yes'",
+        "HUGETLB_STARTER=$$",
         "LD_PRELOAD='/l/libhugetlbfs.so'",
     ];
     assert_eq!(lines(&plan), set);
@@ -236,6 +243,7 @@ fn a_program_with_its_own_allocator_is_not_told_of_a_heap() {
     let set = [
         "HUGETLB_VERBOSE='2'",
         "HUGETLB_SHM='yes'",
+        "HUGETLB_STARTER=$$",
         "LD_PRELOAD='/l/libhugetlbfs.so'",
     ];
     assert_eq!(lines(&plan), set);
@@ -253,7 +261,7 @@ fn a_static_glibc_is_told_by_its_tunables() {
         let set = plan.variables.iter().find(|v| v.name == "GLIBC_TUNABLES");
         let value = set.map(|set| match &set.value {
             Value::Text(text) => text.to_str().unwrap().to_owned(),
-            Value::Process => panic!("{set:?}"),
+            other => panic!("{other:?}"),
         });
         (value, warnings(&plan).join("\n"))
     };
@@ -267,7 +275,11 @@ fn a_static_glibc_is_told_by_its_tunables() {
         (value("glibc.malloc.hugetlb=1"), String::new())
     );
     let (set, said) = tunables("--heap=2MB x", &[]);
-    assert_eq!(set, value("glibc.malloc.hugetlb=2"));
+    let padded = |text: String| format!("{text}:glibc.malloc.top_pad=4194304");
+    assert_eq!(set, value("glibc.malloc.hugetlb=2").map(padded));
+    let pad = [("GLIBC_TUNABLES", "glibc.malloc.top_pad=1")];
+    let (set, _) = tunables("--heap=2MB x", &pad);
+    assert!(!set.unwrap().contains("4194304"));
     assert!(said.contains("a forked child may be killed"), "{said}");
     let (set, _) = tunables("--heap=1GB x", &[]);
     assert_eq!(set, value("glibc.malloc.hugetlb=1073741824"));
@@ -284,7 +296,7 @@ fn reports() {
     assert_eq!(lines(&plan)[2], "HUGETLB_REPORT='/d/report'");
     let plan = planned("--report x", dynamic(), &[("HUGETLB_REPORT_JSON", "yes")]);
     assert_eq!(lines(&plan).last().unwrap(), "HUGETLB_REPORT_JSON='no'");
-    assert!(warnings(&plan).is_empty());
+    assert!(matches!(warnings(&plan)[..], [ENDS]));
     let plan = planned("--report x", target(Image::Static), &[]);
     assert!(warnings(&plan)[0].contains("no report will come: the program is static"));
     let plan = planned("--no-preload --report x", dynamic(), &[]);
@@ -420,4 +432,37 @@ fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
         warnings(&alone),
         ["--heap-engine does nothing without --heap"]
     );
+}
+
+/// A static program's own glibc would follow its tunables, whatever its name.
+#[test]
+fn what_is_not_named_is_not_told_and_that_is_said() {
+    let look = || Look {
+        tunable: true,
+        ..target(Image::Static)
+    };
+    let named = planned("--thp --only=x x", look(), &[]).to_string();
+    assert!(named.contains("GLIBC_TUNABLES="), "{named}");
+    let other = planned("--thp --only=y x", look(), &[]).to_string();
+    assert!(!other.contains("GLIBC_TUNABLES="), "{other}");
+    let plan = planned("--thp --only=y --report x", dynamic(), &[]);
+    let said = warnings(&plan);
+    let told = "no report will come: --only does not name the program";
+    assert!(said.iter().any(|text| text.starts_with(told)), "{said:?}");
+}
+
+#[test]
+fn what_is_asked_for_and_ruled_out_at_once_is_said() {
+    for (line, said) in [
+        ("--heap=thp --fallback=base x", 1),
+        ("--thp --shm=thp --fallback=base x", 2),
+        ("--thp --shm=thp x", 0),
+        ("--heap --shm --fallback=base x", 0),
+    ] {
+        let plan = planned(line, dynamic(), &[]);
+        let told = "gets no huge page: --fallback=base";
+        let found = warnings(&plan);
+        let found = found.iter().filter(|text| text.contains(told));
+        assert_eq!(found.count(), said, "{line}");
+    }
 }

@@ -20,6 +20,7 @@ impl Maker<'_> {
         if let Some(names) = &self.run.only {
             let list = self.both_lists(names);
             self.set(env::RESTRICT_EXE, list);
+            self.describe_only();
         }
         // Where it is in force already it stays so, for what this program
         // starts.
@@ -56,6 +57,40 @@ impl Maker<'_> {
             return names.to_owned();
         }
         OsString::from_vec(both.join(&b':'))
+    }
+
+    /// Names that no program has here, and a program that is not named itself.
+    fn describe_only(&mut self) {
+        let unknown = &self.findings.unknown_names;
+        if !unknown.is_empty() {
+            self.warn(format!(
+                "--only: no program named {} is in PATH, beside PROGRAM or on the command line: it \
+                 names nothing unless one comes",
+                unknown.join(" or ")
+            ));
+        }
+        let name = self
+            .name_of_process()
+            .map(|name| Path::new(name).display().to_string());
+        if let (Some(script), Some(name)) = (self.named_script(), &name) {
+            self.warn(format!(
+                "--only={script}: a script goes by the name of its interpreter, which is {name}"
+            ));
+        }
+        if let (Some(name), true) = (name, self.is_left_out()) {
+            self.info(format!(
+                "{name} itself gets no huge pages: --only does not name it"
+            ));
+        }
+    }
+
+    /// The script that is started, where it is named and its interpreter is not.
+    fn named_script(&self) -> Option<String> {
+        let target = self.findings.look.target.as_ref()?;
+        let name = target.path.file_name()?;
+        let is_named = env::is_among(name.as_bytes(), self.run.only.as_ref()?.as_bytes());
+        (target.path != target.program && is_named && self.is_left_out())
+            .then(|| Path::new(name).display().to_string())
     }
 
     /// Whether the program that is started is left out itself.
@@ -101,10 +136,15 @@ impl Maker<'_> {
         }
     }
 
+    /// A static program that is not named must not be told by its tunables.
+    pub(super) fn keeps_tunables_away(&self) -> bool {
+        self.is_static() && self.is_left_out()
+    }
+
     /// What none of this holds for: a heap that stays with libc.
     fn beyond_reach(&mut self) {
         let is_pool = matches!(self.findings.served.heap, Some(Pages::Size(_)));
-        if self.findings.decision.engine != Engine::Libc {
+        if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
         }
         if self.run.limit.is_some() && is_pool {
@@ -113,7 +153,7 @@ impl Maker<'_> {
         if self.run.only.is_some() || self.run.no_inherit {
             let text = "--only and --no-inherit do not hold for the heap: GLIBC_TUNABLES reaches \
                         all that the program starts";
-            match is_pool {
+            match is_pool || self.is_left_out() {
                 true => self.warn(text),
                 false => self.info(text),
             }

@@ -27,6 +27,9 @@ fn infos(plan: &Plan) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// Who may copy text that others cannot share.
+const COPY: &str = "HUGETLB_TEXT_COPY=$$:'/bin/x'";
+
 #[test]
 fn segments_in_the_classic_order() {
     let line = "--text=2MB --data --bss --heap --shm --no-reserve --share-text --text-libs \
@@ -37,9 +40,11 @@ fn segments_in_the_classic_order() {
         "HUGETLB_ELFMAP='R=2MB:W'",
         "HUGETLB_MORECORE='yes'",
         "HUGETLB_SHM='yes'",
+        "HUGETLB_STARTER=$$",
         "HUGETLB_FALLBACK='base'",
         "HUGETLB_TEXT_LIBS='yes'",
         "HUGETLB_PERF_MAP='yes'",
+        COPY,
         "LD_PRELOAD='/l/libhugetlbfs_heap.so'",
         "HUGETLB_NO_RESERVE='yes'",
         "HUGETLB_SHARE='1'",
@@ -68,6 +73,7 @@ fn segments_of_a_linked_program_are_named_by_variables_alone() {
     let set = [
         "HUGETLB_VERBOSE='2'",
         "HUGETLB_ELFMAP='R:W'",
+        COPY,
         "HUGETLB_PID=$$",
     ];
     assert_eq!(lines(&plan), set);

@@ -1,0 +1,187 @@
+//! Programs that start another one without the environment they have, and so
+//! without anything that hugectl asks for.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::wrapped::{base, layers};
+
+/// What drops the environment, and what does it instead.
+struct Starter {
+    names: &'static [&'static str],
+    /// Whether it does so with these arguments.
+    drops: fn(&[OsString]) -> bool,
+    /// What to do instead; `OPTIONS` are those of hugectl.
+    instead: fn(&[OsString]) -> String,
+}
+
+const STARTERS: &[Starter] = &[
+    Starter {
+        names: &["pg_ctlcluster"],
+        drops: |_| true,
+        instead: |words| {
+            let [version, cluster] = cluster(words);
+            format!(
+                "write the variables that hugectl --dry-run OPTIONS prints into \
+                 /etc/postgresql/{version}/{cluster}/environment, and start the server without \
+                 hugectl"
+            )
+        },
+    },
+    Starter {
+        names: &["su", "runuser"],
+        drops: |words| words.iter().any(|word| is_login(word)),
+        instead: |_| {
+            "start hugectl in that shell: su - USER -c 'hugectl OPTIONS PROGRAM'".to_owned()
+        },
+    },
+    Starter {
+        names: &["sudo", "doas", "pkexec", "systemd-run", "ssh"],
+        drops: |_| true,
+        instead: |words| behind(words),
+    },
+    Starter {
+        names: &["env"],
+        drops: |words| {
+            let clears =
+                |word: &OsString| word == "-" || word == "-i" || word == "--ignore-environment";
+            let options = words
+                .iter()
+                .take_while(|word| word.as_bytes().starts_with(b"-"));
+            options.into_iter().any(clears)
+        },
+        instead: |_| "start hugectl behind it: env -i hugectl OPTIONS PROGRAM".to_owned(),
+    },
+    Starter {
+        names: &["docker", "podman", "nerdctl", "kubectl", "machinectl"],
+        drops: |_| true,
+        instead: |_| "start hugectl inside, before the program of the container".to_owned(),
+    },
+    Starter {
+        names: &["systemctl", "service", "invoke-rc.d", "rc-service"],
+        drops: |_| true,
+        instead: |_| {
+            "put hugectl OPTIONS before the program in the unit: systemctl edit UNIT, ExecStart="
+                .to_owned()
+        },
+    },
+    Starter {
+        names: &["at", "batch", "crontab"],
+        drops: |_| true,
+        instead: |_| "put hugectl OPTIONS before the program in the job".to_owned(),
+    },
+];
+
+/// What is to be said where something in the command line drops the
+/// environment. `is_program` says which words are programs.
+pub(crate) fn warning(command: &[OsString], is_program: &dyn Fn(&OsStr) -> bool) -> Option<String> {
+    layers(command, is_program).find_map(|command| {
+        let (name, words) = command.split_first()?;
+        let name = base(name);
+        let starter = STARTERS.iter().find(|starter| {
+            let named = starter.names.iter().any(|known| known.as_bytes() == name);
+            named && (starter.drops)(words)
+        })?;
+        Some(format!(
+            "{} starts its program without this environment, so nothing of that goes on huge \
+             pages; {}",
+            String::from_utf8_lossy(name),
+            (starter.instead)(command)
+        ))
+    })
+}
+
+/// `-`, `-l`, `--login`, and `-` among short options, as in `-lc`.
+fn is_login(word: &OsStr) -> bool {
+    let bytes = word.as_bytes();
+    match bytes {
+        b"-" | b"--login" => true,
+        [b'-', b'-', ..] => false,
+        [b'-', letters @ ..] => letters.contains(&b'l'),
+        _ => false,
+    }
+}
+
+fn behind(words: &[OsString]) -> String {
+    let name = words.first().map_or(&b""[..], |name| base(name));
+    let name = String::from_utf8_lossy(name);
+    format!("start hugectl behind it: {name} hugectl OPTIONS PROGRAM")
+}
+
+/// Version and cluster in the arguments of `pg_ctlcluster`: `15 main start` or
+/// `15-main start`.
+fn cluster(words: &[OsString]) -> [String; 2] {
+    let text = |word: &OsString| word.to_string_lossy().into_owned();
+    let mut plain = words.iter().skip(1).map(text);
+    let first = plain.find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    let Some(first) = first else {
+        return ["VERSION".to_owned(), "CLUSTER".to_owned()];
+    };
+    match first.split_once('-') {
+        Some((version, cluster)) => [version.to_owned(), cluster.to_owned()],
+        None => [first, plain.next().unwrap_or("CLUSTER".to_owned())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(line: &str) -> Option<String> {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        warning(&words, &|word| {
+            !word.as_bytes().iter().all(u8::is_ascii_digit)
+        })
+    }
+
+    #[test]
+    fn those_that_drop_the_environment() {
+        for line in [
+            "pg_ctlcluster 15 main start",
+            "su - postgres -c x",
+            "su -l postgres",
+            "su --login postgres -c x",
+            "runuser -l postgres -c x",
+            "/usr/bin/sudo -u postgres x",
+            "nice -n 5 sudo x",
+            "env -i x",
+            "env - x",
+            "systemd-run --user x",
+            "systemctl start x",
+            "service x start",
+            "docker run x",
+            "at now",
+        ] {
+            assert!(said(line).is_some(), "{line}");
+        }
+    }
+
+    #[test]
+    fn those_that_keep_it() {
+        for line in [
+            "su postgres -c x",
+            "runuser -u postgres x",
+            "env A=b x -i",
+            "pg_ctl start",
+            "nice x",
+            "x sudo",
+            "su --shell=/bin/login x",
+        ] {
+            assert_eq!(said(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_environment_of_a_cluster() {
+        for line in [
+            "pg_ctlcluster --foreground 15 main start",
+            "pg_ctlcluster 15-main start",
+        ] {
+            let said = said(line).unwrap();
+            assert!(
+                said.contains("/etc/postgresql/15/main/environment"),
+                "{said}"
+            );
+        }
+    }
+}

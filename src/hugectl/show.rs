@@ -1,0 +1,72 @@
+//! `--status`: what running processes have, once or again and again.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use hugetools_ctl::failure::Failure;
+use hugetools_ctl::request::Status;
+use hugetools_ctl::status::{self, Snapshot, Whom};
+use hugetools_model::Root;
+use hugetools_model::process::Pid;
+
+use super::{LOG, print, root};
+
+/// Prints what running processes have.
+pub(super) fn show(status: &Status) -> Result<(), Failure> {
+    let root = root(status.sysroot.as_deref())?;
+    match status.watch {
+        None => print(&look(&root, status)?),
+        Some(time) => watch(&root, status, time),
+    }
+}
+
+/// The processes at one moment.
+fn look(root: &Root, status: &Status) -> Result<String, Failure> {
+    if let ([Whom::Pid(pid)], false) = (status.whom.as_slice(), status.tree) {
+        return Ok(Snapshot::take(root, *pid)?.to_text(status.json));
+    }
+    let chosen = status::choose(root, &status.whom, status.tree)?;
+    let named = |pid: Pid| status.whom.contains(&Whom::Pid(pid));
+    let mut snapshots = Vec::new();
+    let mut warnings = Vec::new();
+    for pid in chosen.pids {
+        match Snapshot::take(root, pid) {
+            Ok(snapshot) => snapshots.push(snapshot),
+            Err(why) if named(pid) => return Err(why),
+            // It may have ended meanwhile.
+            Err(why) => warnings.push(why.to_string()),
+        }
+    }
+    if !chosen.hidden.is_empty() {
+        let pids: Vec<String> = chosen.hidden.iter().map(Pid::to_string).collect();
+        let pids = pids.join(", ");
+        warnings.push(format!(
+            "process {pids}: may not be looked at; ask as its owner, or with CAP_SYS_PTRACE"
+        ));
+    }
+    if !status.json {
+        for warning in &warnings {
+            LOG.warning(warning);
+        }
+    }
+    Ok(status::several(&snapshots, &warnings, status.json))
+}
+
+/// Looks again and again, until there is nobody any more. A terminal is drawn anew.
+fn watch(root: &Root, status: &Status, time: Duration) -> Result<(), Failure> {
+    let clear = match std::io::stdout().is_terminal() && !status.json {
+        true => "\x1b[H\x1b[2J",
+        false => "",
+    };
+    let mut seen = false;
+    loop {
+        match look(root, status) {
+            Ok(text) if seen && clear.is_empty() && !status.json => print(&format!("\n{text}"))?,
+            Ok(text) => print(&format!("{clear}{text}"))?,
+            Err(_) if seen => return Ok(()),
+            Err(why) => return Err(why),
+        }
+        seen = true;
+        std::thread::sleep(time);
+    }
+}
