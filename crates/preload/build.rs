@@ -3,7 +3,8 @@
 //!
 //! rustc passes a version script that exports by name and cannot be combined
 //! with another one, and it links libc. So the linker is GNU ld behind a filter
-//! that leaves both out. The arguments reach the link of
+//! that leaves both out: the one that the compiler would take, which for another
+//! machine is that machine's. The arguments reach the link of
 //! `libhugetlbfs_heap.so` too.
 #![expect(
     clippy::disallowed_methods,
@@ -13,7 +14,8 @@
 use std::error::Error;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const FILTER: &str = r#"#!/bin/sh
 for argument do
@@ -23,14 +25,14 @@ for argument do
     *) set -- "$@" "$argument" ;;
     esac
 done
-exec "${HUGETOOLS_LD:-ld}" "$@"
+exec "${HUGETOOLS_LD:-@LD@}" "$@"
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let source = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR")?);
     let filter = out.join("ld.bfd");
-    fs::write(&filter, FILTER)?;
+    fs::write(&filter, FILTER.replace("@LD@", &linker()))?;
     fs::set_permissions(&filter, fs::Permissions::from_mode(0o755))?;
     link_argument("-nostdlib");
     link_argument("-Wl,-soname,libhugetlbfs.so.0");
@@ -41,6 +43,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     emit("cargo::rerun-if-changed=build.rs");
     emit("cargo::rerun-if-changed=nodes.map");
     Ok(())
+}
+
+/// Asks the compiler that links for its GNU ld; it answers with a path, or with
+/// the bare name of what it has not.
+fn linker() -> String {
+    let compiler = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let answer = |name: &str| {
+        let asked = format!("-print-prog-name={name}");
+        let output = Command::new(&compiler).arg(asked).output().ok()?;
+        let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        let is_there =
+            Path::new(&path).is_absolute() && !path.contains(['\'', '"', '$', '`', '\\']);
+        is_there.then_some(path)
+    };
+    ["ld.bfd", "ld"]
+        .iter()
+        .find_map(|name| answer(name))
+        .unwrap_or_else(|| "ld".to_owned())
 }
 
 fn link_argument(argument: &str) {

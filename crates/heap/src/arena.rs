@@ -10,13 +10,13 @@ use hugetools_pages::layout::Layout;
 use hugetools_pages::luck::{LUCK, Shortfall};
 use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
-use hugetools_pages::sys::Result;
+use hugetools_pages::sys::{Result, SpaceLimit};
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, register, rejoin, space, sys, usage};
+use hugetools_pages::{config, facts, grown, register, rejoin, space, sys, usage};
 
 use crate::kept::{self, Heap};
 use crate::state::{self, State};
-use crate::{idle, mimalloc, nodes};
+use crate::{before, idle, mimalloc, nodes};
 
 /// Whether a window is being handed over: what mimalloc takes into use then
 /// are its own tables.
@@ -36,14 +36,20 @@ static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
 /// So many of them at most, since the register has places for 512 windows.
 const MOST_BLOCKS: usize = 256;
 
-const FIRST: usize = 1 << 30;
+/// The first window of a process, and the largest of those that follow, each of
+/// which is as large as what there was before: a program may limit its address
+/// space at any time, and what is reserved counts.
+const FIRST: usize = 64 << 20;
 const LARGEST: usize = 8 << 30;
 
-/// Where the address space is limited, a window takes at most this part of it.
-const PART: usize = 16;
-
 /// The smallest window that mimalloc takes.
-const SMALLEST: usize = 64 << 20;
+const SMALLEST: usize = 32 << 20;
+
+/// Windows of a node are added while so many parts of all address space are in use.
+const MOST_FREE: usize = 8;
+
+/// How often a thread looks whether another one has handed its window over.
+const PATIENCE: usize = 1000;
 
 /// Room for mimalloc's tables before the first larger page of a window.
 const TABLES: usize = 32 << 20;
@@ -86,6 +92,7 @@ fn make_ready() {
         // can do without for a moment.
         return;
     }
+    facts::find_filter();
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);
@@ -102,13 +109,13 @@ fn make_ready() {
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.
         let plain = Layout { big: 0, ..layout() };
-        add(SMALLEST, plain, nodes::ANY);
+        add(FIRST, plain, nodes::ANY);
     }
     match nodes::count() {
         1 => add(FIRST, layout(), nodes::ANY),
         // The others come when the heap is not small any more.
-        _ => add(SMALLEST, layout(), nodes::begin()),
-    }
+        _ => add(FIRST, layout(), nodes::begin()),
+    };
     state::finish();
     rejoin::set_waker(|| state::attend(true));
 }
@@ -140,18 +147,19 @@ pub(crate) fn layout() -> Layout {
 }
 
 /// Hands a window of about `len` bytes to mimalloc, for threads of a node; a
-/// smaller one where the address space is limited.
-fn add(len: usize, layout: Layout, node: c_int) {
+/// smaller one where the address space is limited. `false` where another thread is
+/// at it.
+fn add(len: usize, layout: Layout, node: c_int) -> bool {
     if HANDING_OVER.swap(true, Ordering::Acquire) {
-        return;
+        return false;
     }
     let lead = if layout.big > 0 { TABLES } else { 0 };
-    let limit = sys::address_space_limit();
-    let mut len = len.min(limit / PART);
-    if len < SMALLEST {
-        too_narrow(limit);
-    }
-    while len >= SMALLEST {
+    let mut len = len;
+    loop {
+        if len < SMALLEST {
+            too_narrow();
+            break;
+        }
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
         if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
             if hand_over(window, node) {
@@ -164,23 +172,27 @@ fn add(len: usize, layout: Layout, node: c_int) {
         len /= 2;
     }
     HANDING_OVER.store(false, Ordering::Release);
+    true
 }
 
 /// Notes that there is no room for a window: mimalloc then maps its pages one
 /// by one, and only large ones get huge pages. That the address space is
 /// limited, hugectl has said.
-fn too_narrow(limit: usize) {
+fn too_narrow() {
     static SAID: AtomicBool = AtomicBool::new(false);
     LUCK.note(Shortfall::AddressSpace);
-    say_once(
-        &SAID,
-        Level::Info,
-        format_args!(
-            "heap: the address space is limited to {} (ulimit -v): small blocks may get no huge \
-             pages",
-            Amount(limit)
+    match sys::address_space_limit() {
+        SpaceLimit::Bytes(limit) => say_once(
+            &SAID,
+            Level::Info,
+            format_args!(
+                "heap: the address space is limited to {} (ulimit -v): small blocks may get no \
+                 huge pages",
+                Amount(limit)
+            ),
         ),
-    );
+        SpaceLimit::None | SpaceLimit::Unknown => {}
+    }
 }
 
 fn hand_over(window: &'static Window, node: c_int) -> bool {
@@ -213,7 +225,10 @@ unsafe extern "C" fn commit(
     // SAFETY: what `hand_over` gave.
     let window = unsafe { &*window.cast::<Window>() };
     if !take {
-        back::decommit(window, start as usize, size);
+        match before::is_dividing() {
+            true => back::decommit_large(window, start as usize, size),
+            false => back::decommit(window, start as usize, size),
+        }
         USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
         idle::gave();
         return true;
@@ -224,9 +239,15 @@ unsafe extern "C" fn commit(
     } else {
         Wish::Best
     };
+    if !handing_over && state::is_ready() {
+        before::growing_by(size);
+    }
     let Ok(zero) = back::commit(window, start as usize, size, wish) else {
         return false;
     };
+    if handing_over && state::is_ready() && nodes::count() > 1 {
+        back::keep_apart(window, start as usize, size);
+    }
     if !is_zero.is_null() {
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
@@ -234,14 +255,24 @@ unsafe extern "C" fn commit(
     let used = USED.fetch_add(size, Ordering::Relaxed) + size;
     PEAK.fetch_max(used, Ordering::Relaxed);
     grow(used);
+    watch_growth();
     true
+}
+
+/// Sees to the small beginning of a heap that has grown: once there is room for
+/// others, since it may take a while, and they go on meanwhile.
+pub(crate) fn watch_growth() {
+    if !HANDING_OVER.load(Ordering::Acquire) {
+        let _pass = register::GATE.pass();
+        grown::watch();
+    }
 }
 
 /// Adds windows before those that there are run out: one, or one for each node.
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
     let count = nodes::count();
-    let is_due = match managed <= SMALLEST && count > 1 {
+    let is_due = match managed <= FIRST && count > 1 {
         // While it is small it is on base pages, each where it is used.
         true => !usage::is_small(0),
         false => used > managed / 2,
@@ -250,7 +281,34 @@ fn grow(used: usize) {
         return;
     }
     let len = (managed / count).clamp(FIRST, LARGEST);
-    nodes::all().for_each(|node| add(len, layout(), node));
+    nodes::all().for_each(|node| {
+        add(len, layout(), node);
+    });
+}
+
+/// Before a thread takes what is free in the windows of other nodes: whether there
+/// is more room in those of its own. What is free elsewhere has been there before, and
+/// its pages are still on their node. Not without end: while there is no more memory,
+/// each try would take more address space.
+#[unsafe(no_mangle)]
+extern "C" fn hugetools_makes_room(node: c_int) -> bool {
+    let count = nodes::count();
+    let managed = MANAGED.load(Ordering::Relaxed);
+    let used = USED.load(Ordering::Relaxed);
+    if count == 1 || managed <= FIRST || !state::is_ready() || is_strict() {
+        return false;
+    }
+    if managed > 2 * count * FIRST && managed / MOST_FREE > used {
+        return false;
+    }
+    let len = (managed / count).clamp(FIRST, LARGEST);
+    for _ in 0..PATIENCE {
+        if add(len, layout(), node) {
+            return true;
+        }
+        sys::yield_now();
+    }
+    false
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large
@@ -272,6 +330,7 @@ pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     }
     BLOCKS.fetch_add(1, Ordering::Relaxed);
     BLOCK_BYTES.fetch_add(bytes_of(window), Ordering::Relaxed);
+    watch_growth();
     Some(Ok(window.base))
 }
 

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use hugetools_pages::sys::{Errno, set_errno};
 use hugetools_pages::weak;
 
+use crate::malloc::at_least;
 use crate::mimalloc::{mi_free, mi_realloc};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
@@ -30,5 +31,5 @@ pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_voi
         return core::ptr::null_mut();
     }
     // SAFETY: as the caller says.
-    checked(unsafe { mi_realloc(block, size) })
+    checked(unsafe { mi_realloc(block, at_least(size)) })
 }

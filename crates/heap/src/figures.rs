@@ -4,6 +4,7 @@
 use core::ffi::c_void;
 
 use hugetools_pages::census::Census;
+use hugetools_pages::side_stack::on_side_stack;
 
 use crate::mimalloc::{self, HeapArea};
 use crate::{arena, growing};
@@ -38,6 +39,10 @@ impl Figures {
         if !arena::ready() {
             return Figures::default();
         }
+        on_side_stack(Figures::find)
+    }
+
+    fn find() -> Figures {
         let census = Census::take();
         let blocks = arena::blocks();
         let large_bytes = blocks.bytes + growing::windows().map(growing::len).sum::<usize>();

@@ -9,9 +9,9 @@ use hugetools_contract::segment::GROWING_AREA;
 use hugetools_pages::layout::Layout;
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::window::Window;
-use hugetools_pages::{back, facts, register, sys};
+use hugetools_pages::{back, facts, register};
 
-use crate::arena;
+use crate::{arena, room};
 
 /// Smaller blocks are copied: that costs less than a window.
 pub(crate) const SMALLEST: usize = 8 << 20;
@@ -20,12 +20,10 @@ pub(crate) const SMALLEST: usize = 8 << 20;
 /// allocator needs some of them.
 const MOST: usize = 128;
 
-/// The room that a block has is the machine's memory, between these.
+/// The room that a block has is the machine's memory, between these. Only twice
+/// the block's size is reserved: a limit of address space counts that.
 const LEAST_ROOM: usize = 16 << 30;
 const MOST_ROOM: usize = 256 << 30;
-
-/// Where the address space is limited, a block takes at most this part of it.
-const PART: usize = 8;
 
 /// How many such blocks there are.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -53,12 +51,14 @@ pub(crate) fn window_of(block: *const c_void) -> Option<&'static Window> {
 /// window, or there is no room or memory for it.
 pub(crate) fn create(size: usize) -> Option<*mut c_void> {
     let layout = arena::layout();
-    if size < least(&layout) {
+    if size < least(&layout) || !room::may_be_had(size) {
         return None;
     }
-    let room = room(size)?;
+    let twice = size.checked_mul(2)?;
+    let memory = facts::total_memory().unwrap_or(LEAST_ROOM);
+    let room = memory.clamp(LEAST_ROOM, MOST_ROOM).max(twice);
     if COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
-        let block = register::create_growing(room, layout)
+        let block = register::create_growing(room, twice, layout)
             .ok()
             .and_then(|window| filled(window, size));
         if block.is_some() {
@@ -75,18 +75,13 @@ fn least(layout: &Layout) -> usize {
     SMALLEST.max(4 * layout.unit).max(layout.big)
 }
 
-/// How much address space a block of this size gets; `None` where that is not
-/// enough for it to grow.
-fn room(size: usize) -> Option<usize> {
-    let memory = facts::total_memory().clamp(LEAST_ROOM, MOST_ROOM);
-    let room = memory.min(sys::address_space_limit() / PART);
-    (size <= room / 2).then_some(room)
-}
-
 /// Puts memory behind a new window's block, or frees the window.
 fn filled(window: &'static Window, size: usize) -> Option<*mut c_void> {
     match back::commit(window, window.base, size, arena::wish()) {
-        Ok(_) => Some(window.base as *mut c_void),
+        Ok(_) => {
+            arena::watch_growth();
+            Some(window.base as *mut c_void)
+        }
         Err(_) => {
             back::decommit(window, window.base, size);
             register::destroy(window);
@@ -108,6 +103,9 @@ pub(crate) fn resize(window: &'static Window, size: usize) -> bool {
         return false;
     };
     if new > window.len || new < least(&window.layout) / 2 {
+        return false;
+    }
+    if new > old && !(room::may_be_had(new - old) && window.extend(new).is_ok()) {
         return false;
     }
     let end = window.base + old;

@@ -11,8 +11,9 @@
 #![expect(unsafe_code, reason = "stands before a function of libc")]
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::{rejoin, sys, usage};
 
 use crate::{mimalloc, state};
@@ -25,11 +26,23 @@ const KEPT: u64 = 1200;
 /// mimalloc holds one ready for each size of block.
 const HARDLY_KEPT: u64 = 100;
 
-/// A heap of less is not worth it.
+/// A heap of less is not worth it, unless nothing is to be kept.
 const WORTH: usize = usage::SMALL_HEAP;
 
-/// One call in so many looks at the clock.
+/// One call in so many looks at the clock, while they come quickly. In a program
+/// that calls seldom each does, and so does the first after memory has become
+/// free.
 const CALLS: u32 = 16;
+
+/// Calls come quickly where between two looks at the clock so many milliseconds
+/// pass at most: a few of its ticks.
+const QUICK: u64 = 10;
+
+/// Whether the next call is to look.
+static AT_NEXT: AtomicBool = AtomicBool::new(false);
+
+/// When was the last look.
+static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// When to give back, in milliseconds of the monotonic clock; 0 for never.
 static DUE: AtomicU64 = AtomicU64::new(0);
@@ -67,12 +80,19 @@ impl Count {
 
 /// Notes at a time that memory may have become free.
 fn note(now: u64) {
-    if usage::in_use() < WORTH || is_giver() {
+    if !is_worth_it() || is_giver() {
         return;
     }
     let due = now + kept();
     let _ = DUE.compare_exchange(0, due, Ordering::Relaxed, Ordering::Relaxed);
+    if !AT_NEXT.load(Ordering::Relaxed) {
+        AT_NEXT.store(true, Ordering::Relaxed);
+    }
     state::attend(true);
+}
+
+fn is_worth_it() -> bool {
+    usage::in_use() >= WORTH || state::gives_back_at_once()
 }
 
 fn kept() -> u64 {
@@ -86,7 +106,7 @@ fn kept() -> u64 {
 pub(crate) fn gave() {
     if !is_giver() {
         DUE.store(0, Ordering::Relaxed);
-        note(time(libc::CLOCK_MONOTONIC_COARSE));
+        note(sys::about_now());
     }
 }
 
@@ -97,7 +117,7 @@ fn is_giver() -> bool {
 /// Called before an allocation while something may wait.
 #[inline(always)]
 pub(crate) fn count() {
-    if Count::mine().is_turn() {
+    if Count::mine().is_turn() || AT_NEXT.load(Ordering::Relaxed) {
         look();
     }
 }
@@ -105,7 +125,9 @@ pub(crate) fn count() {
 #[cold]
 #[inline(never)]
 fn look() {
-    let now = time(libc::CLOCK_MONOTONIC_COARSE);
+    let now = sys::about_now();
+    let last = LAST.swap(now, Ordering::Relaxed);
+    AT_NEXT.store(now.saturating_sub(last) > QUICK, Ordering::Relaxed);
     let due = DUE.load(Ordering::Relaxed);
     if due != 0 && now >= due {
         give(due);
@@ -128,31 +150,19 @@ fn give(due: u64) {
     }
     let before = usage::in_use();
     GIVER.store(sys::thread_name(), Ordering::Relaxed);
-    mimalloc::mi_collect(true);
+    on_side_stack(|| mimalloc::mi_collect(true));
     GIVER.store(0, Ordering::Relaxed);
     if usage::in_use() < before {
-        note(time(libc::CLOCK_MONOTONIC_COARSE));
+        note(sys::about_now());
     }
 }
 
-unsafe extern "C" {
-    fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
-}
-
-/// Milliseconds of a clock, without a system call where libc can do so.
-fn time(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: libc's own function, and a variable of its type.
-    let _ = unsafe { __real_clock_gettime(clock, &mut time) };
-    milliseconds(&time)
-}
-
-fn milliseconds(time: &libc::timespec) -> u64 {
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
+/// Gives back otherwise than here: nothing of it waits, and what does wait for the
+/// clock waits no longer and no shorter.
+pub(crate) fn unnoticed(work: impl FnOnce()) {
+    GIVER.store(sys::thread_name(), Ordering::Relaxed);
+    work();
+    GIVER.store(0, Ordering::Relaxed);
 }
 
 /// mimalloc's look at the clock. It wants milliseconds and asks often, so it
@@ -162,18 +172,19 @@ fn milliseconds(time: &libc::timespec) -> u64 {
 /// As for `clock_gettime(2)`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_clock_gettime(
-    clock: libc::clockid_t,
+    _clock: libc::clockid_t,
     time: *mut libc::timespec,
 ) -> c_int {
-    let clock = match clock {
-        libc::CLOCK_MONOTONIC => libc::CLOCK_MONOTONIC_COARSE,
-        other => other,
+    let now = sys::about_now();
+    let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let told = libc::timespec {
+        tv_sec: part(now / 1000),
+        tv_nsec: part(now % 1000 * 1_000_000),
     };
     // SAFETY: as the caller says.
-    let result = unsafe { __real_clock_gettime(clock, time) };
-    if result == 0 && state::is_ready() {
-        // SAFETY: as the caller says, and written just now.
-        note(milliseconds(unsafe { &*time }));
+    unsafe { time.write(told) };
+    if state::is_ready() {
+        note(now);
     }
-    result
+    0
 }

@@ -4,11 +4,11 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::facts;
 use hugetools_pages::sys::{Errno, set_errno};
+use hugetools_pages::{facts, weak};
 
 use crate::direct::{checked, realloc_here};
-use crate::mimalloc::{mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size};
+use crate::mimalloc::{mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size, mi_zalloc};
 use crate::owner::{self, Owner};
 use crate::{arena, foreign, growing, kept, large};
 
@@ -18,15 +18,18 @@ pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
         return kept::malloc(size);
     }
-    or_window(mi_malloc(size), size)
+    or_window(mi_malloc(at_least(size)), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
     if !arena::ready() {
         return kept::calloc(count, size);
     }
-    // mimalloc has refused a product that is too large; a new window is zero.
-    or_window(mi_calloc(count, size), count.saturating_mul(size))
+    match count.checked_mul(size) {
+        // A new window is zero, too.
+        Some(total) => or_window(mi_zalloc(at_least(total)), total),
+        None => checked(core::ptr::null_mut()),
+    }
 }
 
 /// # Safety
@@ -79,13 +82,14 @@ pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize)
     }
 }
 
-/// `aligned_alloc`: the alignment must be a power of two.
+/// `aligned_alloc`: before glibc 2.38 as `memalign`; in every other libc the
+/// alignment must be a power of two.
 pub(crate) fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    if !alignment.is_power_of_two() {
+    if !alignment.is_power_of_two() && !weak::is_glibc_before(38) {
         set_errno(INVALID);
         return core::ptr::null_mut();
     }
-    aligned(alignment, size)
+    memalign(alignment, size)
 }
 
 /// `memalign`: other alignments are rounded up, as glibc does.
@@ -162,9 +166,18 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 
 fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     match arena::ready() {
-        true => mi_malloc_aligned(size, alignment),
+        true => mi_malloc_aligned(at_least(size), alignment.max(LEAST_ALIGNMENT)),
         false => kept::memalign(alignment, size),
     }
+}
+
+/// What `max_align_t` needs: every block is aligned to that.
+const LEAST_ALIGNMENT: usize = 16;
+
+/// The size to ask for: mimalloc aligns smaller blocks to less.
+#[inline(always)]
+pub(crate) fn at_least(size: usize) -> usize {
+    size.max(LEAST_ALIGNMENT)
 }
 
 /// The block, or a window of its own: where mimalloc may take nothing but

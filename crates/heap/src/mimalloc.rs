@@ -1,11 +1,9 @@
 //! The parts of mimalloc's interface that are used here. Its crate is pinned
-//! to one version, since some of them are mimalloc's own affair.
+//! to one version, since some of them are mimalloc's own affair; the sources come
+//! from it, and are compiled by this crate's build script.
 #![expect(unsafe_code, reason = "declares foreign functions")]
 
 use core::ffi::{c_int, c_long, c_void};
-
-// Links the allocator.
-use libmimalloc_sys as _;
 
 /// Called by mimalloc to take memory into use (`true`) or to return it.
 pub(crate) type CommitFun =
@@ -61,6 +59,35 @@ unsafe extern "C" {
     /// What mimalloc's constructor does, which is left out of the link.
     pub(crate) safe fn _mi_auto_process_init();
 
+    /// Takes a page for blocks of a size; see `crate::deep`.
+    pub(crate) fn _mi_arenas_page_alloc(
+        heap: *mut c_void,
+        block_size: usize,
+        alignment: usize,
+    ) -> *mut c_void;
+
+    /// Returns a page.
+    pub(crate) fn _mi_arenas_page_free(page: *mut c_void, heap: *mut c_void);
+
+    /// Gives back what has been free for a while, or all of it (`force`) of all
+    /// windows (`visit_all`).
+    pub(crate) fn _mi_arenas_collect(force: bool, visit_all: bool, thread: *mut c_void);
+
+    /// Ends what a thread has of it.
+    pub(crate) fn _mi_thread_done(heap: *mut c_void);
+
+    /// The destructor of its key; see `mimalloc.c`.
+    pub(crate) fn hugetools_thread_end(
+        heap: *mut c_void,
+        again: extern "C" fn(libc::pthread_key_t, *const c_void) -> c_int,
+    );
+
+    /// Whether that was called for the last time in this thread.
+    pub(crate) safe fn hugetools_is_over() -> bool;
+
+    /// Prepares it for this thread.
+    pub(crate) safe fn mi_thread_init();
+
     /// How many memory nodes mimalloc tells apart, which threads it asks for.
     pub(crate) safe fn _mi_os_numa_node_count() -> c_int;
 
@@ -96,6 +123,13 @@ unsafe extern "C" {
     /// threads have returned; everything, where `force` is set.
     pub(crate) safe fn mi_collect(force: bool);
 
+    /// Returns what all threads have returned to its windows; see `mimalloc.c`. Takes
+    /// a deep stack.
+    pub(crate) safe fn hugetools_give_back();
+
+    /// What the pages of all threads take of its windows, in bytes.
+    pub(crate) safe fn hugetools_bytes_of_pages() -> usize;
+
     /// Visits the pages of a heap, those of all threads.
     pub(crate) fn mi_heap_visit_blocks(
         heap: *mut c_void,
@@ -105,7 +139,7 @@ unsafe extern "C" {
     ) -> bool;
 
     pub(crate) safe fn mi_malloc(size: usize) -> *mut c_void;
-    pub(crate) safe fn mi_calloc(count: usize, size: usize) -> *mut c_void;
+    pub(crate) safe fn mi_zalloc(size: usize) -> *mut c_void;
     pub(crate) fn mi_realloc(block: *mut c_void, size: usize) -> *mut c_void;
     pub(crate) fn mi_free(block: *mut c_void);
     pub(crate) fn mi_usable_size(block: *const c_void) -> usize;

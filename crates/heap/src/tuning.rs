@@ -3,6 +3,7 @@
 
 use core::ffi::c_int;
 
+use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::usage;
 
 use crate::figures::Figures;
@@ -16,7 +17,7 @@ pub(crate) fn trim() -> c_int {
         return 0;
     }
     let before = usage::in_use();
-    mimalloc::mi_collect(true);
+    on_side_stack(|| mimalloc::mi_collect(true));
     c_int::from(usage::in_use() < before)
 }
 

@@ -3,10 +3,12 @@
 //! for its threads' ends.
 #![expect(unsafe_code, reason = "exports functions that take addresses")]
 
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_long, c_uint, c_void};
+use core::sync::atomic::AtomicU32;
 
 use hugetools_pages::lock::Lock;
-use hugetools_pages::{bits, register, sys};
+use hugetools_pages::sys::Filter;
+use hugetools_pages::{bits, facts, register, sys};
 
 use crate::{arena, state};
 
@@ -54,6 +56,14 @@ unsafe extern "C" fn __wrap_mprotect(addr: *mut c_void, len: usize, prot: c_int)
     sys::c_result(unsafe { sys::mprotect(addr as usize, len, prot) })
 }
 
+/// What the compiler's own library would have, which is not linked: mimalloc
+/// counts bits, and this processor has no instruction for that.
+#[cfg(target_arch = "riscv64")]
+#[unsafe(no_mangle)]
+extern "C" fn __popcountdi2(ones: u64) -> c_int {
+    bits::int(ones.count_ones() as usize)
+}
+
 /// Advice on our own memory is not mimalloc's to give: what it drops from a
 /// huge page could not be touched again safely.
 #[unsafe(no_mangle)]
@@ -71,10 +81,75 @@ extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
     -1
 }
 
-/// mimalloc only sleeps while it spins.
+/// mimalloc asks for the memory node of the processor, and reads files of the
+/// kernel's at its start. What it wants random numbers for need not be safe from
+/// anybody: they are made here. `errno` stays as it is.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    let may = match sys::filter() {
+        Filter::None => true,
+        Filter::Inherited => number != libc::SYS_getcpu,
+        Filter::Own => false,
+    };
+    if number == libc::SYS_getrandom {
+        // SAFETY: mimalloc's buffer, of `b` bytes.
+        unsafe { fill(a as *mut u8, b) };
+        return bits::long(b);
+    }
+    // SAFETY: a call of mimalloc's.
+    let result = may.then(|| unsafe { sys::any_call(number, [a, b, c, d, e, f]) });
+    result.and_then(sys::Result::ok).map_or(-1, bits::long)
+}
+
+/// Fills a buffer with numbers that follow from the time and from where the
+/// kernel has put things.
+///
+/// # Safety
+/// The buffer must be writable.
+unsafe fn fill(buffer: *mut u8, len: usize) {
+    let mut state = sys::now() ^ (sys::thread_name() as u64) << 20 ^ buffer as u64;
+    for at in 0..len {
+        // A step of Marsaglia's xorshift, which never ends at 0.
+        state |= 1;
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let byte = state.to_le_bytes()[3];
+        let place = buffer.wrapping_add(at);
+        // SAFETY: as the caller says.
+        unsafe { place.write(byte) };
+    }
+}
+
+/// How much memory there is: mimalloc takes what it finds then for usual.
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_sysinfo(_info: *mut c_void) -> c_int {
+    -1
+}
+
+/// The size of a page, or how many there are.
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_sysconf(name: c_int) -> c_long {
+    match name {
+        libc::_SC_PAGESIZE => bits::long(facts::page_size()),
+        _ => -1,
+    }
+}
+
+/// mimalloc only sleeps while it spins: it waits for another thread, which may
+/// be of a lower priority and must get the processor.
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_sleep(_seconds: c_uint) -> c_uint {
-    sys::yield_now();
+    static NOBODY_WAKES: AtomicU32 = AtomicU32::new(0);
+    sys::futex_wait_for(&NOBODY_WAKES, 0, 1);
     0
 }
 

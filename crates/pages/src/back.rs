@@ -12,7 +12,7 @@ use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
 use crate::{
-    config, fault, grown, hugetlb, place, populate, quota, register, returned, space, thp, usage,
+    config, fault, hugetlb, place, populate, quota, register, returned, space, thp, usage,
 };
 
 /// Which pages a range may get.
@@ -48,15 +48,36 @@ pub fn commit(window: &Window, addr: usize, len: usize, wish: Wish) -> Result<bo
         // The allocator's tables make no heap large.
         usage::subtract(len.next_multiple_of(SLICE));
     }
-    grown::watch();
     result
+}
+
+/// Keeps base pages that were taken just now from becoming one transparent huge
+/// page: what lies behind them in it would come to the node of whoever touches
+/// them, and not of whoever takes it.
+pub fn keep_apart(window: &Window, addr: usize, len: usize) {
+    let _pass = register::GATE.pass();
+    let slices = window.slice_range(addr, len);
+    let (addr, len) = (window.base + slices.start * SLICE, slices.len() * SLICE);
+    // SAFETY: in use by the caller; the advice changes no contents. Where there
+    // are no transparent huge pages it fails, and nothing is lost.
+    let _ = unsafe { sys::madvise(addr, len, libc::MADV_NOHUGEPAGE) };
 }
 
 /// Returns a range: its contents are lost, and it must be taken into use again
 /// before the next access.
 pub fn decommit(window: &Window, addr: usize, len: usize) {
     let _pass = register::GATE.pass();
-    take_back(window, window.slice_range(addr, len));
+    take_back(window, window.slice_range(addr, len), usize::MAX);
+}
+
+/// A part of a huge page that is worth dividing it for.
+pub const LARGE: usize = 512 << 10;
+
+/// The same; and of transparent huge pages that stay in use, what is a large part of
+/// one goes back, too: the rest is on base pages then.
+pub fn decommit_large(window: &Window, addr: usize, len: usize) {
+    let _pass = register::GATE.pass();
+    take_back(window, window.slice_range(addr, len), LARGE);
 }
 
 /// Takes slices into use: puts pages behind the units that have none, and
@@ -177,7 +198,8 @@ fn fill_big(
         return at;
     }
     while at < run.end && may_try_hugetlb(&BIG_LUCK, size) {
-        let Some(group) = window.group_of(at) else {
+        let is_reserved = |group: &Range<usize>| group.end <= window.reserved_units();
+        let Some(group) = window.group_of(at).filter(is_reserved) else {
             break;
         };
         let ours = at..run.end.min(group.end);
@@ -222,7 +244,7 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
         BIG_LUCK.heap_failed(size);
         return false;
     }
-    fault::guard();
+    fault::guard(size);
     true
 }
 
@@ -261,7 +283,7 @@ fn fill_huge(
         }
         publish(unit..unit + 1, State::Huge);
     }
-    fault::guard();
+    fault::guard(size);
     run.end
 }
 
@@ -269,7 +291,7 @@ fn fill_huge(
 /// it, so that there are few mappings.
 fn map_huge(window: &Window, run: &Range<usize>) -> bool {
     let size = window.layout.unit;
-    let limit = (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(window.units().len());
+    let limit = (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(window.reserved_units());
     let ahead = claim(window, run.end..limit, State::Empty);
     let len = (ahead.end - run.start) * size;
     // SAFETY: all units of the range are unused and claimed.
@@ -303,19 +325,20 @@ fn fill_plain(window: &Window, run: Range<usize>, wish: Wish) -> Result<State> {
     Ok(unsafe { thp::advise(addr, len) })
 }
 
-/// Returns slices, and frees the pages of units that have none left.
-fn take_back(window: &Window, slices: Range<usize>) {
+/// Returns slices, and frees the pages of units that have none left; and what is
+/// `large` of a transparent huge page.
+fn take_back(window: &Window, slices: Range<usize>, large: usize) {
     let per_unit = window.layout.unit / SLICE;
     let mut at = slices.start;
     while at < slices.end {
         let unit = at / per_unit;
         let end = slices.end.min((unit + 1) * per_unit);
-        take_back_in(window, unit, at..end);
+        take_back_in(window, unit, at..end, large);
         at = end;
     }
 }
 
-fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
+fn take_back_in(window: &Window, unit: usize, part: Range<usize>, large: usize) {
     let word = &window.units()[unit];
     loop {
         let (state, used) = word.settled();
@@ -326,7 +349,7 @@ fn take_back_in(window: &Window, unit: usize, part: Range<usize>) {
             let left = used - window.unmark(part.clone()).min(used);
             let state = match left {
                 0 => free(window, unit, state),
-                _ => trim(window, part, state),
+                _ => trim(window, part, state, large),
             };
             word.publish(state, left);
             if left == 0 && state == State::Big {
@@ -384,11 +407,11 @@ fn free(window: &Window, unit: usize, state: State) -> State {
 }
 
 /// Frees the base pages of slices within a unit that stays in use. Huge pages
-/// are kept whole.
-fn trim(window: &Window, part: Range<usize>, state: State) -> State {
-    if state == State::Base {
-        let (addr, len) = (window.base + part.start * SLICE, part.len() * SLICE);
-        // SAFETY: the slices are not in use, and base pages are mapped there.
+/// are kept whole, but for what is `large` of a transparent one.
+fn trim(window: &Window, part: Range<usize>, state: State, large: usize) -> State {
+    let (addr, len) = (window.base + part.start * SLICE, part.len() * SLICE);
+    if state == State::Base || (state == State::Thp && len >= large) {
+        // SAFETY: the slices are not in use, and ordinary memory is mapped there.
         let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     }
     state

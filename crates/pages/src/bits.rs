@@ -13,9 +13,24 @@ pub const fn signed(value: u32) -> c_int {
     c_int::from_ne_bytes(value.to_ne_bytes())
 }
 
+/// A length as a place in a file.
+pub const fn offset(value: usize) -> i64 {
+    i64::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// What a system call gives, as a signed number.
+pub const fn result(value: usize) -> isize {
+    isize::from_ne_bytes(value.to_ne_bytes())
+}
+
 /// A `long` as an address or a length.
 pub const fn word(value: c_long) -> usize {
     usize::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// An address or a length as a `long`.
+pub const fn long(value: usize) -> c_long {
+    c_long::from_ne_bytes(value.to_ne_bytes())
 }
 
 /// An `int` argument, sign extended as the kernel expects it.

@@ -8,9 +8,11 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use hugetools_contract::env::{self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Settings};
+use hugetools_contract::env::{
+    self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Settings, TextCopy,
+};
 
-use crate::environment::{self, Variables};
+use crate::environment::Variables;
 use crate::keep::keep;
 use crate::say::Level;
 use crate::{file, sys};
@@ -54,6 +56,8 @@ pub struct Config {
     pub share_path: Option<&'static [u8]>,
     /// Whether shared libraries' text counts as text, too.
     pub text_libs: bool,
+    /// Who may make a copy of text that no other process can share.
+    pub text_copy: Option<TextCopy<'static>>,
     /// Whether perf is told the symbols of text that is a copy.
     pub perf_map: bool,
     /// When huge pages run out.
@@ -62,6 +66,8 @@ pub struct Config {
     pub limit: Option<Limit>,
     /// The process that says when it runs out of huge pages.
     pub speaker: Option<u32>,
+    /// The process that hugectl started.
+    pub starter: Option<u32>,
     /// The report at the end.
     pub report: Target,
     /// The variables whose values could not be used in full.
@@ -88,10 +94,12 @@ impl Config {
         share_text: false,
         share_path: None,
         text_libs: false,
+        text_copy: None,
         perf_map: false,
         fallback: Fallback::Thp,
         limit: None,
         speaker: None,
+        starter: None,
         report: Target::None,
         odd: Odd::NONE,
         path: [0; PATH_MAX],
@@ -109,6 +117,8 @@ impl Config {
     /// pages.
     pub fn level(&self) -> Level {
         match self.speaker {
+            // None is written where it may not even be asked which process this is.
+            Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
             Some(pid) if pid != sys::getpid() => Level::Info,
             _ => Level::Warning,
         }
@@ -127,7 +137,12 @@ impl Config {
         self.fallback = settings.fallback;
         self.limit = settings.limit;
         self.speaker = settings.speaker;
+        self.starter = settings.starter;
         self.odd = settings.odd;
+        self.text_copy = settings.text_copy.and_then(|copy| {
+            let program = self.keep(env::TEXT_COPY, Some(copy.program))?;
+            Some(TextCopy { program, ..copy })
+        });
         self.share_path = self.keep(env::SHARE_PATH, settings.share_path);
         self.api = Api {
             path: self.keep(env::PATH, settings.api.path),
@@ -197,9 +212,6 @@ pub fn is_known() -> bool {
 
 #[cold]
 fn read() -> &'static Config {
-    if !environment::is_there() {
-        return &NOTHING;
-    }
     let claimed = CELL
         .state
         .compare_exchange(UNREAD, READING, Ordering::Acquire, Ordering::Relaxed)
@@ -209,8 +221,11 @@ fn read() -> &'static Config {
         return &NOTHING;
     }
     if !sys::is_secure() {
+        let Some(variables) = Variables::find() else {
+            CELL.state.store(UNREAD, Ordering::Release);
+            return &NOTHING;
+        };
         let mut buffer = [0; PATH_MAX];
-        let variables = Variables::find();
         let program = program(&variables, &mut buffer);
         let settings = Settings::read(|name| variables.get(name), program, sys::getpid());
         // SAFETY: this thread moved the state to READING, so it alone writes.

@@ -1,8 +1,11 @@
 //! What this kernel offers, read when it is first needed.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::{file, sys};
+use crate::cgroup::{self, Left};
+use crate::file;
+use crate::sys::{self, Filter};
 
 /// A number that is found out once. Finding it out twice, by two threads at
 /// once, does no harm.
@@ -36,20 +39,25 @@ pub fn page_size() -> usize {
 /// The kernel's default huge page size in bytes; `None` where it has none.
 pub fn default_huge_size() -> Option<usize> {
     static SIZE: Lazy = Lazy::new();
-    let size = SIZE.get(|| {
-        let mut buffer = [0; 8192];
-        let text = file::head(c"/proc/meminfo", &mut buffer);
-        let kib = file::tagged(text, b"Hugepagesize:").unwrap_or(0);
-        usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
-    });
-    (size.is_power_of_two()).then_some(size)
+    let size = SIZE.get(|| memory(b"Hugepagesize:").unwrap_or_else(none_or_unknown));
+    (size.is_power_of_two() && size != Lazy::UNKNOWN).then_some(size)
+}
+
+/// What is kept of a line that was not found: none where the file could be read,
+/// else it is looked for again.
+fn none_or_unknown() -> usize {
+    match available_memory() {
+        Some(_) => 0,
+        None => Lazy::UNKNOWN,
+    }
 }
 
 /// The size of a transparent huge page in bytes.
 pub fn thp_size() -> usize {
     static SIZE: Lazy = Lazy::new();
     SIZE.get(|| {
-        let size = file::number(c"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+        let path = c"/sys/kernel/mm/transparent_hugepage/hpage_pmd_size";
+        let size = file::look(|| file::number(path));
         match size.and_then(|size| usize::try_from(size).ok()) {
             Some(size) if size.is_power_of_two() => size,
             // Before Linux 4.12 it is not told; a page table's worth of pages.
@@ -59,64 +67,130 @@ pub fn thp_size() -> usize {
 }
 
 /// Memory that can be had without swapping, in bytes.
-pub fn available_memory() -> usize {
-    let mut buffer = [0; 8192];
-    let text = file::head(c"/proc/meminfo", &mut buffer);
-    let kib = file::tagged(text, b"MemAvailable:").or_else(|| file::tagged(text, b"MemFree:"));
-    usize::try_from(kib.unwrap_or(0)).map_or(0, |kib| kib.saturating_mul(1024))
+pub fn available_memory() -> Option<usize> {
+    memory(b"MemAvailable:").or_else(|| memory(b"MemFree:"))
 }
 
 /// The machine's memory, in bytes.
-pub fn total_memory() -> usize {
+pub fn total_memory() -> Option<usize> {
     static SIZE: Lazy = Lazy::new();
-    SIZE.get(|| {
-        let mut buffer = [0; 8192];
-        let text = file::head(c"/proc/meminfo", &mut buffer);
-        let kib = file::tagged(text, b"MemTotal:").unwrap_or(0);
-        usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+    let size = SIZE.get(|| memory(b"MemTotal:").unwrap_or_else(none_or_unknown));
+    (size != 0 && size != Lazy::UNKNOWN).then_some(size)
+}
+
+/// What the machine and the memory control groups leave this process, in bytes;
+/// `None` where it cannot be told.
+pub fn room() -> Option<usize> {
+    let available = available_memory()?;
+    let room = match cgroup::memory_left() {
+        Left::NoLimit => available,
+        Left::Bytes(left) => available.min(left),
+        Left::Unknown => return None,
+    };
+    LAST_ROOM.store(room, Ordering::Relaxed);
+    Some(room)
+}
+
+/// What [`room`] was when it could be told.
+static LAST_ROOM: AtomicUsize = AtomicUsize::new(0);
+
+/// The same; where it cannot be told just now, as without a descriptor, half of
+/// what it was last, and no more than the machine has free.
+pub fn room_or_last() -> Option<usize> {
+    room().or_else(|| match LAST_ROOM.load(Ordering::Relaxed) {
+        0 => None,
+        last => sys::free_memory().map(|free| free.min(last / 2)),
     })
+}
+
+/// Bytes that the kernel says of the machine's memory.
+fn memory(tag: &[u8]) -> Option<usize> {
+    bytes_in(c"/proc/meminfo", tag)
 }
 
 /// Memory of this process that devices write to by themselves, in bytes: it
 /// must stay where it is.
-pub fn pinned_memory() -> usize {
-    let kib = status(b"VmPin:").unwrap_or(0);
-    usize::try_from(kib).map_or(0, |kib| kib.saturating_mul(1024))
+pub fn pinned_memory() -> Option<usize> {
+    bytes_in(STATUS, b"VmPin:")
 }
 
-/// A number that the kernel says of this process.
-fn status(tag: &[u8]) -> Option<u64> {
-    let mut buffer = [0; 4096];
-    let text = file::head(c"/proc/self/status", &mut buffer);
-    file::tagged(text, tag)
+/// Memory of this process that is swapped out, in bytes.
+pub fn swapped_memory() -> Option<usize> {
+    bytes_in(STATUS, b"VmSwap:")
 }
 
-/// Memory of this process that is swapped out, in bytes; as much as can be where
-/// it cannot be told.
-pub fn swapped_memory() -> usize {
-    let kib = status(b"VmSwap:").and_then(|kib| usize::try_from(kib).ok());
-    kib.map_or(usize::MAX, |kib| kib.saturating_mul(1024))
+const STATUS: &CStr = c"/proc/self/status";
+
+/// A number of kilobytes that the kernel says, in bytes.
+fn bytes_in(path: &CStr, tag: &[u8]) -> Option<usize> {
+    let kib = file::look(|| file::tagged_in(path, tag))?;
+    usize::try_from(kib).ok()?.checked_mul(1024)
+}
+
+/// Finds out whether a filter of system calls is in force when the program
+/// begins, where nobody has yet.
+pub fn find_filter() {
+    if !FOUND.load(Ordering::Relaxed) {
+        begin();
+    }
+}
+
+/// Whether [`begin`] has looked.
+static FOUND: AtomicBool = AtomicBool::new(false);
+
+/// Finds out, in one look, what the kernel says of the process when the program
+/// begins: whether a filter of system calls is in force (where it cannot be told,
+/// there is one), and whether transparent huge pages are enabled for it: 1 or 0,
+/// `None` where that is not said (before Linux 5.0).
+pub fn begin() -> Option<u64> {
+    let (mut seccomp, mut enabled) = (None, None);
+    file::look(|| {
+        file::each_line(STATUS, |line| {
+            seccomp = seccomp.or_else(|| file::line_number(line, b"Seccomp:"));
+            enabled = enabled.or_else(|| file::line_number(line, b"THP_enabled:"));
+            seccomp.and(enabled)
+        })
+    });
+    let is_first = !FOUND.swap(true, Ordering::Relaxed);
+    if is_first && seccomp != Some(0) && has_seccomp() {
+        sys::note_filter(Filter::Inherited);
+    }
+    enabled
 }
 
 /// Whether a filter of system calls is in force, which may end the process for
-/// calls that its program does not make (`SystemCallFilter=` of systemd).
+/// calls that its program does not make (`SystemCallFilter=` of systemd); yes
+/// where it cannot be told. One that the program has set without our knowing is
+/// found here.
 pub fn has_filter() -> bool {
-    status(b"Seccomp:") != Some(0)
+    sys::filter() != Filter::None
+        || file::look(|| file::tagged_in(STATUS, b"Seccomp:")) != Some(0) && has_seccomp()
+}
+
+/// The same, where only one that is known of counts: for a call without which
+/// the program's own would fail.
+pub fn has_known_filter() -> bool {
+    let mode = || file::look(|| file::tagged_in(STATUS, b"Seccomp:"));
+    sys::filter() != Filter::None || mode().is_some_and(|mode| mode != 0)
+}
+
+/// Whether the kernel may have filters at all: before Linux 3.8, and where it
+/// was built without, it says nothing of them.
+fn has_seccomp() -> bool {
+    file::look(|| file::tagged_in(STATUS, b"Threads:")).is_none()
+        || file::look(|| file::tagged_in(STATUS, b"Seccomp:")).is_some()
 }
 
 /// Private memory of this process that is there, in bytes.
-pub fn resident_memory() -> usize {
-    let mut buffer = [0; 128];
-    let text = file::head(c"/proc/self/statm", &mut buffer);
-    let mut pages = text.split(|b| *b == b' ').skip(1).map(file::leading_number);
-    match (pages.next().flatten(), pages.next().flatten()) {
-        (Some(resident), Some(shared)) => {
-            let pages = usize::try_from(resident.saturating_sub(shared)).unwrap_or(usize::MAX);
-            pages.saturating_mul(page_size())
-        }
-        // Without /proc: what it is cannot be said, so it counts as much.
-        _ => usize::MAX,
-    }
+pub fn resident_memory() -> Option<usize> {
+    let text = |buffer: &mut [u8; 128]| {
+        let text = file::head(c"/proc/self/statm", buffer);
+        let mut pages = text.split(|b| *b == b' ').skip(1).map(file::leading_number);
+        let (resident, shared) = (pages.next()??, pages.next()??);
+        usize::try_from(resident.saturating_sub(shared)).ok()
+    };
+    let pages = file::look(|| text(&mut [0; 128]))?;
+    pages.checked_mul(page_size())
 }
 
 /// Whether other threads run beside this one; yes where it cannot be told.
@@ -138,9 +212,13 @@ mod tests {
     fn a_second_thread_is_seen() {
         // The test runner has threads of its own.
         assert!(has_threads());
-        assert!(available_memory() > 0 && available_memory() < total_memory());
-        assert!(resident_memory() > 0 && resident_memory() < available_memory());
-        assert_eq!(pinned_memory(), 0);
+        let available = available_memory().unwrap();
+        assert!(available > 0 && Some(available) < total_memory());
+        let resident = resident_memory().unwrap();
+        assert!(resident > 0 && resident < available);
+        assert!(room().is_none_or(|room| room > 0));
+        assert_eq!(pinned_memory(), Some(0));
+        assert!(swapped_memory().is_some());
     }
 
     #[test]

@@ -2,77 +2,74 @@
 //! our fork handler did not see (raw `clone`) or could not prepare, raises
 //! `SIGBUS`. The page can still be read: it is copied to ordinary memory, and
 //! the write is tried again.
-#![expect(unsafe_code, reason = "replaces memory in a signal handler")]
+#![expect(unsafe_code, reason = "is entered by the kernel")]
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::fork::in_place;
 use crate::luck::Shortfall;
-use crate::recent::Recent;
-use crate::signal::Handler;
+use crate::shield::Shield;
+use crate::signal::{Handler, mask};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{luck, private_copy, register, returned, sys};
+use crate::{late, luck, move_down, register, segv, side_stack, spare};
 
 /// The handler of `SIGBUS`.
 pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
-
-/// When a page was last replaced here.
-static MENDED: Recent = Recent::never();
 
 extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's own arguments.
     unsafe { HANDLER.enter(info, context) };
 }
 
-/// Puts up the net; to be called once there is something to fall.
-pub fn guard() {
+/// Puts up the net; to be called once there is something to fall, a page of this
+/// size.
+pub fn guard(page: usize) {
+    spare::keep(page);
     static DONE: AtomicBool = AtomicBool::new(false);
     if !DONE.swap(true, Ordering::AcqRel) {
+        // There is one then: at a fault there may be no mapping to spare.
+        side_stack::on_side_stack(|| ());
         HANDLER.install();
+        segv::HANDLER.install();
+        mask::begin();
     }
 }
 
 /// Whether the fault at this address was mended.
 fn mend(addr: usize) -> bool {
-    register::look(|| match register::window_at(addr) {
-        Some(window) => mend_unit(window, window.unit_at(addr)),
-        None => false,
-    })
+    let Some(window) = register::window_at(addr) else {
+        return false;
+    };
+    let mend = || register::look(|| mend_unit(window, window.unit_at(addr)));
+    // The program's own for its handlers may be small.
+    side_stack::on_side_stack(mend)
 }
 
 fn mend_unit(window: &Window, unit: usize) -> bool {
-    let (state, used) = window.units()[unit].load();
-    if !state.is_ours_to_mend() {
+    let word = &window.units()[unit];
+    if !word.load().0.is_ours_to_mend() {
         return false;
     }
-    let group = window.page_of(unit, state);
-    let first = match state.is_hugetlb() {
-        true if group.start == unit => Some((state, used)),
-        true => Some(window.units()[group.start].load()),
-        // Another thread is mending it or has done so.
-        false => None,
-    };
-    let claimed = first.filter(|(state, used)| {
-        let busy = (State::Busy, *used);
-        state.is_hugetlb() && window.units()[group.start].replace((*state, *used), busy)
-    });
-    let Some((_, used)) = claimed else {
-        sys::yield_now();
-        return state == State::Busy || MENDED.was_just_now();
-    };
-    // SAFETY: the page's first unit is claimed, which keeps others out.
-    let result = unsafe { private_copy::replace(window, group.clone()) };
-    let now = *result.as_ref().unwrap_or(&state);
-    for other in group.clone().skip(1) {
-        let (_, used) = window.units()[other].load();
-        window.units()[other].publish(now, used);
+    // Another thread may be mending it.
+    let (state, _) = word.settled();
+    if state.is_hugetlb() && state.is_ours_to_mend() {
+        let shield = Shield::best();
+        return mend_page(window, unit, state, &shield) || word.load().0 != state;
     }
-    window.units()[group.start].publish(now, used);
-    if result.is_ok() {
-        returned::give_units(window, state, group.len() * window.layout.unit);
+    late::is_to_be_tried_again(window.address(unit))
+}
+
+/// Moves the page of a unit off the pool, which need not be asked for another
+/// one then; whether it was moved.
+pub(crate) fn mend_page(window: &Window, unit: usize, state: State, shield: &Shield) -> bool {
+    let page = window.page_of(unit, state);
+    let mended = move_down::move_units(window, page, state, shield).is_some()
+        || in_place::move_window(window, shield) > 0;
+    if mended {
+        late::note();
+        luck::LUCK.note(Shortfall::Copy);
     }
-    MENDED.mark();
-    luck::LUCK.note(Shortfall::Copy);
-    result.is_ok()
+    mended
 }

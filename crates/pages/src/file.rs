@@ -3,7 +3,17 @@
 use core::ffi::CStr;
 use core::fmt::{self, Write};
 
+use crate::side_stack::on_side_stack;
 use crate::sys;
+
+/// Reads files on a stack of ours, where files may be read at all: else `None`,
+/// and it cannot be told what they say.
+pub fn look<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
+    match sys::filter() {
+        sys::Filter::Own => None,
+        _ => on_side_stack(read),
+    }
+}
 
 /// The first bytes of a file, as many as `buffer` holds; none where it cannot
 /// be read.
@@ -58,12 +68,21 @@ pub fn number(path: &CStr) -> Option<u64> {
     leading_number(head(path, &mut buffer))
 }
 
+/// The number behind `tag` at the start of a line of a file, however long the
+/// file is.
+pub fn tagged_in(path: &CStr, tag: &[u8]) -> Option<u64> {
+    each_line(path, |line| line_number(line, tag))
+}
+
+/// The number behind `tag` at the start of a line.
+pub fn line_number(line: &[u8], tag: &[u8]) -> Option<u64> {
+    leading_number(line.strip_prefix(tag)?.trim_ascii_start())
+}
+
 /// The number behind `tag` at the start of a line, as in `MemAvailable:`.
 pub fn tagged(text: &[u8], tag: &[u8]) -> Option<u64> {
-    let line = text
-        .split(|b| *b == b'\n')
-        .find_map(|line| line.strip_prefix(tag))?;
-    leading_number(line.trim_ascii_start())
+    let mut lines = text.split(|b| *b == b'\n');
+    lines.find_map(|line| line_number(line, tag))
 }
 
 /// The decimal number at the start.

@@ -1,28 +1,143 @@
-//! What happens around a fork: before it, nobody may be changing our memory,
-//! and private hugetlb memory moves down or is copied for the child; after it,
-//! child and parent go on.
+//! What happens around a fork.
+//!
+//! A private hugetlb page that is written after a fork needs a second page of
+//! the pool. Where there is none the writer dies of `SIGBUS`, and a system call
+//! that writes there fails. So parent and child are to share no such page, and
+//! the child must find all memory as it was at one moment: that of the fork.
+//!
+//! # From prepare to parent and child
+//! libc calls the handlers that were registered for a fork: all `prepare`, the
+//! last one first, then it forks, then all `parent` or `child`, the first one
+//! first. Ours are the first ones ([`watch`], [`register`]), so that our
+//! `prepare` runs last and our `parent` and `child` run before those of others.
+//! In between, who may do what?
+//!
+//! * **This thread** runs our code, and libc's between our handlers. It may
+//!   allocate, for it passes the gate that it has closed itself, and write to all
+//!   memory, for nothing is protected when `prepare` returns. While something is
+//!   protected it runs on a stack of ours and touches no memory but ours and what
+//!   it copies.
+//! * **Its signal handlers** do not run: signals are blocked ([`guard`]) but for
+//!   those that a fault raises. What a handler does comes before the snapshot, or
+//!   after it in the parent only.
+//! * **Other libraries' handlers** for forks do not run either: they come before
+//!   our `prepare` and after our `parent` and `child`. Where somebody has
+//!   registered before us all the same they are let through as this thread is.
+//! * **Other threads** run on. Who wants to change what stands behind memory
+//!   waits at the gate for a moment and then goes through, since the forking
+//!   thread may wait for a lock of libc's that it holds; no pages of pools are
+//!   taken meanwhile. Who writes to a piece that is just being replaced waits in
+//!   the kernel until it is: nobody waits for anything but the copying of that
+//!   piece, and the copying waits for nobody.
+//! * **The kernel** takes the snapshot itself, of ordinary memory, which is
+//!   exact. What it writes for a system call waits as threads do, or, for users
+//!   without rights, fails and is made again ([`again`](crate::again)).
+//! * **The child** has this thread only. Changes that others were at are ended
+//!   for it (`Unit::adopt`), their locks are free
+//!   ([`lock`](crate::lock)), and what it shares with the parent on pages of
+//!   pools it leaves before anything else runs in it.
+//!
+//! # Ways
+//! `way` chooses: `evacuate`, alone or past other threads under a
+//! [`shield`](crate::shield); `for_child`, a copy where devices are at work;
+//! sharing, where the pools hold all of it twice or nothing better is to be had.
+//! `in_place` is for processes without a mapping to spare; `runs` are what all
+//! of that is about, `shared` what this thread cannot do without. Below is the
+//! net of [`fault`](crate::fault). What the kernel copied in small parts may
+//! [`rejoin`] later.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
-use crate::{
-    behind, cgroup, facts, fault, for_child, freeze, grant, luck, move_down, others, register,
-    rejoin, runs, segv, still, weak,
-};
+use crate::shield::Shield;
+use crate::{fault, freeze, grant, lock, luck, register, registry, segv, side_stack, weak};
+
+use evacuate::evacuate;
+use guard::Guard;
+use shared::Shared;
+use way::{Way, Why};
+
+mod evacuate;
+mod for_child;
+mod guard;
+pub(crate) mod in_place;
+pub mod rejoin;
+pub(crate) mod runs;
+mod shared;
+mod way;
 
 /// After so many forks that had to move or copy something, a process gets no
 /// more hugetlb pages.
 const MOVES: u32 = 2;
 
-/// Memory that stays for others.
-const MARGIN: usize = 64 << 20;
+/// What was done for the fork that has the gate closed, to be said after it.
+static DONE: Done = Done {
+    total: AtomicUsize::new(0),
+    moved: AtomicUsize::new(0),
+    copied: AtomicUsize::new(0),
+    left: AtomicUsize::new(0),
+};
 
-/// Whether the gate was closed for the fork that is under way.
-static CLOSED: AtomicBool = AtomicBool::new(false);
+#[derive(Debug)]
+struct Done {
+    /// How many bytes were in use on pages of pools.
+    total: AtomicUsize,
+    /// How many of them were moved.
+    moved: AtomicUsize,
+    /// How many were copied for the child.
+    copied: AtomicUsize,
+    /// Why they were left where they were; see [`Why::to_word`].
+    left: AtomicUsize,
+}
 
-/// How many bytes were copied for the child of the fork that is under way.
-static COPIED: AtomicUsize = AtomicUsize::new(0);
+/// The same, taken out to be said.
+#[derive(Debug)]
+struct Told {
+    total: usize,
+    moved: usize,
+    copied: usize,
+    left: Option<Why>,
+}
+
+impl Done {
+    fn take(&self) -> Told {
+        let take = |figure: &AtomicUsize| figure.swap(0, Ordering::Relaxed);
+        Told {
+            total: take(&self.total),
+            moved: take(&self.moved),
+            copied: take(&self.copied),
+            left: Why::of_word(take(&self.left)),
+        }
+    }
+}
+
+impl Told {
+    fn say(&self) {
+        if self.moved > 0 {
+            evacuate::report(self.moved, self.total);
+        }
+        if self.copied > 0 {
+            say(
+                Level::Info,
+                format_args!(
+                    "fork: copied {} of hugetlb pages for the child",
+                    Amount(self.copied)
+                ),
+            );
+        }
+        if let Some(why) = &self.left {
+            say(
+                Level::Warning,
+                format_args!(
+                    "fork: {} of memory stay on hugetlb pages, {why}; a child that writes to \
+                     them needs as much memory again",
+                    Amount(self.total)
+                ),
+            );
+        }
+    }
+}
 
 /// How many forks there were, or are about to be.
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -33,7 +148,8 @@ pub fn count() -> u32 {
 }
 
 /// Prepares for forks; the second time does nothing. To be called before huge
-/// pages are handed out, and outside of any allocation.
+/// pages are handed out, outside of any allocation, and before anybody else
+/// registers handlers, as far as that can be.
 pub fn watch() {
     static WATCHING: AtomicBool = AtomicBool::new(false);
     if WATCHING.swap(true, Ordering::AcqRel) {
@@ -47,112 +163,122 @@ pub fn watch() {
     }
 }
 
+/// Forks by `call`, for which libc runs no handlers: ours are run around it.
+pub fn around(call: impl FnOnce() -> i32) -> i32 {
+    if Guard::of_this_thread().is_some() {
+        // libc's own fork, which has run them.
+        return call();
+    }
+    prepare();
+    let result = call();
+    match result {
+        0 => child(),
+        _ => parent(),
+    }
+    result
+}
+
 extern "C" fn prepare() {
     COUNT.fetch_add(1, Ordering::AcqRel);
-    if register::GATE.close() {
-        CLOSED.store(true, Ordering::Relaxed);
-        register::look(|| {
-            grant::lend();
-            let total = runs::writable().map(runs::hugetlb_bytes).sum();
-            if total > 0 && has_room(total) {
-                separate(total);
-            }
-        });
-    }
-}
-
-/// Whether there is memory for a copy.
-fn has_room(total: usize) -> bool {
-    let room = facts::available_memory().min(cgroup::memory_left());
-    let enough = room >= total.saturating_add(MARGIN);
-    if !enough {
-        say(
-            Level::Warning,
-            format_args!(
-                "fork: {} of memory stay on hugetlb pages, since only {} are free to \
-                 copy them to; a child that writes to them needs as much memory again",
-                Amount(total),
-                Amount(room)
-            ),
-        );
-    }
-    enough
-}
-
-/// How parent and child come to share no hugetlb page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
-    /// The parent's memory moves to ordinary pages, which they may share.
-    Move,
-    /// The parent's memory stays, and the child gets a copy.
-    Copy,
-}
-
-impl Way {
-    /// Moving is done once, and copying at each fork. But others may be at work
-    /// in the memory: threads, which can be made to wait, and devices.
-    fn choose() -> Way {
-        let devices = behind::may_be_written();
-        if !facts::has_threads() && !devices {
-            return Way::Move;
-        }
-        if still::begin() || devices || !others::can_wait() {
-            return Way::Copy;
-        }
-        Way::Move
+    luck::pause();
+    let here = 0_u8;
+    let stack = (&raw const here) as usize;
+    if let Some(guard) = Guard::put_up() {
+        side_stack::on_side_stack(|| register::look(|| separate(&guard, stack)));
     }
 }
 
 /// Sees to it that parent and child share no hugetlb page.
-fn separate(total: usize) {
+fn separate(guard: &Guard, stack: usize) {
+    grant::lend();
+    let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+    if total == 0 {
+        return;
+    }
+    note_separation();
+    let way = Way::choose(total);
+    if !guard.has_closed() {
+        // In a handler that has interrupted us: what it was at does not move.
+        // Of copies for a child there is one set at a time.
+        if let Way::Evacuate(shield) = way {
+            luck::MOVED.store(true, Ordering::Relaxed);
+            evacuate(total, &shield);
+        }
+        return;
+    }
+    DONE.total.store(total, Ordering::Relaxed);
+    match way {
+        Way::Evacuate(shield) => {
+            luck::MOVED.store(true, Ordering::Relaxed);
+            DONE.moved
+                .store(evacuate(total, &shield), Ordering::Relaxed);
+            guard.let_child_move();
+        }
+        Way::CopyForChild(shield) => {
+            let copied = for_child::begin(&shield, &Shared::of_thread(stack));
+            DONE.copied.store(copied, Ordering::Relaxed);
+            guard.let_child_move();
+        }
+        Way::Share => guard.let_child_move(),
+        Way::Leave(why) => DONE.left.store(why.to_word(), Ordering::Relaxed),
+    }
+}
+
+/// After some forks a process stays off pools.
+fn note_separation() {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
         luck::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
-    match Way::choose() {
-        Way::Move => {
-            luck::MOVED.store(true, Ordering::Relaxed);
-            move_down::move_down(total);
-        }
-        Way::Copy => COPIED.store(for_child::begin(), Ordering::Relaxed),
-    }
 }
 
 extern "C" fn parent() {
-    still::in_parent();
-    for_child::in_parent();
+    luck::go_on();
+    let Some(guard) = Guard::of_this_thread() else {
+        return;
+    };
+    let told = guard.has_closed().then(|| {
+        for_child::in_parent();
+        DONE.take()
+    });
+    guard.take_down();
     // Not before: who reads what is said may be waiting.
-    let copied = COPIED.swap(0, Ordering::Relaxed);
-    if copied > 0 {
-        say(
-            Level::Info,
-            format_args!(
-                "fork: copied {} of hugetlb pages for the child",
-                Amount(copied)
-            ),
-        );
-    }
-    if CLOSED.swap(false, Ordering::Relaxed) {
-        register::GATE.open();
-    }
+    told.iter().for_each(Told::say);
     rejoin::forked();
 }
 
 extern "C" fn child() {
+    lock::forget_others();
     segv::HANDLER.inherit();
     fault::HANDLER.inherit();
-    still::in_child();
-    COPIED.store(0, Ordering::Relaxed);
-    if for_child::in_child() {
-        luck::LUCK.note(Shortfall::Fork);
-    }
-    if CLOSED.swap(false, Ordering::Relaxed) {
-        register::GATE.open();
-    } else {
-        register::GATE.forget_others();
-    }
+    side_stack::forget_others();
+    register::GATE.forget_others();
     register::forget_readers();
+    register::adopt_units();
     freeze::forget();
     rejoin::forget();
+    luck::go_on_alone();
+    let Some(guard) = Guard::of_this_thread() else {
+        return;
+    };
+    side_stack::on_side_stack(|| become_independent(&guard));
     grant::leave_behind();
+    registry::in_child();
+    guard.take_down_in_child();
+}
+
+/// In the child: leaves what it shares with the parent on pages of pools.
+fn become_independent(guard: &Guard) {
+    if guard.has_closed() {
+        if for_child::in_child() {
+            luck::LUCK.note(Shortfall::Fork);
+        }
+        DONE.take();
+    }
+    if guard.child_moves() {
+        let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+        if total > 0 {
+            evacuate(total, &Shield::Alone);
+        }
+    }
 }

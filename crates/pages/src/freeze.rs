@@ -8,10 +8,10 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::bell::Bell;
 use crate::lock::Lock;
-use crate::recent::Recent;
 use crate::sys::{self, Result};
-use crate::{facts, register, segv};
+use crate::{facts, late, register, segv};
 
 /// One freeze at a time.
 static TURN: Lock = Lock::new();
@@ -19,8 +19,8 @@ static TURN: Lock = Lock::new();
 static START: AtomicUsize = AtomicUsize::new(0);
 static END: AtomicUsize = AtomicUsize::new(0);
 
-/// The end of the last freeze.
-static THAWED: Recent = Recent::never();
+/// Rung at the end of each freeze.
+static THAWED: Bell = Bell::new();
 
 /// What was frozen last, whoever has it now.
 static LAST_START: AtomicUsize = AtomicUsize::new(0);
@@ -49,11 +49,12 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
         // SAFETY: as it was.
         let _ = unsafe { sys::mprotect(addr, len, libc::PROT_READ | libc::PROT_WRITE) };
     }
-    THAWED.mark();
     LAST_START.store(addr, Ordering::SeqCst);
     LAST_END.store(addr + len, Ordering::SeqCst);
+    late::note();
     START.store(0, Ordering::SeqCst);
     END.store(0, Ordering::SeqCst);
+    THAWED.ring();
     result
 }
 
@@ -62,13 +63,11 @@ pub unsafe fn frozen<T>(addr: usize, len: usize, replace: impl FnOnce() -> Resul
 fn wait(addr: usize) -> bool {
     let is_frozen = || within(&START, &END, addr);
     if is_frozen() {
-        while is_frozen() {
-            sys::yield_now();
-        }
+        THAWED.wait_until(|| !is_frozen());
         return true;
     }
     let was_frozen = || within(&LAST_START, &LAST_END, addr) || is_ours(addr);
-    THAWED.was_just_now() && was_frozen()
+    late::generation() > 0 && was_frozen() && late::is_to_be_tried_again(addr)
 }
 
 fn within(start: &AtomicUsize, end: &AtomicUsize, addr: usize) -> bool {
@@ -89,7 +88,6 @@ fn is_ours(addr: usize) -> bool {
 
 /// In the child of a fork: the thread that froze may not have come along.
 pub(crate) fn forget() {
-    TURN.forget();
     START.store(0, Ordering::SeqCst);
     END.store(0, Ordering::SeqCst);
 }

@@ -1,101 +1,154 @@
 //! A gate that many may pass and one may close: whoever changes the memory
 //! that we hand out passes it, a fork closes it.
 //!
-//! Passing never waits for a closer that has not closed it yet, so that passes
-//! may nest.
+//! A closed gate is a request, not a wall. Whoever finds it closed waits a
+//! moment and then goes through all the same, since the one who has closed it
+//! may be waiting for a lock of libc's that this very thread holds. The closer
+//! itself goes through at once, and so does who is inside already.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::bell::Bell;
 use crate::sys;
-
-const CLOSED: u32 = u32::MAX;
 
 /// So many threads inside are known by name; more are only counted.
 const NAMES: usize = 64;
 
+/// So long waits, in milliseconds, who finds the gate closed: a fork is done in
+/// that time, unless it waits itself.
+const MOMENT: u64 = 10;
+
+/// So long waits, in milliseconds, who closes the gate, for those inside: they
+/// may be filling gigabytes, but one of them may have been stopped, too.
+const PATIENCE: u64 = 2000;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Gate {
-    /// How many are inside, or [`CLOSED`].
+    /// How many are inside.
     inside: AtomicU32,
+    /// The thread that has closed it, by name; 0 while it is open.
+    closer: AtomicUsize,
     names: [AtomicUsize; NAMES],
+    bell: Bell,
 }
 
 /// Being inside of a [`Gate`].
 #[derive(Debug)]
-pub struct Pass<'a> {
-    gate: &'a Gate,
-    name: Option<&'a AtomicUsize>,
-}
+pub struct Pass<'a>(&'a Gate);
 
 impl Gate {
     /// An open gate with nobody inside.
     pub const fn new() -> Gate {
         Gate {
             inside: AtomicU32::new(0),
+            closer: AtomicUsize::new(0),
             names: [const { AtomicUsize::new(0) }; NAMES],
+            bell: Bell::new(),
         }
     }
 
-    /// Enters, once the gate is open.
+    /// Enters, once the gate is open or a moment is over.
     pub fn pass(&self) -> Pass<'_> {
         self.enter();
-        let me = sys::thread_name();
-        let put = |name: &&AtomicUsize| {
-            name.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        };
-        Pass {
-            gate: self,
-            name: self.names.iter().find(put),
-        }
+        Pass(self)
     }
 
     /// Enters as [`Gate::pass`] does, to be left by [`Gate::leave`].
     pub fn enter(&self) {
-        loop {
-            let inside = self.inside.load(Ordering::Relaxed);
-            if inside == CLOSED {
-                sys::futex_wait(&self.inside, CLOSED);
-            } else if self.replace(inside, inside + 1) {
-                return;
-            }
+        let me = sys::thread_name();
+        let is_inside = self.is_inside(me);
+        let put = |name: &AtomicUsize| {
+            name.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        };
+        // First: a handler that interrupts this thread while it is counted must
+        // not wait for it.
+        self.names.iter().any(put);
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        let closer = self.closer.load(Ordering::SeqCst);
+        if closer != 0 && closer != me && !is_inside {
+            self.wait_outside();
         }
+    }
+
+    #[cold]
+    fn wait_outside(&self) {
+        self.count_out();
+        self.bell.wait_for(MOMENT, || self.is_open());
+        self.inside.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Leaves after [`Gate::enter`].
     pub fn leave(&self) {
-        self.inside.fetch_sub(1, Ordering::Release);
+        let me = sys::thread_name();
+        let take = |name: &AtomicUsize| {
+            name.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        };
+        self.count_out();
+        self.names.iter().any(take);
     }
 
-    /// Closes the gate, once nobody is inside. `false` where this very thread
-    /// is inside: it was interrupted by a signal, and would wait for itself.
+    fn count_out(&self) {
+        let one_less = |inside: u32| inside.checked_sub(1);
+        // Nobody is counted who was inside in the parent of a fork.
+        let _ = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+        if !self.is_open() {
+            self.bell.ring();
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.closer.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether another thread has it closed: a fork is under way.
+    pub fn is_closed_by_another(&self) -> bool {
+        let closer = self.closer.load(Ordering::SeqCst);
+        closer != 0 && closer != sys::thread_name()
+    }
+
+    fn is_inside(&self, me: usize) -> bool {
+        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
+        self.names.iter().any(is_mine)
+    }
+
+    /// Closes the gate and waits until nobody is inside, or patience is over.
+    /// `false`, with nothing closed, where this very thread is inside: it was
+    /// interrupted by a signal, and would wait for itself; or where another
+    /// thread has it closed and does not open it.
     pub fn close(&self) -> bool {
         let me = sys::thread_name();
-        if self
-            .names
-            .iter()
-            .any(|name| name.load(Ordering::Relaxed) == me)
-        {
+        if self.is_inside(me) {
             return false;
         }
-        while !self.replace(0, CLOSED) {
-            match self.inside.load(Ordering::Relaxed) {
-                CLOSED => sys::futex_wait(&self.inside, CLOSED),
-                _ => sys::yield_now(),
-            }
+        let take = || {
+            let closer = &self.closer;
+            closer
+                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        };
+        let taken = self.bell.wait_for(PATIENCE, take);
+        if taken {
+            let is_empty = || self.inside.load(Ordering::SeqCst) == 0;
+            self.bell.wait_for(PATIENCE, is_empty);
         }
-        true
+        taken
+    }
+
+    /// Whether nobody is inside just now.
+    pub fn is_empty(&self) -> bool {
+        self.inside.load(Ordering::SeqCst) == 0
     }
 
     /// Opens the gate again.
     pub fn open(&self) {
-        self.inside.store(0, Ordering::Release);
-        sys::futex_wake(&self.inside);
+        self.closer.store(0, Ordering::SeqCst);
+        self.bell.ring();
     }
 
-    /// In the child of a fork before which the gate was not closed: only this
-    /// thread has come along.
+    /// In the child of a fork: only this thread has come along.
     pub fn forget_others(&self) {
         let me = sys::thread_name();
         let mut mine = 0;
@@ -105,13 +158,8 @@ impl Gate {
                 _ => mine += 1,
             }
         }
-        self.inside.store(mine, Ordering::Release);
-    }
-
-    fn replace(&self, from: u32, to: u32) -> bool {
-        self.inside
-            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        self.inside.store(mine, Ordering::SeqCst);
+        self.closer.store(0, Ordering::SeqCst);
     }
 }
 
@@ -123,10 +171,7 @@ impl Default for Gate {
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        if let Some(name) = self.name {
-            name.store(0, Ordering::Relaxed);
-        }
-        self.gate.leave();
+        self.0.leave();
     }
 }
 
@@ -135,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_closed_gate_is_passed_by_nobody() {
+    fn a_closed_gate_is_passed_by_nobody_for_a_moment() {
         static GATE: Gate = Gate::new();
         static INSIDE: AtomicUsize = AtomicUsize::new(0);
         std::thread::scope(|scope| {
@@ -159,7 +204,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(GATE.inside.load(Ordering::SeqCst), 0);
+        assert!(GATE.is_empty());
     }
 
     #[test]
@@ -171,5 +216,22 @@ mod tests {
         assert!(!gate.close());
         drop(pass);
         assert!(gate.close());
+        drop(gate.pass());
+        assert!(gate.is_empty());
+    }
+
+    #[test]
+    fn who_has_waited_goes_through() {
+        let gate = Gate::new();
+        assert!(gate.close());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let outer = gate.pass();
+                let inner = gate.pass();
+                drop((outer, inner));
+            });
+        });
+        gate.open();
+        assert!(gate.is_empty());
     }
 }

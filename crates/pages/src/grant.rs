@@ -25,9 +25,9 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::gate::Pass;
 use crate::layout::Layout;
-use crate::lock::{Held, Lock};
+use crate::lock::Lock;
+use crate::registry::turn::Turn;
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
@@ -53,18 +53,8 @@ static TURN: Lock = Lock::new();
 /// How many there are: programs without any pay one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The turn of this thread. A fork waits until it is over.
-struct Turn {
-    _held: Held<'static>,
-    _pass: Pass<'static>,
-}
-
 fn turn() -> Turn {
-    let pass = register::GATE.pass();
-    Turn {
-        _held: TURN.lock(),
-        _pass: pass,
-    }
+    Turn::take(&TURN)
 }
 
 /// All windows of this kind. They go away in somebody's turn only.
@@ -119,7 +109,7 @@ fn fill(base: usize, len: usize, page: usize, source: Source) -> Result<()> {
         failed => failed,
     };
     if let Err(error) = result {
-        let _held = TURN.lock();
+        let _turn = turn();
         register::destroy(window);
         return Err(error);
     }
@@ -128,7 +118,7 @@ fn fill(base: usize, len: usize, page: usize, source: Source) -> Result<()> {
         unit.publish(State::Huge, slices);
     }
     COUNT.fetch_add(1, Ordering::Release);
-    fault::guard();
+    fault::guard(page);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use crate::move_up::Mover;
 use crate::unit::State;
 use crate::usage::{GROWN_HEAP, in_use};
 use crate::window::Window;
-use crate::{config, register, thp};
+use crate::{config, register, side_stack, thp};
 
 /// Whether it was done.
 static DONE: AtomicBool = AtomicBool::new(false);
@@ -18,7 +18,7 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// Does it once, when the heap has grown.
 pub fn watch() {
     if in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed) && is_wanted() {
-        register::look(raise);
+        side_stack::on_side_stack(|| register::look(raise));
     }
 }
 

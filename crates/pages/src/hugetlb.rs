@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "maps memory by address")]
 
 use core::ffi::{CStr, c_int};
+use core::fmt;
 
+use crate::say::SizeName;
 use crate::sys::{self, Result};
 use crate::{bits, file};
 
@@ -75,8 +77,10 @@ pub fn file(name: &CStr, size: usize) -> Result<sys::File> {
 /// machine has no such size.
 pub fn counter(size: usize, name: &str) -> Option<u64> {
     let dir = "/sys/kernel/mm/hugepages/hugepages-";
-    let path = file::Path::of(format_args!("{dir}{}kB/{name}", size >> 10))?;
-    file::number(path.c_str())
+    file::look(|| {
+        let path = file::Path::of(format_args!("{dir}{}kB/{name}", size >> 10))?;
+        file::number(path.c_str())
+    })
 }
 
 /// Whether the machine offers pages of this size.
@@ -96,14 +100,40 @@ pub fn free(size: usize) -> u64 {
     count("free_hugepages").saturating_sub(count("resv_hugepages"))
 }
 
+/// The command that adds what a pool lacks for so many pages, for the end of a
+/// message; nothing where it has them.
+pub struct ToGrow {
+    /// The size of its pages.
+    pub size: usize,
+    /// How many are needed.
+    pub needed: usize,
+    /// How many it could give.
+    pub free: u64,
+}
+
+impl fmt::Display for ToGrow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let size = SizeName(self.size);
+        match (self.needed as u64).saturating_sub(self.free) {
+            0 => Ok(()),
+            lacking => write!(
+                f,
+                " (to grow the pool: hugeadm --pool-pages-min {size}:+{lacking})"
+            ),
+        }
+    }
+}
+
 /// Free pages of a memory node.
 pub fn free_on(node: usize, size: usize) -> u64 {
-    let path = file::Path::of(format_args!(
-        "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
-        size >> 10
-    ));
-    path.and_then(|path| file::number(path.c_str()))
-        .unwrap_or(0)
+    let number = || {
+        let path = file::Path::of(format_args!(
+            "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
+            size >> 10
+        ))?;
+        file::number(path.c_str())
+    };
+    file::look(number).unwrap_or(0)
 }
 
 /// The most pages that the pool may come to have: those that it has and those
@@ -139,6 +169,17 @@ mod tests {
         assert_eq!(map_flags(2 << 20), libc::MAP_HUGETLB | libc::MAP_HUGE_2MB);
         assert_eq!(map_flags(1 << 30), libc::MAP_HUGETLB | libc::MAP_HUGE_1GB);
         assert_eq!(shm_flags(2 << 20), libc::SHM_HUGETLB | (21 << 26));
+    }
+
+    #[test]
+    fn what_is_advised_is_what_is_missing() {
+        let said = |needed, free| {
+            let size = 2 << 20;
+            format!("{}", ToGrow { size, needed, free })
+        };
+        let advice = " (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
+        assert_eq!(said(537, 300), advice);
+        assert_eq!(said(300, 300), "");
     }
 
     #[test]

@@ -93,8 +93,11 @@ pub fn asked_size(pages: Pages) -> Option<usize> {
 fn say_unknown_size(size: u64) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let size = SizeName(usize::try_from(size).unwrap_or(usize::MAX));
-    let text = format_args!("this machine has no huge pages of {size}; the default size is used");
-    say_once(&SAID, Level::Warning, text);
+    say_once(
+        &SAID,
+        Level::Warning,
+        format_args!("this machine has no huge pages of {size}; the default size is used"),
+    );
 }
 
 #[cfg(test)]

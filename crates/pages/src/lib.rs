@@ -8,6 +8,7 @@
 //!   they have again.
 //! * [`place`]: on which memory nodes memory lies; [`wanted`]: where the
 //!   program wants it.
+//! * [`ordinary`]: what must not be on pages of a pool.
 //! * [`pagemap`]: what stands behind memory that we did not hand out.
 //! * [`window`]: reserved address space, divided into [`unit`](mod@unit)s and [`slices`],
 //!   whose [`usage`] is counted; [`back`] puts
@@ -15,24 +16,34 @@
 //!   back; [`grown`] sees to a small beginning, which may [`move_up`], where the
 //!   [`mapping`] is as it was; [`register`] knows all windows,
 //!   and [`census`] counts what stands behind them.
-//! * [`fork`]: nobody is killed for want of a huge page after a fork. What it is
-//!   about are [`runs`]; they [`move_down`] where the process is alone in its
-//!   memory, and else are copied [`for_child`], while [`still`] keeps others
-//!   from writing; [`behind`] and [`others`] tell who there is. What the kernel
-//!   copied in small parts may [`rejoin`] later. [`fault`] is the net below; [`freeze`] keeps
-//!   writers out while memory is replaced by [`private_copy`], with [`segv`];
-//!   [`recent`] knows late faults.
+//! * [`fork`]: nobody is killed for want of a huge page after a fork, and the
+//!   child has all memory as it was; memory may [`rejoin`](fork::rejoin) later.
+//!   [`move_down`] replaces hugetlb memory, by a [`private_copy`], where the program
+//!   does something to it; a [`shield`] keeps others from writing meanwhile,
+//!   [`freeze`] is the weakest; [`behind`] tells who cannot be kept from it. [`fault`]
+//!   is the net below, [`segv`] its like for access rights, [`late`] knows late faults;
+//!   system calls are made [`again`]. [`bell`], [`lock`] and [`gate`] have threads
+//!   wait.
 //! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
 //!   it got in their place.
+//! * [`registry`]: whose memory it is; [`vmops`]: what the program asks of it.
 //! * [`segment`]: the program's own code, data and bss.
-//! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`say`]: messages.
+//! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`mem`]: what
+//!   we do not take from libc; [`say`]: messages, some [`aloud`]; [`kin`]: whose
+//!   process is whose; [`side_stack`]: room for what
+//!   the program's stacks may have none for.
 //!
 //! All of it runs inside strangers' programs: it never allocates, never
 //! unwinds, holds no lock while the program's code runs, and keeps `errno`.
 #![cfg_attr(not(test), no_std)]
 
+pub use fork::rejoin;
+
+pub mod again;
+pub mod aloud;
 pub mod back;
 pub mod behind;
+pub mod bell;
 pub mod bits;
 pub mod census;
 pub mod cgroup;
@@ -41,44 +52,48 @@ pub mod environment;
 pub mod facts;
 pub mod fault;
 pub mod file;
-pub mod for_child;
 pub mod fork;
 pub mod freeze;
 pub mod gate;
 pub mod grant;
 pub mod grown;
+pub mod half_empty;
 pub mod hugetlb;
 pub mod keep;
+pub mod kin;
+pub mod late;
 pub mod layout;
 pub mod limits;
 pub mod lock;
 pub mod luck;
 pub mod mapping;
+pub mod mem;
 pub mod move_down;
 pub mod move_up;
-pub mod others;
+pub mod ordinary;
 pub mod pagemap;
 pub mod place;
 pub mod plain;
 pub mod populate;
 pub mod private_copy;
 pub mod quota;
-pub mod recent;
 pub mod register;
-pub mod rejoin;
+pub mod registry;
 pub(crate) mod returned;
-pub mod runs;
 pub mod say;
 pub mod segment;
 pub mod segv;
+pub mod shield;
+pub mod side_stack;
 pub mod signal;
 pub mod slices;
 pub mod space;
-pub mod still;
+pub mod spare;
 pub mod sys;
 pub mod thp;
 pub mod unit;
 pub mod usage;
+pub mod vmops;
 pub mod wanted;
 pub mod weak;
 pub mod window;

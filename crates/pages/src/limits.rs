@@ -20,19 +20,23 @@ fn has_policy() -> bool {
 
 /// Whether some nodes with memory are out of reach.
 fn has_cpuset() -> bool {
-    let mut buffer = [0; 4096];
-    let status = file::head(c"/proc/self/status", &mut buffer);
-    let Some(allowed) = line_of(status, b"Mems_allowed_list:") else {
-        return false;
-    };
-    let mut buffer = [0; 256];
-    let nodes = file::head(c"/sys/devices/system/node/has_memory", &mut buffer);
-    !nodes.is_empty() && !covers(allowed.trim_ascii(), nodes.trim_ascii())
+    file::look(|| Some(find_cpuset())).unwrap_or(true)
 }
 
-fn line_of<'a>(text: &'a [u8], tag: &[u8]) -> Option<&'a [u8]> {
-    text.split(|b| *b == b'\n')
-        .find_map(|line| line.strip_prefix(tag))
+fn find_cpuset() -> bool {
+    let mut buffer = [0; 256];
+    let nodes = file::head(c"/sys/devices/system/node/has_memory", &mut buffer);
+    if nodes.is_empty() {
+        // Without CONFIG_NUMA there is one node; else it cannot be told.
+        return sys::links(c"/sys/devices/system").is_none();
+    }
+    let allowed = |line: &[u8]| {
+        let list = line.strip_prefix(b"Mems_allowed_list:")?;
+        Some(!covers(list.trim_ascii(), nodes.trim_ascii()))
+    };
+    // The line is there wherever there are cpusets.
+    file::each_line(c"/proc/self/status", allowed)
+        .unwrap_or_else(|| sys::links(c"/proc/self").is_none())
 }
 
 /// Whether every member of the kernel's list `inner` is in `outer`.

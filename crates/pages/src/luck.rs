@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use hugetools_contract::env::{Fallback, Pages};
 
 use crate::layout::LARGEST_UNIT;
-use crate::say::{Level, SizeName, say_once};
+use crate::say::{Level, SizeName, say, say_once};
 use crate::{config, hugetlb, quota, sys, thp};
 
 /// What has kept memory from the huge pages that were asked for.
@@ -28,6 +28,8 @@ pub enum Shortfall {
     AddressSpace = 5,
     /// This process has taken as much of the pool as it may.
     Own = 6,
+    /// Valgrind runs the program.
+    Valgrind = 7,
 }
 
 impl Shortfall {
@@ -43,9 +45,13 @@ impl Shortfall {
             Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
+            Shortfall::Valgrind => Some(VALGRIND),
         }
     }
 }
+
+/// Why private memory stays off pools under valgrind.
+pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
 
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
@@ -63,13 +69,14 @@ pub struct Luck {
 /// again some day.
 const SPARED: usize = 128 << 20;
 
-/// How many groups of threads there are.
+/// How many groups of threads there are; a power of two.
 const GROUPS: usize = 64;
 
-/// The group of this thread: threads that began one after the other are in
-/// different ones.
+/// The group of this thread, by where its own memory is: that costs nothing.
 fn group() -> usize {
-    sys::gettid() as usize % GROUPS
+    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
+    let spread = sys::thread_name().wrapping_mul(SPREAD);
+    spread >> (usize::BITS - GROUPS.trailing_zeros())
 }
 
 impl Luck {
@@ -155,6 +162,7 @@ impl Luck {
             4 => Shortfall::Copy,
             5 => Shortfall::AddressSpace,
             6 => Shortfall::Own,
+            7 => Shortfall::Valgrind,
             _ => Shortfall::None,
         }
     }
@@ -171,8 +179,21 @@ pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
 /// The same for private memory, of which the process may have a limit.
 pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
     match quota::is_spent(size) {
+        _ if sys::is_under_valgrind() => Shortfall::Valgrind,
         true => Shortfall::Own,
         false => shortfall_of(size, pages),
+    }
+}
+
+/// Notes whether the heap is to stay off pools from the beginning, and says so.
+pub fn begin() {
+    let heap = config::get().heap;
+    if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
+        LUCK.note(Shortfall::Valgrind);
+        say(
+            config::get().level(),
+            format_args!("heap: {VALGRIND}; {}", next_rung(0)),
+        );
     }
 }
 
@@ -203,12 +224,35 @@ pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
 /// Whether memory of this process was moved off hugetlb pages before a fork.
 pub static MOVED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the heap is to take hugetlb pages at all: never again after some
-/// forks, and after a move not while there is a child, since the next fork, and
-/// the next move, may be near.
+/// How many forks are under way: what a child would find half done, or share, is
+/// not taken meanwhile.
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes no hugetlb pages until the fork that begins is over.
+pub(crate) fn pause() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Ends that, in the parent.
+pub(crate) fn go_on() {
+    FORKS.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// The same in the child, where no other fork is under way.
+pub(crate) fn go_on_alone() {
+    FORKS.store(0, Ordering::SeqCst);
+}
+
+/// Whether the heap is to take hugetlb pages at all: not during a fork, never
+/// again after some forks, and after a move not while there is a child, since
+/// the next fork, and the next move, may be near; not under valgrind.
 pub fn may_have_hugetlb() -> bool {
-    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child();
-    !NO_HUGETLB.load(Ordering::Relaxed) && !is_parent()
+    // Where it cannot be told, there is one.
+    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
+    FORKS.load(Ordering::SeqCst) == 0
+        && !NO_HUGETLB.load(Ordering::Relaxed)
+        && !is_parent()
+        && !sys::is_under_valgrind()
 }
 
 fn next_rung(size: usize) -> &'static str {

@@ -9,12 +9,14 @@
 
 use core::ops::Range;
 
+use crate::behind::{self, Writers};
+use crate::fork::runs;
 use crate::pagemap::Page;
 use crate::segment::place::Aside;
 use crate::sys::{self, Errno, NoSignals, Result, WriteProtection};
 use crate::unit::State;
 use crate::window::{Holds, Window};
-use crate::{behind, facts, fault, hugetlb, luck, mapping, pagemap, place, runs};
+use crate::{facts, fault, hugetlb, luck, mapping, ordinary, pagemap, place};
 
 /// So much is looked at in one go where no other thread could do something to it
 /// meanwhile.
@@ -33,7 +35,7 @@ impl Mover {
         // It would all come to the node of this thread.
         let is_spread = place::is_divided() && facts::has_threads();
         let may_move = !is_spread && luck::may_have_hugetlb() && !facts::has_filter();
-        if !may_move || behind::may_be_written() {
+        if !may_move || behind::writers() != Writers::None {
             return None;
         }
         Some(Mover {
@@ -70,7 +72,13 @@ impl Mover {
         let Some(used) = word.claim(State::Base) else {
             return true;
         };
-        let result = self.replace(&window.range_of(&(unit..unit + 1)));
+        let range = window.range_of(&(unit..unit + 1));
+        // Asked once it is claimed: who notes a stack afterwards moves it down.
+        if ordinary::meets(&range) {
+            word.publish(State::Base, used);
+            return true;
+        }
+        let result = self.replace(&range);
         let state = match result {
             Ok(()) => State::Huge,
             Err(_) => State::Base,
@@ -81,8 +89,12 @@ impl Mover {
 
     /// Replaces a range by one page of a pool with the same contents.
     fn replace(&self, range: &Range<usize>) -> Result<()> {
-        let aside = Aside::from_pool(range.len(), range.len())?;
-        fault::guard();
+        if range.contains(&sys::thread_name()) {
+            // The kernel writes there for this thread, which would wait for itself.
+            return Err(Errno(libc::EBUSY));
+        }
+        let aside = Aside::for_heap(range.len(), range.len())?;
+        fault::guard(range.len());
         sys::keep_in_memory(range.start, range.len())?;
         let result = self.protection.protect(range).and_then(|()| {
             // SAFETY: in use and claimed; whoever writes waits, and nothing is
@@ -111,7 +123,7 @@ impl Mover {
 /// # Safety
 /// The range must be readable and as it is, `to` writable and the caller's.
 unsafe fn copy(range: &Range<usize>, to: usize) -> Result<()> {
-    if facts::swapped_memory() > 0 {
+    if facts::swapped_memory() != Some(0) {
         return Err(Errno(libc::EAGAIN));
     }
     let page = facts::page_size();

@@ -8,10 +8,10 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::Fallback;
 
-use crate::gate::Pass;
-use crate::lock::{Held, Lock};
+use crate::lock::Lock;
+use crate::registry::turn::Turn;
 use crate::sys::{self, Errno, Result};
-use crate::{config, facts, register, space, thp};
+use crate::{config, facts, space, thp};
 
 /// A part of what was handed out; more than one where the program has unmapped
 /// something within.
@@ -61,18 +61,11 @@ static LIST: List = List {
 /// How many parts there are: programs without any pay one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// The list, open to this thread alone. A fork waits until it is closed.
-struct Open {
-    _held: Held<'static>,
-    _pass: Pass<'static>,
-}
+/// The list, open to this thread alone.
+struct Open(#[expect(dead_code, reason = "held until it is dropped")] Turn);
 
 fn open() -> Open {
-    let pass = register::GATE.pass();
-    Open {
-        _held: LIST.lock.lock(),
-        _pass: pass,
-    }
+    Open(Turn::take(&LIST.lock))
 }
 
 impl Open {

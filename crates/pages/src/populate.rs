@@ -30,6 +30,23 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     unsafe { populate_by_reading(addr, len, step) }
 }
 
+/// Makes the pages of shared memory present, `step` bytes each. Others may have
+/// it, too: nothing is stored there.
+///
+/// # Errors
+/// What a touch would come to.
+pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
+    // SAFETY: the advice changes no contents.
+    match unsafe { sys::madvise(addr, len, MADV_POPULATE_WRITE) } {
+        // Not known, or not allowed: the kernel has to look at each page.
+        Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => {
+            let mut pages = (addr..addr + len).step_by(step);
+            pages.try_for_each(sys::look_at)
+        }
+        result => result,
+    }
+}
+
 /// Makes all pages of a readable mapping present, without changing them.
 ///
 /// # Errors

@@ -4,91 +4,175 @@
 
 use core::ops::Range;
 
+use crate::shield::Shield;
 use crate::slices::SLICE;
-use crate::sys::{self, Result};
+use crate::sys::{self, Errno, File, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{facts, freeze, place, space, thp};
+use crate::{facts, place, populate, space, spare, thp};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Replaces a run of units by ordinary memory; what it is then. Nothing has
-/// changed after an error.
-///
-/// # Safety
-/// The units must be whole hugetlb pages, claimed by the caller.
-pub unsafe fn replace(window: &Window, units: Range<usize>) -> Result<State> {
-    let (addr, len) = (
-        window.address(units.start),
-        units.len() * window.layout.unit,
-    );
-    let aside = reserve(window, len)?;
-    let mut begun = false;
-    let copy = || {
-        begun = true;
-        // SAFETY: `aside` was reserved just now, and nobody writes meanwhile;
-        // the new memory holds what the old one did.
-        unsafe { fill_and_put(window, units, aside) }
-    };
-    let result = match window.prot & libc::PROT_WRITE {
-        // Nobody writes, and whoever executes it must not be kept from it.
-        0 => copy(),
-        // SAFETY: mapped by us; the copy takes its place.
-        _ => unsafe { freeze::frozen(addr, len, copy) },
-    };
-    if !begun {
-        // SAFETY: still ours.
-        let _ = unsafe { sys::munmap(aside, len) };
-    }
-    result
-}
-
-/// # Safety
-/// As for [`fill`]; nobody may write to the units meanwhile.
-unsafe fn fill_and_put(window: &Window, units: Range<usize>, aside: usize) -> Result<State> {
-    let range = window.range_of(&units);
-    // SAFETY: as the caller says.
-    let filled = unsafe { fill(window, units, aside) };
-    if filled.is_err() {
-        // SAFETY: still ours.
-        let _ = unsafe { sys::munmap(aside, range.len()) };
-    }
-    let state = filled?;
-    // SAFETY: a copy.
-    unsafe { put_over(range.start, range.len(), aside, window.layout.unit)? };
-    Ok(state)
-}
-
-/// Address space for a copy of so much of a window.
+/// Replaces a run of units by ordinary memory, while `shield` keeps others from
+/// writing; what it is then. Nothing has changed after an error.
 ///
 /// # Errors
-/// When there is none.
-pub fn reserve(window: &Window, len: usize) -> Result<usize> {
-    space::reserve(len, facts::thp_size().max(window.layout.unit))
-}
-
-/// Copies what is in use of a run of units to reserved address space, which
-/// becomes ordinary memory of the same access; what it is then. A store that
-/// happens meanwhile may be in the copy or not.
+/// When there is no memory or address space for it, no mapping left, or nobody
+/// can be kept from writing.
 ///
 /// # Safety
-/// The units must stay mapped and readable, and `aside` be ours and as long.
-pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result<State> {
-    let len = units.len() * window.layout.unit;
-    // SAFETY: `aside` is ours.
-    unsafe { sys::mprotect(aside, len, READ_WRITE)? };
-    // SAFETY: mapped by us.
-    let state = unsafe { thp::advise(aside, len) };
-    let addr = window.address(units.start);
-    // SAFETY: as the caller says.
-    unsafe { copy(window, units, aside) };
-    // SAFETY: `aside` is ours.
-    unsafe { place::settle(addr..addr + len, aside, window.layout.unit) };
-    if window.prot != READ_WRITE {
-        // SAFETY: `aside` is ours.
-        unsafe { sys::mprotect(aside, len, window.prot)? };
+/// The units must be whole hugetlb pages, claimed by the caller, and the shield
+/// one that is strong enough.
+pub unsafe fn replace(window: &Window, units: Range<usize>, shield: &Shield) -> Result<State> {
+    let range = window.range_of(&units);
+    let copy = Copy::reserve(window, range.len())?;
+    let state = copy.begin(window, &units, shield.is_needed())?;
+    let start = range.start;
+    let change = move || {
+        // SAFETY: the copy is ours, and nobody writes meanwhile; the new memory
+        // holds what the old one did.
+        unsafe { copy.fill(window, units) }?;
+        // SAFETY: likewise.
+        unsafe { copy.put_over(start, window.layout.unit) }
+    };
+    match window.prot & libc::PROT_WRITE {
+        // Nobody writes, and whoever executes it must not be kept from it.
+        0 => change()?,
+        // SAFETY: mapped by us; the copy takes its place.
+        _ => unsafe { shield.hold(&range, change)? },
     }
     Ok(state)
+}
+
+/// Address space for a copy, and then the copy. What of it is not put anywhere
+/// goes with the value.
+#[derive(Debug)]
+pub struct Copy(Range<usize>);
+
+impl Copy {
+    /// Address space for a copy of so much of a window.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn reserve(window: &Window, len: usize) -> Result<Copy> {
+        let align = facts::thp_size().max(window.layout.unit);
+        let at = space::reserve(len, align).or_else(|error| spare::take(len).ok_or(error))?;
+        Ok(Copy(at..at + len))
+    }
+
+    /// Keeps it where it is, at this address.
+    pub fn keep(self) -> usize {
+        let at = self.0.start;
+        core::mem::forget(self);
+        at
+    }
+
+    /// What was kept at an address.
+    ///
+    /// # Safety
+    /// It must be so long, and nothing else may refer to it.
+    pub unsafe fn kept(at: usize, len: usize) -> Copy {
+        Copy(at..at + len)
+    }
+
+    /// Makes it ordinary memory that can be written; what it is. Where others
+    /// will have to wait, the pages are there before that begins.
+    ///
+    /// # Errors
+    /// When the kernel has no memory for it.
+    pub fn begin(&self, window: &Window, units: &Range<usize>, ahead: bool) -> Result<State> {
+        let (addr, len) = (self.0.start, self.0.len());
+        // SAFETY: ours.
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
+        // SAFETY: mapped by us.
+        let state = unsafe { thp::advise(addr, len) };
+        if ahead && !place::is_divided() {
+            for_each_run(window, units.clone(), |offset, len| {
+                // SAFETY: ours, and nothing but zero. Where it fails the copy
+                // takes what it needs.
+                let _ = unsafe { populate::populate(addr + offset, len, facts::thp_size()) };
+            });
+        }
+        Ok(state)
+    }
+
+    /// Copies what is in use of a run of units, and gives the copy the same
+    /// access. A store that happens meanwhile may be in it or not.
+    ///
+    /// # Errors
+    /// When the kernel does not give the access.
+    ///
+    /// # Safety
+    /// The units must stay mapped and readable, and be as long.
+    pub unsafe fn fill(&self, window: &Window, units: Range<usize>) -> Result<()> {
+        let (addr, len) = (self.0.start, self.0.len());
+        let from = window.address(units.start);
+        // SAFETY: as the caller says.
+        unsafe { copy(window, units, addr) };
+        // SAFETY: ours.
+        unsafe { place::settle(from..from + len, addr, window.layout.unit) };
+        if window.prot != READ_WRITE {
+            // SAFETY: ours.
+            unsafe { sys::mprotect(addr, len, window.prot)? };
+        }
+        Ok(())
+    }
+
+    /// Moves it over what it is a copy of. Its policies change at multiples of
+    /// `step` only.
+    ///
+    /// # Errors
+    /// When the kernel cannot; what it could stays there.
+    ///
+    /// # Safety
+    /// It must hold what must be at `addr` from now on.
+    pub unsafe fn put_over(mut self, addr: usize, step: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let start = self.0.start;
+        // The kernel moves one mapping at a time, and a policy makes it one.
+        for part in place::parts(self.0.clone(), step) {
+            let to = addr + (part.start - start);
+            // SAFETY: as the caller says.
+            unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to)? };
+            // What was moved is not ours to unmap any more.
+            self.0.start = part.end;
+        }
+        // There is room for another one now.
+        spare::keep(step);
+        Ok(())
+    }
+}
+
+/// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
+/// it could not be moved. Its policies change at multiples of `step` only.
+///
+/// # Errors
+/// When the kernel cannot.
+///
+/// # Safety
+/// The copy must be ours, and hold what must be at `addr` from now on.
+pub unsafe fn put_over(addr: usize, len: usize, copy: usize, step: usize) -> Result<()> {
+    // SAFETY: as the caller says.
+    unsafe { Copy(copy..copy + len).put_over(addr, step) }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            // SAFETY: ours, and nothing refers to it.
+            let _ = unsafe { sys::munmap(self.0.start, self.0.len()) };
+        }
+    }
+}
+
+/// Calls `each` with the offset and the length of each run of slices in use.
+fn for_each_run(window: &Window, units: Range<usize>, mut each: impl FnMut(usize, usize)) {
+    let slices = window.slices_of(units);
+    let mut from = slices.start;
+    while let Some(run) = window.slices().first_run(from..slices.end) {
+        each((run.start - slices.start) * SLICE, run.len() * SLICE);
+        from = run.end;
+    }
 }
 
 /// Copies what is in use of a run of units to writable memory at `aside`.
@@ -96,42 +180,32 @@ pub unsafe fn fill(window: &Window, units: Range<usize>, aside: usize) -> Result
 /// # Safety
 /// The units must be readable, and `aside` writable and as long.
 pub unsafe fn copy(window: &Window, units: Range<usize>, aside: usize) {
-    let addr = window.address(units.start);
-    let slices = window.slices_of(units);
-    let mut from = slices.start;
-    while let Some(run) = window.slices().first_run(from..slices.end) {
-        let offset = (run.start - slices.start) * SLICE;
+    let (addr, step) = (window.address(units.start), window.layout.unit);
+    for_each_run(window, units, |offset, len| {
         // SAFETY: slices in use are readable; the two ranges are different
         // mappings of equal length.
-        unsafe {
-            place::copy(
-                addr + offset,
-                aside + offset,
-                run.len() * SLICE,
-                window.layout.unit,
-            )
-        };
-        from = run.end;
-    }
+        unsafe { place::copy(addr + offset, aside + offset, len, step) };
+    });
 }
 
-/// Moves a copy over what it is a copy of; frees what of it could not be moved.
-/// Its policies change at multiples of `step` only.
+/// Writes what is in use of a run of units to a file, whose other parts are zero.
 ///
-/// # Safety
-/// The copy must be ours, and hold what must be at `addr` from now on.
-pub unsafe fn put_over(addr: usize, len: usize, aside: usize, step: usize) -> Result<()> {
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // The kernel moves one mapping at a time, and a policy makes it one.
-    for part in place::parts(aside..aside + len, step) {
-        let to = addr + (part.start - aside);
-        // SAFETY: as the caller says.
-        let moved = unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to) };
-        if moved.is_err() {
-            // SAFETY: not moved, and ours.
-            let _ = unsafe { sys::munmap(part.start, aside + len - part.start) };
+/// # Errors
+/// When it cannot hold that.
+pub fn write_to(window: &Window, units: Range<usize>, file: &File) -> Result<()> {
+    let addr = window.address(units.start);
+    let mut result = Ok(());
+    for_each_run(window, units, |offset, len| {
+        let mut done = 0;
+        while result.is_ok() && done < len {
+            // SAFETY: slices in use are readable.
+            let written = unsafe { file.write_at(addr + offset + done, len - done, offset + done) };
+            match written {
+                Ok(written) if written > 0 => done += written,
+                Ok(_) => result = Err(Errno(libc::ENOSPC)),
+                Err(error) => result = Err(error),
+            }
         }
-        moved?;
-    }
-    Ok(())
+    });
+    result
 }

@@ -4,9 +4,11 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+use crate::bell::Bell;
 use crate::gate::Gate;
 use crate::layout::Layout;
-use crate::sys::{self, Errno, Result};
+use crate::sys::{Errno, Result};
+use crate::unit::State;
 use crate::window::{Holds, Window};
 
 /// Passed by whoever changes what stands behind windows, closed by a fork.
@@ -21,6 +23,9 @@ static REGIONS: Places<65536> = Places::none();
 
 /// Who looks at windows just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
+
+/// Rung when there is one reader less.
+static QUIET: Bell = Bell::new();
 
 /// Places for windows.
 struct Places<const N: usize> {
@@ -96,8 +101,8 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
 ///
 /// # Errors
 /// As for [`create`].
-pub fn create_growing(len: usize, layout: Layout) -> Result<&'static Window> {
-    entered(Window::reserve_growing(len, layout)?)
+pub fn create_growing(len: usize, first: usize, layout: Layout) -> Result<&'static Window> {
+    entered(Window::reserve_growing(len, first, layout)?)
 }
 
 fn entered(window: &'static Window) -> Result<&'static Window> {
@@ -145,14 +150,8 @@ pub fn destroy(window: &'static Window) {
 
 /// Whether nobody looks at windows, at the latest after a while.
 fn nobody_looks() -> bool {
-    const PATIENCE: u32 = 10_000;
-    (0..PATIENCE).any(|_| {
-        let quiet = READERS.load(Ordering::SeqCst) == 0;
-        if !quiet {
-            sys::yield_now();
-        }
-        quiet
-    })
+    const PATIENCE: u64 = 10;
+    QUIET.wait_for(PATIENCE, || READERS.load(Ordering::SeqCst) == 0)
 }
 
 /// All windows.
@@ -191,7 +190,23 @@ pub fn look<T>(reader: impl FnOnce() -> T) -> T {
     READERS.fetch_add(1, Ordering::SeqCst);
     let result = reader();
     READERS.fetch_sub(1, Ordering::SeqCst);
+    QUIET.ring();
     result
+}
+
+/// In the child of a fork: changes that other threads were at never end there.
+/// What a unit was before still holds, or is less than what there is.
+pub(crate) fn adopt_units() {
+    for window in windows() {
+        let was = |before: State| match before {
+            // What lies there is cleared before it is used.
+            State::Empty => State::EmptyHuge,
+            // It may be by now.
+            State::Base if window.layout.huge => State::Huge,
+            other => other,
+        };
+        window.units().iter().for_each(|unit| unit.adopt(was));
+    }
 }
 
 /// In the child of a fork: handlers of other threads did not come along.

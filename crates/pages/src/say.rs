@@ -1,11 +1,14 @@
 //! Messages: one `write(2)` each, and only while descriptor 2 is still the
-//! file that it was when the process started.
+//! file that it was when the process started. They raise no signal, do not wait
+//! for a reader that does not read, and take none of the program's stack. A
+//! program that has filtered its own system calls gets none.
 
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 use hugetools_contract::env::DEFAULT_VERBOSITY;
 
+use crate::side_stack::on_side_stack;
 use crate::sys;
 
 /// How important a message is.
@@ -67,16 +70,25 @@ pub fn is_heard(level: Level) -> bool {
 
 /// Writes a message.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
-    if !is_heard(level) || !stderr_is_ours() {
+    if is_heard(level) && sys::filter() != sys::Filter::Own {
+        // There, no signal of a write reaches the program.
+        on_side_stack(|| write_line(level, text));
+    }
+}
+
+fn write_line(level: Level, text: fmt::Arguments<'_>) {
+    if !stderr_is_ours() {
         return;
     }
-    let mut line = Line::default();
-    let _ = match is_heard(Level::Debug) {
-        true => write!(line, "libhugetlbfs{}: {}: {text}", Whose, level.name()),
-        false => write!(line, "libhugetlbfs: {}: {text}", level.name()),
+    let line = match is_heard(Level::Debug) {
+        true => Line::of(format_args!(
+            "libhugetlbfs{}: {}: {text}",
+            Whose,
+            level.name()
+        )),
+        false => Line::of(format_args!("libhugetlbfs: {}: {text}", level.name())),
     };
-    line.end();
-    let _ = sys::write(2, line.bytes());
+    sys::write_quietly(2, line.bytes());
 }
 
 /// Which process of which machine says it, as it was always said to whoever
@@ -98,7 +110,7 @@ pub fn say_once(once: &AtomicBool, level: Level, text: fmt::Arguments<'_>) {
 }
 
 /// One line on the stack; what does not fit is cut off.
-struct Line {
+pub(crate) struct Line {
     bytes: [u8; 512],
     len: usize,
 }
@@ -113,13 +125,22 @@ impl Default for Line {
 }
 
 impl Line {
+    /// The line of a text.
+    pub(crate) fn of(text: fmt::Arguments<'_>) -> Line {
+        let mut line = Line::default();
+        let _ = line.write_fmt(text);
+        line.end();
+        line
+    }
+
     fn end(&mut self) {
         let at = self.len.min(self.bytes.len() - 1);
         self.bytes[at] = b'\n';
         self.len = at + 1;
     }
 
-    fn bytes(&self) -> &[u8] {
+    /// With its end.
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }

@@ -4,8 +4,8 @@
 //! * [`load`]: what the program headers say; [`divide`]: which huge pages fit;
 //!   [`wish`]: in which order they are tried.
 //! * [`text`]: what is never written; first by [`own_pages`], those of the
-//!   file itself, then by a copy, which all processes may [`share`]. [`data`]:
-//!   what is.
+//!   file itself, then by a copy, which all processes may [`share`], or which is
+//!   [`unshared`]. [`data`]: what is.
 //! * [`contents`]: what of it must be copied; [`look`]: what the kernel says of
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
 //!   more.
@@ -23,5 +23,6 @@ pub mod own_pages;
 pub mod place;
 pub mod share;
 pub mod text;
+pub mod unshared;
 pub mod why;
 pub mod wish;

@@ -24,7 +24,7 @@ pub fn install(mend: Mend) -> bool {
             break;
         }
     }
-    HANDLER.install()
+    HANDLER.insist()
 }
 
 #[expect(unsafe_code, reason = "calls functions by number")]

@@ -2,17 +2,24 @@
 //! is not theirs, as if they were not there.
 //!
 //! The program does not see them either: it is told of the action that it had,
-//! and what it sets becomes what is passed on to.
+//! and what it sets becomes what is passed on to. The kernel calls ours as it
+//! would call the program's: on the stack, with the signals blocked and with the
+//! system calls begun anew that the program asked for.
+//!
+//! An ignored `SIGBUS` stays ignored: what the process starts inherits that, but
+//! no handler. It has no net then. So does an ignored `SIGSEGV` until it is
+//! needed.
 #![expect(unsafe_code, reason = "installs and calls signal handlers")]
 
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::lock::{Held, Lock};
 use crate::sys::{self, NoSignals};
 
+pub mod mask;
 pub mod real;
 
 /// A handler of ours for one signal; what it does not want, it chains.
@@ -25,6 +32,10 @@ pub struct Handler {
     turn: Lock,
     /// The process in which it stands, or 0.
     process: AtomicU32,
+    /// Whether it has stepped aside, for a signal that the program ignores.
+    aside: AtomicBool,
+    /// Whether an ignored signal is none for us: there are faults to mend.
+    insists: AtomicBool,
     /// The program's action, in one of two places: the other is written while
     /// this one may be read.
     actions: [UnsafeCell<MaybeUninit<libc::sigaction>>; 2],
@@ -51,6 +62,8 @@ impl Handler {
             entry,
             turn: Lock::new(),
             process: AtomicU32::new(0),
+            aside: AtomicBool::new(false),
+            insists: AtomicBool::new(false),
             actions: [const { UnsafeCell::new(MaybeUninit::uninit()) }; 2],
             current: AtomicUsize::new(0),
         }
@@ -72,12 +85,48 @@ impl Handler {
         };
         self.put_action(&now);
         self.process.store(sys::getpid(), Ordering::Release);
-        let mut ours = default_action();
+        self.stand_before(&now)
+    }
+
+    /// The same, and also where the program ignores the signal.
+    pub fn insist(&self) -> bool {
+        self.insists.store(true, Ordering::Release);
+        self.install()
+    }
+
+    /// Has the kernel call ours in the place of the program's action, or leaves
+    /// the signal ignored.
+    fn stand_before(&self, action: &libc::sigaction) -> bool {
+        let is_ignored = action.sa_sigaction == libc::SIG_IGN;
+        let aside = is_ignored && !self.insists.load(Ordering::Acquire);
+        self.aside.store(aside, Ordering::Release);
+        match aside {
+            true => real::set(self.signal, action),
+            false => real::set(self.signal, &self.ours(action)),
+        }
+    }
+
+    /// Our action, with what the program's says of how it is called.
+    fn ours(&self, action: &libc::sigaction) -> libc::sigaction {
+        let mut ours = match action.sa_sigaction {
+            libc::SIG_DFL | libc::SIG_IGN => default_action(),
+            _ => *action,
+        };
+        let how = match action.sa_sigaction {
+            // Where the thread's own stack may be full.
+            libc::SIG_DFL | libc::SIG_IGN => libc::SA_ONSTACK | libc::SA_RESTART,
+            _ => action.sa_flags & (libc::SA_ONSTACK | libc::SA_RESTART | libc::SA_NODEFER),
+        };
+        ours.sa_mask = of_kernel(&ours.sa_mask);
         ours.sa_sigaction = self.entry as usize;
-        // On the stack that the program chose for its own handler, which may
-        // be the only usable one.
-        ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
-        real::set(self.signal, &ours)
+        ours.sa_flags = how | libc::SA_SIGINFO;
+        ours
+    }
+
+    /// Whether the kernel has what we have put there.
+    fn is_in_place(&self, now: &libc::sigaction) -> bool {
+        let is_aside = self.aside.load(Ordering::Acquire) && now.sa_sigaction == libc::SIG_IGN;
+        is_aside || self.is_ours(now)
     }
 
     /// Gives the place back to the program's handler, unless the program has
@@ -95,10 +144,8 @@ impl Handler {
         action.sa_sigaction == self.entry as usize
     }
 
-    /// In the child of a fork: it stands here too, and whoever had the turn did
-    /// not come along.
+    /// In the child of a fork: it stands here too.
     pub fn inherit(&self) {
-        self.turn.forget();
         if self.process.load(Ordering::Acquire) != 0 {
             self.process.store(sys::getpid(), Ordering::Release);
         }
@@ -112,10 +159,11 @@ impl Handler {
             return None;
         }
         let _turn = self.turn();
-        let is_ours = real::current(self.signal).is_some_and(|now| self.is_ours(&now));
-        let old = self.action().filter(|_| is_ours)?;
+        let in_place = real::current(self.signal).is_some_and(|now| self.is_in_place(&now));
+        let old = self.action().filter(|_| in_place)?;
         if let Some(new) = new {
             self.put_action(new);
+            self.stand_before(new);
         }
         Some(old)
     }
@@ -166,7 +214,11 @@ impl Handler {
         // Of SIGSEGV and SIGBUS the first two codes are about mappings; others
         // are about memory that is broken, or locked by keys.
         let is_about_mapping = matches!(known.si_code, 1 | 2);
-        if !(is_about_mapping && (self.wants)(addr)) {
+        if is_about_mapping && (self.wants)(addr) {
+            return;
+        }
+        // SAFETY: as the caller says.
+        if is_fault || !unsafe { mask::hold(self.signal, info, context) } {
             self.chain(is_fault, info, context);
         }
     }
@@ -205,7 +257,14 @@ impl Handler {
         };
         // SAFETY: the kernel's own context.
         let before = unsafe { blocked_before(context) };
-        sys::set_blocked_signals(before | first_word(&action.sa_mask) | own);
+        // SAFETY: libc's.
+        let wanted = unsafe { mask::read(&raw const action.sa_mask) };
+        let now = mask::for_program(before) | wanted | own;
+        sys::set_blocked_signals(if mask::is_used() {
+            mask::for_kernel(now)
+        } else {
+            now
+        });
         if action.sa_flags & libc::SA_SIGINFO != 0 {
             // SAFETY: an action with SA_SIGINFO holds such a function.
             let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
@@ -220,10 +279,16 @@ impl Handler {
     }
 }
 
-/// The kernel's set of 64 signals in libc's longer one.
-fn first_word(set: &libc::sigset_t) -> u64 {
-    // SAFETY: the set is at least so long, and as well aligned.
-    unsafe { core::ptr::from_ref(set).cast::<u64>().read() }
+/// What the kernel is to block while a handler runs, for what the program asks.
+fn of_kernel(set: &libc::sigset_t) -> libc::sigset_t {
+    let mut changed = *set;
+    if mask::is_used() {
+        // SAFETY: libc's.
+        let signals = mask::for_kernel(unsafe { mask::read(set) });
+        // SAFETY: likewise.
+        unsafe { mask::write(&raw mut changed, signals) };
+    }
+    changed
 }
 
 /// The signals that were blocked when the signal came.

@@ -58,30 +58,41 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     Ok(start)
 }
 
-/// Reserves as [`reserve`] does, for a block with room to grow; only in the
-/// area by which such blocks are known. The area is gone through in a circle,
-/// past what is still in use.
+/// Reserves as [`reserve`] does the first bytes of `len`, for a block with room to
+/// grow; only in the area by which such blocks are known. The area is gone through
+/// in a circle, past what is still in use.
 ///
 /// # Errors
 /// `ENOMEM` where no place was found.
-pub fn reserve_growing(len: usize, align: usize) -> Result<usize> {
+pub fn reserve_growing(len: usize, first: usize, align: usize) -> Result<usize> {
     const TRIES: usize = 16;
     for _ in 0..TRIES {
         let Some(hint) = GROWING.next_hint(len, align) else {
             GROWING.next.store(0, Ordering::Relaxed);
             continue;
         };
-        let addr = map(hint, len)?;
-        if addr == hint {
-            return Ok(addr);
+        if reserve_at(hint, first).is_ok() {
+            return Ok(hint);
         }
-        release(addr, len);
     }
     Err(Errno(libc::ENOMEM))
 }
 
+/// Reserves address space at an address where nothing lies yet.
+///
+/// # Errors
+/// `ENOMEM`, also where something lies there.
+pub fn reserve_at(addr: usize, len: usize) -> Result<()> {
+    let found = map(addr, len)?;
+    if found == addr {
+        return Ok(());
+    }
+    release(found, len);
+    Err(Errno(libc::ENOMEM))
+}
+
 /// Gives reserved address space back, with whatever stands behind it.
-fn release(addr: usize, len: usize) {
+pub(crate) fn release(addr: usize, len: usize) {
     // SAFETY: reserved above and used by nobody yet.
     let _ = unsafe { sys::munmap(addr, len) };
 }
@@ -135,9 +146,12 @@ impl Area {
     }
 }
 
-/// Up to 4 TiB in steps of 1 GiB.
+/// Up to 4 TiB in steps of 1 GiB: as random as where the kernel has put this
+/// library, from which large blocks of libc's own malloc lie as far. Random
+/// numbers of the process would end up in every address of a block.
 fn random_offset() -> usize {
-    usize::try_from(sys::random() >> 17 & 0xfff).unwrap_or(0) * GIB
+    let here = (&raw const ARENAS) as usize;
+    (here >> 12 & 0xfff) * GIB
 }
 
 #[cfg(test)]
@@ -157,11 +171,13 @@ mod tests {
     #[test]
     fn the_area_for_growing_blocks_is_used_again() {
         for _ in 0..100 {
-            let addr = reserve_growing(1 << 40, 2 << 20).unwrap();
+            let addr = reserve_growing(1 << 40, 1 << 30, 2 << 20).unwrap();
             assert!(GROWING_AREA.contains(&(addr as u64)));
-            release(addr, 1 << 40);
+            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_ok());
+            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_err());
+            release(addr, 2 << 30);
         }
-        assert!(reserve_growing(1 << 46, 2 << 20).is_err());
+        assert!(reserve_growing(1 << 46, 1 << 30, 2 << 20).is_err());
     }
 
     #[test]

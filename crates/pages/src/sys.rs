@@ -1,33 +1,56 @@
 //! System calls. Each keeps the thread's `errno` as it was: the caller gets
-//! the error as a value, and the program we run in never sees it.
+//! the error as a value, and the program we run in never sees it. Which are made
+//! under a filter of the program's, [`filter`](fn@filter) says.
 
 mod call;
+mod clock;
 mod dir;
 mod file;
+mod filter;
+mod futex;
+mod info;
 mod memory;
 mod path;
 mod policy;
 mod process;
 mod shm;
+mod signal_send;
+mod signal_stack;
 mod userfault;
+mod valgrind;
 
-pub use call::{Errno, Result, c_address, c_result, errno, set_errno, thread_name};
-pub use dir::{Dir, Owner, Version, make_dir};
-pub use file::{File, identity, inode, links, read_link, write};
-pub use memory::{
-    keep_in_memory, let_be_swapped, madvise, mmap, mprotect, mremap, munmap, name_memory,
+pub use call::{
+    Errno, Result, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
 };
-pub use path::{FileSystem, file_system, may_use, memory_file, open_inherited, unlink};
+pub use clock::{about_now, now};
+pub use dir::{Dir, Owner, Version, make_dir};
+pub use file::{
+    File, identity, identity_of, inode, is_plain_file, links, open_flags, read_link, write,
+    write_quietly,
+};
+pub use filter::{Filter, filter, note_filter};
+pub use futex::futex_wait_for;
+pub use info::free_memory;
+pub use memory::{
+    PKEY_MPROTECT, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock, mlock2, mlockall,
+    mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect,
+};
+pub use path::{FileSystem, file_system, is_gone, may_use, memory_file, open_inherited, unlink};
 pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
 pub use process::{
-    NoSignals, address_space_limit, futex_wait, futex_wake, getegid, geteuid, getpid, gettid,
-    getuid, has_child, host, is_secure, now, page_size, random, set_blocked_signals, sleep,
-    thp_disabled, unblock, yield_now,
+    FAULTS, NoSignals, SpaceLimit, address_space_limit, block_signals, futex_wait, futex_wake,
+    getegid, geteuid, getpid, gettid, getuid, has_child, host, is_secure, look_at, page_size,
+    random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
-pub use shm::{shm_remove, shm_size, shmat, shmdt, shmget};
+pub use shm::{
+    ShmState, has_shm_ids, shm_control, shm_give_to, shm_remove, shm_state, shmat, shmdt, shmget,
+};
+pub use signal_send::send_again;
+pub use signal_stack::{sigaltstack, signal_stack};
 pub use userfault::WriteProtection;
+pub use valgrind::{is_under_valgrind, tell_valgrind};
 
 #[cfg(test)]
 mod tests {

@@ -6,9 +6,10 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering}
 
 use hugetools_contract::env::Fallback;
 
+use crate::cgroup::{self, Left};
 use crate::say::{Level, say_once};
 use crate::unit::State;
-use crate::{cgroup, config, file, sys};
+use crate::{config, file, sys};
 
 /// Why transparent huge pages are out of reach, for private or shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub enum NoThp {
     Disabled,
     /// The memory control group has too little left for whole huge pages.
     Scarce,
+    /// It cannot be told: the program allows no look.
+    Unknown,
 }
 
 impl NoThp {
@@ -36,13 +39,38 @@ impl NoThp {
             }
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
             NoThp::Scarce => "the memory control group has little left",
+            NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
         }
     }
 }
 
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
+static DISABLED: AtomicBool = AtomicBool::new(false);
+
+/// Notes whether it was when the program began ([`crate::facts::begin`]), and finds out
+/// what the machine offers, for times when nothing can be asked.
+pub fn begin(enabled: Option<u64>) {
+    let is_off = match enabled {
+        Some(enabled) => enabled == 0,
+        None => sys::thp_disabled().unwrap_or(false),
+    };
+    DISABLED.store(is_off, Ordering::Relaxed);
+    let _ = offered();
+    ROOM.store(room(), Ordering::Relaxed);
+}
+
+/// Notes that the program turned them off, or on again.
+pub fn note_disabled(yes: bool) {
+    DISABLED.store(yes, Ordering::Relaxed);
+}
+
+fn is_disabled() -> bool {
+    DISABLED.load(Ordering::Relaxed)
+}
+
 /// Whether private memory gets transparent huge pages.
 pub fn serves_private() -> Result<(), NoThp> {
-    if sys::thp_disabled() {
+    if is_disabled() {
         return Err(NoThp::Disabled);
     }
     read_offer()?;
@@ -54,26 +82,49 @@ pub fn serves_private() -> Result<(), NoThp> {
 
 /// Whether this machine gives private memory transparent huge pages.
 fn read_offer() -> Result<(), NoThp> {
-    let mut buffer = [0; 64];
-    match file::head(c"/sys/kernel/mm/transparent_hugepage/enabled", &mut buffer) {
-        [] => Err(NoThp::Absent),
-        text if contains(text, b"[never]") => Err(NoThp::Never),
-        _ => Ok(()),
+    let find = || {
+        let mut buffer = [0; 64];
+        let path = c"/sys/kernel/mm/transparent_hugepage/enabled";
+        Some(match file::head(path, &mut buffer) {
+            [] => absent(),
+            text if contains(text, b"[never]") => Err(NoThp::Never),
+            _ => Ok(()),
+        })
+    };
+    file::look(find).unwrap_or(Err(NoThp::Unknown))
+}
+
+/// What a setting that is not there says: no kernel is without the folder that
+/// it would be in. Where that is hidden, trying tells.
+fn absent() -> Result<(), NoThp> {
+    match is_hidden() {
+        true => Ok(()),
+        false => Err(NoThp::Absent),
     }
+}
+
+/// Whether nothing can be seen of the kernel's settings, as in a chroot without
+/// `/sys`.
+fn is_hidden() -> bool {
+    sys::links(c"/sys/kernel/mm").is_none()
 }
 
 /// Whether shared memory gets transparent huge pages.
 pub fn serves_shared() -> Result<(), NoThp> {
-    if sys::thp_disabled() {
+    if is_disabled() {
         return Err(NoThp::Disabled);
     }
-    let mut buffer = [0; 96];
-    let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
-    match file::head(path, &mut buffer) {
-        [] => Err(NoThp::Absent),
-        text if contains(text, b"[never]") || contains(text, b"[deny]") => Err(NoThp::SharedNever),
-        _ => Ok(()),
-    }
+    let find = || {
+        let mut buffer = [0; 96];
+        let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
+        Some(match file::head(path, &mut buffer) {
+            [] => absent(),
+            text if contains(text, b"[never]") => Err(NoThp::SharedNever),
+            text if contains(text, b"[deny]") => Err(NoThp::SharedNever),
+            _ => Ok(()),
+        })
+    };
+    file::look(find).unwrap_or(Err(NoThp::Unknown))
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
@@ -119,7 +170,7 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
 /// Whether so many bytes may be on transparent huge pages now. The program may
 /// have turned them off by itself, as Redis does.
 fn serves(len: usize) -> Result<(), NoThp> {
-    if sys::thp_disabled() {
+    if is_disabled() {
         return Err(NoThp::Disabled);
     }
     offered()?;
@@ -135,10 +186,12 @@ fn offered() -> Result<(), NoThp> {
     const YES: u8 = 1;
     const NEVER: u8 = 2;
     const ABSENT: u8 = 3;
+    const NOT_TOLD: u8 = 4;
     static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
     let find = || match read_offer() {
         Ok(()) => YES,
         Err(NoThp::Absent) => ABSENT,
+        Err(NoThp::Unknown) => NOT_TOLD,
         Err(_) => NEVER,
     };
     let known = match KNOWN.load(Ordering::Relaxed) {
@@ -149,6 +202,7 @@ fn offered() -> Result<(), NoThp> {
     match known {
         NEVER => Err(NoThp::Never),
         ABSENT => Err(NoThp::Absent),
+        NOT_TOLD => Err(NoThp::Unknown),
         _ => Ok(()),
     }
 }
@@ -180,7 +234,7 @@ fn has_room(len: usize) -> bool {
     if spared.is_ok() {
         return false;
     }
-    let room = room_in(cgroup::memory_left());
+    let room = room();
     let is_enough = room >= len;
     SCARCE.store(!is_enough, Ordering::Relaxed);
     match is_enough {
@@ -190,10 +244,26 @@ fn has_room(len: usize) -> bool {
     is_enough
 }
 
+/// How much may be advised before the next question. Where nothing can be seen of
+/// control groups, either, by what is free on the machine; where even that may not
+/// be asked, whatever there is: a group that is full gives base pages by itself.
+/// Where it cannot be told for another reason, a base page harms nobody.
+fn room() -> usize {
+    let hidden = || file::look(|| Some(is_hidden())).unwrap_or(false);
+    match cgroup::memory_left() {
+        Left::Unknown if hidden() => sys::free_memory().unwrap_or(usize::MAX) / 2,
+        left => room_in(left).unwrap_or(0),
+    }
+}
+
 /// How much may be advised before the next question, where so much is left.
 /// Without a limit there is no next one for a long time.
-fn room_in(left: usize) -> usize {
-    left / 2
+fn room_in(left: Left) -> Option<usize> {
+    match left {
+        Left::NoLimit => Some(usize::MAX / 2),
+        Left::Bytes(left) => Some(left / 2),
+        Left::Unknown => None,
+    }
 }
 
 /// Says once why there are none. What the machine offers, hugectl has said
@@ -202,7 +272,7 @@ fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let level = match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
-        NoThp::Disabled | NoThp::Scarce => config::get().level(),
+        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::get().level(),
     };
     say_once(
         &SAID,
@@ -217,8 +287,9 @@ mod tests {
 
     #[test]
     fn a_limit_leaves_half_of_what_is_left() {
-        assert_eq!(room_in(100 << 20), 50 << 20);
-        assert_eq!(room_in(0), 0);
-        assert!(room_in(usize::MAX) > 1 << 60);
+        assert_eq!(room_in(Left::Bytes(100 << 20)), Some(50 << 20));
+        assert_eq!(room_in(Left::Bytes(0)), Some(0));
+        assert_eq!(room_in(Left::Unknown), None);
+        assert!(room_in(Left::NoLimit) > Some(1 << 60));
     }
 }

@@ -1,9 +1,17 @@
 //! The unit of a window: what stands behind one huge page's worth of
 //! addresses, and how much of it is in use.
+//!
+//! A unit that is being changed says who does it and what it was before, so
+//! that the child of a fork can go on from there: whoever changed it may have
+//! stayed behind in the parent.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::bell::Bell;
 use crate::sys;
+
+/// Rung when a change of any unit is over.
+static CHANGED: Bell = Bell::new();
 
 /// What stands behind a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +45,7 @@ pub enum State {
 }
 
 impl State {
-    const fn from_low(byte: u32) -> State {
+    const fn from_low(byte: u64) -> State {
         match byte & 0xff {
             1 => State::EmptyHuge,
             2 => State::Busy,
@@ -104,22 +112,34 @@ impl State {
     }
 }
 
-/// A unit's state and the number of its slices in use, in one word.
+/// A unit's state and the number of its slices in use, in one word. While it is
+/// being changed, its state before as well, and the thread that changes it.
 #[derive(Debug)]
 #[repr(transparent)]
-pub struct Unit(AtomicU32);
+pub struct Unit(AtomicU64);
+
+/// Where the parts of the word are.
+const BEFORE: u32 = 8;
+const USED: u32 = 16;
+const OWNER: u32 = 40;
+
+const MOST_USED: u64 = (1 << (OWNER - USED)) - 1;
 
 impl Unit {
     /// The state, and how many slices are in use.
     pub fn load(&self) -> (State, u32) {
-        let word = self.0.load(Ordering::Acquire);
-        (State::from_low(word), word >> 8)
+        unpack(self.0.load(Ordering::Acquire))
     }
 
-    /// Moves from exactly `from` to `to`; whether that succeeded.
+    /// Moves from exactly `from`, in which nobody is changing it, to `to`;
+    /// whether that succeeded.
     pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
+        let to = match to.0 {
+            State::Busy => pack(to) | (from.0 as u64) << BEFORE | me() << OWNER,
+            _ => pack(to),
+        };
         self.0
-            .compare_exchange(pack(from), pack(to), Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(pack(from), to, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
@@ -152,24 +172,54 @@ impl Unit {
         }
     }
 
+    /// The state before a change, for whoever makes it.
+    pub(crate) fn before(&self) -> State {
+        State::from_low(self.0.load(Ordering::Relaxed) >> BEFORE)
+    }
+
     /// Ends a change.
     pub fn publish(&self, state: State, used: u32) {
-        self.0.store(pack((state, used)), Ordering::Release);
+        self.0.store(pack((state, used)), Ordering::SeqCst);
+        CHANGED.ring();
     }
 
     /// The state, once nobody is changing it.
     pub fn settled(&self) -> (State, u32) {
-        loop {
-            match self.load() {
-                (State::Busy, _) => sys::yield_now(),
-                settled => return settled,
-            }
+        let mut now = self.load();
+        while now.0 == State::Busy {
+            CHANGED.wait_until(|| self.load().0 != State::Busy);
+            now = self.load();
+        }
+        now
+    }
+
+    /// In the child of a fork: where another thread was changing the unit, that
+    /// never ends. `was` says what stands behind a unit that was in a state
+    /// before such a change.
+    pub(crate) fn adopt(&self, was: impl Fn(State) -> State) {
+        let word = self.0.load(Ordering::Relaxed);
+        let (state, used) = unpack(word);
+        if state == State::Busy && word >> OWNER != me() {
+            let before = was(State::from_low(word >> BEFORE));
+            let used = if before.is_empty() { 0 } else { used };
+            self.0.store(pack((before, used)), Ordering::Relaxed);
         }
     }
 }
 
-fn pack((state, used): (State, u32)) -> u32 {
-    used << 8 | state as u32
+/// This thread, in as many bits as there are for it.
+fn me() -> u64 {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    (sys::thread_name() as u64).wrapping_mul(SPREAD) >> OWNER
+}
+
+fn pack((state, used): (State, u32)) -> u64 {
+    u64::from(used) << USED | state as u64
+}
+
+fn unpack(word: u64) -> (State, u32) {
+    let used = word >> USED & MOST_USED;
+    (State::from_low(word), u32::try_from(used).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -179,7 +229,7 @@ mod tests {
     #[test]
     fn states_travel_in_a_byte() {
         for byte in 0..=11 {
-            assert_eq!(State::from_low(byte) as u32, byte);
+            assert_eq!(State::from_low(byte) as u64, byte);
         }
     }
 
@@ -199,7 +249,7 @@ mod tests {
 
     #[test]
     fn state_and_use_travel_together() {
-        let unit = Unit(AtomicU32::new(0));
+        let unit = Unit(AtomicU64::new(0));
         assert_eq!(unit.load(), (State::Empty, 0));
         assert_eq!(unit.claim(State::Thp), None);
         assert_eq!(unit.claim(State::Empty), Some(0));
@@ -213,5 +263,21 @@ mod tests {
         assert!(!unit.claim_unused(State::Big));
         assert!(unit.claim_unused(State::Huge));
         assert_eq!(unit.load(), (State::Busy, 0));
+    }
+
+    #[test]
+    fn what_a_thread_left_is_as_it_was() {
+        let unit = Unit(AtomicU64::new(0));
+        unit.publish(State::Thp, 9);
+        std::thread::scope(|scope| {
+            scope.spawn(|| unit.claim(State::Thp));
+        });
+        assert_eq!(unit.load(), (State::Busy, 9));
+        unit.adopt(|state| state);
+        assert_eq!(unit.load(), (State::Thp, 9));
+        // What this thread changes it goes on to change.
+        assert_eq!(unit.claim(State::Thp), Some(9));
+        unit.adopt(|state| state);
+        assert_eq!(unit.load(), (State::Busy, 9));
     }
 }

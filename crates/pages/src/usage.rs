@@ -22,7 +22,8 @@ pub fn is_small(more: usize) -> bool {
     match in_use() + more {
         taken if taken <= SMALL_HEAP => true,
         taken if taken > GROWN_HEAP || more > ROOM => false,
-        _ => facts::resident_memory() <= SMALL_HEAP,
+        // What cannot be told is not small: that is known to be taken.
+        _ => facts::resident_memory().is_some_and(|resident| resident <= SMALL_HEAP),
     }
 }
 

@@ -3,7 +3,9 @@
 //! found would keep every program from starting.
 #![expect(unsafe_code, reason = "declares words that the loader fills")]
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use crate::file;
 
 /// Defines a word `$word` with the address of the function `$name`, or null.
 #[macro_export]
@@ -75,6 +77,18 @@ pub fn is_glibc() -> bool {
     weak_function!(hugetools_gnu_get_libc_version as Version).is_some()
 }
 
+/// Whether it is glibc 2.`minor` or older than that, itself not included.
+pub fn is_glibc_before(minor: u32) -> bool {
+    type Version = extern "C" fn() -> *const c_char;
+    let Some(version) = weak_function!(hugetools_gnu_get_libc_version as Version) else {
+        return false;
+    };
+    // SAFETY: a string of libc's own.
+    let text = unsafe { CStr::from_ptr(version()) }.to_bytes();
+    let number = text.strip_prefix(b"2.").and_then(file::leading_number);
+    number.is_some_and(|number| number < u64::from(minor))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,5 +96,6 @@ mod tests {
     #[test]
     fn what_this_libc_has() {
         assert!(is_glibc());
+        assert!(is_glibc_before(1000) && !is_glibc_before(17));
     }
 }

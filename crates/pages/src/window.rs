@@ -46,6 +46,9 @@ pub struct Window {
     units: &'static [Unit],
     slices: &'static [AtomicU64],
     used: AtomicUsize,
+    /// How many bytes from the first address on are reserved; all but of a window
+    /// for a block that grows.
+    reserved: AtomicUsize,
     tables: usize,
 }
 
@@ -83,22 +86,54 @@ impl Window {
         window
     }
 
-    /// Reserves a window of `len` bytes for one block that may grow up to that.
+    /// Reserves a window for one block that may grow up to `len` bytes, for a
+    /// beginning of `first` bytes; [`Window::extend`] reserves more.
     ///
     /// # Errors
     /// When there is no address space for it, or no memory for its tables.
-    pub fn reserve_growing(len: usize, layout: Layout) -> Result<&'static Window> {
+    pub fn reserve_growing(len: usize, first: usize, layout: Layout) -> Result<&'static Window> {
         let granule = layout.unit.max(layout.big);
         let no_memory = Errno(libc::ENOMEM);
         let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
-        let base = space::reserve_growing(len, granule)?;
+        let first = first.min(len).checked_next_multiple_of(granule);
+        let first = first.ok_or(no_memory)?;
+        let base = space::reserve_growing(len, first, granule)?;
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let window = Window::with_tables(base..base + len, 0, layout, Holds::Heap, prot);
-        if window.is_err() {
+        match &window {
+            Ok(window) => window.reserved.store(first, Ordering::Relaxed),
             // SAFETY: reserved just now, and nothing refers to it.
-            let _ = unsafe { sys::munmap(base, len) };
+            Err(_) => drop(unsafe { sys::munmap(base, first) }),
         }
         window
+    }
+
+    /// Reserves the window up to so many bytes, and as much again as there was: for
+    /// the owner of its only block.
+    ///
+    /// # Errors
+    /// When there is no address space for it, or something else lies there.
+    pub fn extend(&self, len: usize) -> Result<()> {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        if len <= reserved {
+            return Ok(());
+        }
+        let more = |end: usize| {
+            let end = end.next_multiple_of(self.layout.unit).min(self.len);
+            space::reserve_at(self.base + reserved, end - reserved).map(|()| end)
+        };
+        let end = more(len.max(2 * reserved)).or_else(|_| more(len))?;
+        self.reserved.store(end, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many units are reserved: behind them may lie what is none of ours.
+    pub fn reserved_units(&self) -> usize {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        match reserved < self.len {
+            true => reserved / self.layout.unit,
+            false => self.units().len(),
+        }
     }
 
     /// A window over memory that the program has already, all of it in use: it
@@ -130,7 +165,7 @@ impl Window {
         let (base, len) = (range.start, range.len());
         let units = len / layout.unit;
         let words = Slices::words(len / SLICE);
-        let units_at = size_of::<Window>();
+        let units_at = size_of::<Window>().next_multiple_of(8);
         let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
         let tables = words_at + words * size_of::<AtomicU64>();
         let read_write = libc::PROT_READ | libc::PROT_WRITE;
@@ -152,6 +187,7 @@ impl Window {
                 core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
             },
             used: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(len),
             tables,
         };
         let place = at as *mut Window;
@@ -184,7 +220,7 @@ impl Window {
         if self.holds == Holds::Heap {
             usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
             // SAFETY: the allocator has given back all of the window.
-            let _ = unsafe { sys::munmap(self.base, self.len) };
+            let _ = unsafe { sys::munmap(self.base, self.reserved.load(Ordering::Relaxed)) };
         }
     }
 

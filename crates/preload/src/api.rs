@@ -21,7 +21,7 @@ use core::ops::ControlFlow;
 
 use hugetools_pages::sys;
 
-use crate::loaded;
+use crate::{loaded, rival};
 
 mod calls;
 mod color;
@@ -45,6 +45,7 @@ pub(crate) fn prepare() {
         false => ControlFlow::Continue(()),
     });
     if linked {
+        rival::pass_over();
         let errno = sys::errno();
         sizes::default_size();
         // The first look for a mount finds all of them.

@@ -1,22 +1,26 @@
 //! The end of a program: the report, where one was asked for.
 #![expect(unsafe_code, reason = "places a function among the destructors")]
 
+use core::ffi::c_int;
 use core::fmt;
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_contract::report::Proof;
+use hugetools_contract::report::{self, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::luck::{self, Shortfall};
+use hugetools_pages::say::{Level, say};
 use hugetools_pages::segment::why::{self, Why};
-use hugetools_pages::sys::{self, File};
+use hugetools_pages::side_stack::on_side_stack;
+use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, say, thp};
+use hugetools_pages::{facts, kin, say, thp};
 
-use crate::map::LUCK as SHM_LUCK;
-use crate::marker;
 use crate::objects::Extents;
+use crate::report_file;
 use crate::scratch::{self, Text};
+use crate::{marker, staying};
+use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -26,6 +30,9 @@ extern "C" fn end() {
     if marker::is_first() && is_wanted() {
         // A report that cannot be made must not keep the program from ending.
         let _ = report();
+        if matches!(config::get().report, Target::Terminal { .. }) {
+            let _ = staying::report();
+        }
     }
 }
 
@@ -37,7 +44,7 @@ fn is_wanted() -> bool {
     }
 }
 
-const NO_EXTENT: Extent<'static> = Extent {
+pub(crate) const NO_EXTENT: Extent<'static> = Extent {
     start: 0,
     end: 0,
     segment: Segment::Anon,
@@ -53,38 +60,57 @@ fn report() -> Option<()> {
     let filled = segment::sort(smaps, pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
+    let mut name = [0; kin::NAME];
     let proof = Proof {
         pid: sys::getpid(),
         exe,
+        name: kin::name(sys::getpid(), &mut name).unwrap_or(report::base(exe)),
         rows,
+        warning: None,
     };
     let mut text = Text::with_room(1 << 20)?;
     write(&proof, &mut text).ok()?;
     send(text.bytes())
 }
 
-fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
-    match config::get().report {
-        Target::Terminal { json: false, .. } => proof.write_table(text),
-        _ => proof.write_json(text),
+pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
+    match is_json() {
+        false => proof.write_table(text),
+        true => proof.write_json(text),
     }
+}
+
+/// Whether reports are lines of JSON.
+pub(crate) fn is_json() -> bool {
+    !matches!(config::get().report, Target::Terminal { json: false, .. })
 }
 
 /// Where the report goes: a file is appended to with one call, so that reports
 /// of several processes do not mix.
-fn send(text: &[u8]) -> Option<()> {
-    match config::get().report_path() {
-        None => sys::write(2, text).ok().map(drop),
-        Some(path) => {
-            let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
-            let file = File::open_mode(path, flags, 0o666).ok()?;
-            file.write(text).ok().map(drop)
-        }
+pub(crate) fn send(text: &[u8]) -> Option<()> {
+    if let Some(fd) = report_file::kept() {
+        write_quietly(fd, text);
+        return Some(());
     }
+    match report_file::open() {
+        None => write_quietly(2, text),
+        Some(Ok(file)) => write_quietly(file.fd(), text),
+        Some(Err(Errno(number))) => say(
+            Level::Warning,
+            format_args!("no report: its file cannot be opened (errno {number})"),
+        ),
+    }
+    Some(())
+}
+
+/// Where the reader is gone, or the file is as long as it may be, the program
+/// ends as it would have.
+fn write_quietly(fd: c_int, text: &[u8]) {
+    on_side_stack(|| sys::write_quietly(fd, text));
 }
 
 fn exe() -> Option<&'static [u8]> {
-    let buffer = scratch::values(4096, 0u8)?;
+    let buffer = scratch::bytes(4096)?;
     let len = sys::read_link(c"/proc/self/exe", buffer).ok()?;
     buffer.get(..len)
 }
@@ -111,8 +137,16 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Shm if config.shm.is_some() => {
             reason(SHM_LUCK.shortfall(), config.shm, thp::serves_shared())
         }
+        Segment::Anon if config.heap.is_some() && unreached(row) => {
+            Some("mapped by the program itself, not by malloc")
+        }
         _ => None,
     };
+}
+
+/// Whether there is more of it than threads' stacks and small things.
+fn unreached(row: &Row<'_>) -> bool {
+    row.resident.saturating_sub(row.huge_bytes()) > SMALL_HEAP as u64
 }
 
 fn segment_reason(outcome: &why::Outcome, is_wanted: bool) -> Option<&'static str> {

@@ -3,13 +3,14 @@
 //! without us.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
-use core::ffi::{c_int, c_ulong, c_void};
+use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
-use hugetools_pages::bits;
 use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::vmops::{self, map_shared, mbind as policy, remap};
 use hugetools_pages::wanted::Wanted;
+use hugetools_pages::{bits, registry};
 
-use crate::{change, map, next, own, policy, segment, segments, signals};
+use crate::{locks, next, segment, segments, signals};
 
 /// `mmap(2)`
 ///
@@ -25,17 +26,32 @@ pub unsafe extern "C" fn mmap(
     offset: libc::off_t,
 ) -> *mut c_void {
     segments::watch();
-    if let Some(pages) = map::wants(addr as usize, len, prot, flags) {
-        return sys::c_address(map::map(len, prot, flags, pages));
+    if let Some(pages) = map_shared::wants(addr as usize, len, prot, flags, offset) {
+        return sys::c_address(map_shared::map(len, prot, flags, pages));
     }
-    if flags & libc::MAP_FIXED != 0 {
-        own::before_change(addr as usize, len);
-        if let Err(error) = change::make_way(addr as usize, len) {
+    let is_fixed = flags & libc::MAP_FIXED != 0;
+    if is_fixed && vmops::is_shared(addr as usize, len) {
+        // A call that fails leaves what is there, so it is tried elsewhere first.
+        let trial = flags & !(libc::MAP_FIXED | libc::MAP_POPULATE | libc::MAP_LOCKED);
+        // SAFETY: nothing is replaced.
+        let at = unsafe { next::mmap(core::ptr::null_mut(), len, prot, trial, fd, offset) };
+        if at == libc::MAP_FAILED {
+            return at;
+        }
+        // SAFETY: mapped just now.
+        unsafe { next::munmap(at, len) };
+    }
+    if is_fixed {
+        if let Err(error) = vmops::before_fixed(addr as usize, len) {
             return sys::c_address(Err(error));
         }
     }
     // SAFETY: as the caller says.
-    unsafe { next::mmap(addr, len, prot, flags, fd, offset) }
+    let at = unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    if is_fixed && at != libc::MAP_FAILED {
+        vmops::after_fixed(addr as usize, len);
+    }
+    at
 }
 
 /// `mmap(2)`, by the name for large files.
@@ -61,11 +77,10 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
-    own::before_change(addr as usize, len);
-    match change::concerns(addr as usize, len) {
-        true => sys::c_result(change::munmap(addr as usize, len)),
+    match vmops::munmap(addr as usize, len) {
+        Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        false => unsafe { next::munmap(addr, len) },
+        None => unsafe { next::munmap(addr, len) },
     }
 }
 
@@ -75,11 +90,29 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
-    own::before_change(addr as usize, len);
-    match change::concerns(addr as usize, len) {
-        true => sys::c_result(change::mprotect(addr as usize, len, prot)),
+    let (at, whole) = vmops::as_libc_has_it(addr as usize, len);
+    match vmops::mprotect(at, whole, prot, None) {
+        Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        false => unsafe { next::mprotect(addr, len, prot) },
+        None => unsafe { next::mprotect(addr, len, prot) },
+    }
+}
+
+/// `pkey_mprotect(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pkey_mprotect(
+    addr: *mut c_void,
+    len: usize,
+    prot: c_int,
+    key: c_int,
+) -> c_int {
+    match vmops::mprotect(addr as usize, len, prot, Some(key)) {
+        Some(result) => sys::c_result(result),
+        // SAFETY: as the caller says.
+        None => unsafe { next::pkey_mprotect(addr, len, prot, key) },
     }
 }
 
@@ -89,12 +122,119 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    own::before_madvise(addr as usize, len, advice);
-    match change::concerns(addr as usize, len) {
-        true => sys::c_result(change::madvise(addr as usize, len, advice)),
+    match vmops::madvise(addr as usize, len, advice) {
+        Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        false => unsafe { next::madvise(addr, len, advice) },
+        None => unsafe { next::madvise(addr, len, advice) },
     }
+}
+
+/// `process_madvise(2)`, which may be about this very process.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn process_madvise(
+    process: c_int,
+    ranges: *const libc::iovec,
+    count: usize,
+    advice: c_int,
+    flags: c_uint,
+) -> isize {
+    let before = sys::errno();
+    // SAFETY: as the caller says.
+    let call = || unsafe { next::process_madvise(process, ranges, count, advice, flags) };
+    let result = call();
+    // With other flags, or more of them, it has not looked at the list at all.
+    let was_read = flags == 0 && (1..=1024).contains(&count);
+    if result != -1 || sys::errno() != Errno(libc::EINVAL) || !was_read {
+        return result;
+    }
+    // SAFETY: as the caller says.
+    let ranges = unsafe { core::slice::from_raw_parts(ranges, count) };
+    let fit = |range: &libc::iovec| vmops::make_fit(range.iov_base as usize, range.iov_len);
+    match ranges.iter().filter(|range| fit(range)).count() {
+        0 => result,
+        _ => {
+            sys::set_errno(before);
+            call()
+        }
+    }
+}
+
+/// `posix_madvise(3)`, whose advice is never more than a hint.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+    match vmops::is_hint(addr as usize, len) && (0..=4).contains(&advice) {
+        true => 0,
+        // SAFETY: as the caller says.
+        false => unsafe { next::posix_madvise(addr, len, advice) },
+    }
+}
+
+/// `mlock(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
+    // SAFETY: as the caller says.
+    let result = locks::made_again(addr, len, || unsafe { next::mlock(addr, len) });
+    if result == 0 {
+        vmops::locked(addr as usize, len);
+    }
+    result
+}
+
+/// `mlock2(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
+    // SAFETY: as the caller says.
+    let result = locks::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
+    if result == 0 {
+        vmops::locked(addr as usize, len);
+    }
+    result
+}
+
+/// `munlock(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
+    // SAFETY: as the caller says.
+    let result = unsafe { next::munlock(addr, len) };
+    if result == 0 {
+        vmops::unlocked(addr as usize, len);
+    }
+    result
+}
+
+/// `mlockall(2)`
+#[unsafe(no_mangle)]
+pub extern "C" fn mlockall(flags: c_int) -> c_int {
+    let result = next::mlockall(flags);
+    if result == 0 && flags & libc::MCL_CURRENT != 0 {
+        registry::locked::set_all(true);
+    }
+    result
+}
+
+/// `munlockall(2)`
+#[unsafe(no_mangle)]
+pub extern "C" fn munlockall() -> c_int {
+    let result = next::munlockall();
+    if result == 0 {
+        registry::locked::set_all(false);
+    }
+    result
 }
 
 /// `mremap(2)`. The last argument is read only where the flags say that there
@@ -110,19 +250,23 @@ pub unsafe extern "C" fn mremap(
     flags: c_int,
     new_addr: *mut c_void,
 ) -> *mut c_void {
-    const MREMAP_DONTUNMAP: c_int = 4;
-    let has_new = flags & (libc::MREMAP_FIXED | MREMAP_DONTUNMAP) != 0;
-    let new = if has_new { new_addr as usize } else { 0 };
-    own::before_change(addr as usize, old_len);
-    if flags & libc::MREMAP_FIXED != 0 {
-        own::before_change(new, new_len);
-    }
-    let concerns = change::concerns(addr as usize, old_len)
-        || flags & libc::MREMAP_FIXED != 0 && change::concerns(new, new_len);
-    match concerns {
-        true => sys::c_address(change::mremap(addr as usize, old_len, new_len, flags, new)),
+    let has_new = flags & (libc::MREMAP_FIXED | remap::MREMAP_DONTUNMAP) != 0;
+    let new_addr = if has_new {
+        new_addr
+    } else {
+        core::ptr::null_mut()
+    };
+    let call = remap::Call {
+        addr: addr as usize,
+        old_len,
+        new_len,
+        flags,
+        new_addr: new_addr as usize,
+    };
+    match remap::mremap(call) {
+        Some(result) => sys::c_address(result),
         // SAFETY: as the caller says.
-        false => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
+        None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
     }
 }
 
@@ -167,6 +311,26 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
     unsafe { segment::shmat(id, addr, flags) }
+}
+
+/// `shmdt(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { segment::shmdt(addr) }
+}
+
+/// `shmctl(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { segment::shmctl(id, command, at) }
 }
 
 /// `sigaction(2)`

@@ -10,6 +10,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
 
+use hugetools_contract::doors::{ALLOCATORS, Allocator};
 use hugetools_pages::config::Config;
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{weak, weak_word};
@@ -17,9 +18,35 @@ use hugetools_pages::{weak, weak_word};
 use crate::loaded;
 
 weak_word!(hugetools_kept_checker = "__interceptor_malloc");
-weak_word!(hugetools_kept_mallocx = "mallocx");
-weak_word!(hugetools_kept_sdallocx = "sdallocx");
-weak_word!(hugetools_kept_tc_malloc = "tc_malloc");
+
+// The marks of `ALLOCATORS`, in its order.
+weak_word!(hugetools_kept_jemalloc = "mallocx");
+weak_word!(hugetools_kept_je_jemalloc = "je_mallocx");
+weak_word!(hugetools_kept_tcmalloc = "tc_malloc");
+weak_word!(hugetools_kept_mimalloc = "mi_malloc");
+weak_word!(hugetools_kept_rpmalloc = "rpmalloc");
+weak_word!(hugetools_kept_tbb = "scalable_malloc");
+weak_word!(hugetools_kept_hoard = "xxmalloc");
+weak_word!(hugetools_kept_snmalloc = "sn_malloc");
+
+/// For each of `ALLOCATORS`, where its mark is; 0 where it is not there.
+fn marks() -> [usize; ALLOCATORS.len()] {
+    // SAFETY: words of this library, written by the loader before any of its
+    // code runs.
+    let words = unsafe {
+        [
+            &hugetools_kept_jemalloc,
+            &hugetools_kept_je_jemalloc,
+            &hugetools_kept_tcmalloc,
+            &hugetools_kept_mimalloc,
+            &hugetools_kept_rpmalloc,
+            &hugetools_kept_tbb,
+            &hugetools_kept_hoard,
+            &hugetools_kept_snmalloc,
+        ]
+    };
+    words.map(|word| word.load(Ordering::Relaxed))
+}
 
 /// Why a program's malloc stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,41 +68,44 @@ impl fmt::Display for Whom {
     }
 }
 
-/// Who keeps the malloc of this process, if somebody does.
-pub fn by_whom() -> Option<Whom> {
-    // SAFETY: words of this library, written by the loader before any of its
+/// Whether a sanitizer is at work in this process.
+pub(crate) fn has_checker() -> bool {
+    // SAFETY: a word of this library, written by the loader before any of its
     // code runs.
-    let (checker, doors) = unsafe {
-        let doors = [
-            (&hugetools_kept_mallocx, c"mallocx"),
-            (&hugetools_kept_sdallocx, c"sdallocx"),
-            (&hugetools_kept_tc_malloc, c"tc_malloc"),
-        ];
-        (&hugetools_kept_checker, doors)
-    };
-    if checker.load(Ordering::Relaxed) != 0 {
-        return Some(Whom::Sanitizer);
-    }
-    let mut there = doors
-        .into_iter()
-        .filter(|(word, _)| word.load(Ordering::Relaxed) != 0);
-    // musl's list of what is loaded is locked while it loads.
-    there
-        .find(|(_, name)| weak::is_glibc() && is_called(name))
-        .map(|(_, name)| Whom::Caller(name))
+    let checker = unsafe { hugetools_kept_checker.load(Ordering::Relaxed) };
+    checker != 0
 }
 
-/// Whether one of the loaded files calls a function of that name.
-fn is_called(name: &CStr) -> bool {
-    let mut found = false;
+/// Who keeps the malloc of this process, if somebody does.
+pub fn by_whom() -> Option<Whom> {
+    if has_checker() {
+        return Some(Whom::Sanitizer);
+    }
+    let marks = marks();
+    // musl's list of what is loaded is locked while it loads.
+    if marks == [0; ALLOCATORS.len()] || !weak::is_glibc() {
+        return None;
+    }
+    let mut there = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
+    there
+        .find_map(|(allocator, mark)| called(allocator, mark))
+        .map(Whom::Caller)
+}
+
+/// The door of an allocator that one of the loaded files calls, where the
+/// library that has its mark has malloc, too.
+fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
+    let mut has_malloc = false;
+    let mut found = None;
     loaded::each(|object| {
-        found = !object.is_vdso() && !object.is_ours() && object.refers_to(name);
-        match found {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if object.contains(mark) {
+            has_malloc = object.address_of(c"malloc").is_some();
+        } else if found.is_none() && !object.is_vdso() && !object.is_ours() {
+            found = object.calls(|name| allocator.has(name.to_bytes()));
         }
+        ControlFlow::Continue(())
     });
-    found
+    found.filter(|_| has_malloc)
 }
 
 /// What AddressSanitizer takes as its settings, before those of `ASAN_OPTIONS`:

@@ -3,38 +3,55 @@
 //!
 //! * [`exports`]: the functions of libc that are replaced, a few lines each;
 //!   `next` are the functions that they stand before.
+//! * [`exports_reads`]: those that fill buffers by system calls (`reads`), and name
+//!   stacks (`stacks`) or handlers of forks (`atfork`); `following` finds what they
+//!   stand before.
 //! * [`kept`]: programs whose malloc must stay.
-//! * `start` and `end`: what happens when a program starts and ends.
-//! * `segments`: the program's code, data and bss; `loaded`: what the loader
-//!   knows of them; `perf_map`: a list of their functions for perf.
-//! * `region`: the shared memory that was handed out; `map` hands it out,
-//!   `change` does what the program then asks of it, `own` what it asks of
-//!   its heap, `policy` on which memory nodes either is to lie; `segment` is System V shared memory.
-//! * [`api`]: the C interface; `granted` does what the program then asks of
-//!   the memory that it got by it.
+//! * [`confine`]: programs that filter their own system calls; [`new_root`]:
+//!   those that change their root.
+//! * `start` and `end`: what happens when a program starts and ends, and what is
+//!   `staying` behind it; `rival`:
+//!   another library of this kind.
+//! * `segments`: the program's code, data and bss; [`loaded`]: what the loader
+//!   knows of them; [`definitions`]: their symbols; `perf_map`: a list of their functions for perf.
+//! * [`syscall`]: calls by their numbers.
+//! * `segment`: System V shared memory. What else is asked of memory is
+//!   answered by `hugetools_pages::vmops`.
+//! * [`api`]: the C interface.
 //!
 //! `libhugetlbfs_heap.so` is built over this library and holds all of it.
 #![no_std]
 
 mod accounts;
 pub mod api;
-mod change;
+mod atfork;
+mod clones;
+pub mod confine;
+pub mod definitions;
 mod end;
 pub mod exports;
-mod granted;
+pub mod exports_reads;
+pub mod exports_signals;
+mod following;
 pub mod kept;
-mod loaded;
-mod map;
+pub mod loaded;
+mod locks;
 mod marker;
+mod masks;
+mod mem;
+pub mod new_root;
 mod next;
 mod objects;
-mod own;
 mod perf_map;
-mod policy;
-mod range;
-mod region;
+mod reads;
+mod report_file;
+mod rival;
 mod scratch;
 mod segment;
 mod segments;
 mod signals;
+mod slots;
+mod stacks;
 mod start;
+mod staying;
+pub mod syscall;

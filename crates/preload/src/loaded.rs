@@ -3,11 +3,13 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
+
+use hugetools_pages::{facts, sys};
 
 /// A loaded file.
 #[derive(Debug)]
-pub(crate) struct Object<'a> {
+pub struct Object<'a> {
     /// What is added to the addresses in its headers.
     pub base: usize,
     /// Its name; empty for the program itself under glibc.
@@ -21,8 +23,8 @@ pub(crate) struct Object<'a> {
 }
 
 /// Entries that hold addresses of tables.
-const STRTAB: i64 = 5;
-const SYMTAB: i64 = 6;
+pub(crate) const STRTAB: i64 = 5;
+pub(crate) const SYMTAB: i64 = 6;
 
 /// `Elf64_Dyn`
 #[repr(C)]
@@ -32,12 +34,43 @@ struct Entry {
 }
 
 impl Object<'_> {
+    /// What was loaded with `base` added and begins at `start`; `None` where
+    /// that is no 64-bit file.
+    ///
+    /// # Safety
+    /// `start` must be where a file begins that the loader has mapped, and will
+    /// not unmap while the object is in use.
+    pub unsafe fn at(base: usize, start: usize) -> Option<Object<'static>> {
+        let file = start as *const libc::Elf64_Ehdr;
+        // SAFETY: as the caller says.
+        let file = unsafe { file.as_ref() }?;
+        if !file.e_ident.starts_with(b"\x7fELF\x02") {
+            return None;
+        }
+        let at = start + usize::try_from(file.e_phoff).ok()?;
+        let count = usize::from(file.e_phnum);
+        // SAFETY: a file's program headers are mapped with its beginning.
+        let headers = unsafe { core::slice::from_raw_parts(at as *const _, count) };
+        Some(Object {
+            base,
+            name: c"",
+            headers,
+            is_program: false,
+            loads: 0,
+        })
+    }
+
     /// The file that it was loaded from.
     pub(crate) fn file(&self) -> &CStr {
         match self.is_program {
             true => c"/proc/self/exe",
             false => self.name,
         }
+    }
+
+    /// Whether it is a copy of our libraries, this one or another.
+    pub(crate) fn is_a_copy(&self) -> bool {
+        self.address_of(c"__hugetools_library").is_some()
     }
 
     /// Whether it is the kernel's own, which has no file. musl gives it no name.
@@ -60,6 +93,58 @@ impl Object<'_> {
         self.dynamic().iter().any(says_so)
     }
 
+    /// What it calls itself, whatever its file is called.
+    pub fn own_name(&self) -> Option<&CStr> {
+        const SONAME: i64 = 14;
+        let at = self.table(STRTAB)? + self.value(SONAME)?;
+        // SAFETY: a C string in the object's table of strings, which stays
+        // while the object is loaded.
+        Some(unsafe { CStr::from_ptr(at as *const c_char) })
+    }
+
+    /// How the part of its file around an address is mapped, by its headers.
+    pub fn protection_of(&self, addr: usize) -> Option<c_int> {
+        let header = self.headers.iter().find(|header| {
+            header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr)
+        })?;
+        let flags = [
+            (libc::PF_R, libc::PROT_READ),
+            (libc::PF_W, libc::PROT_WRITE),
+            (libc::PF_X, libc::PROT_EXEC),
+        ];
+        let set = flags.iter().filter(|(flag, _)| header.p_flags & flag != 0);
+        Some(set.fold(0, |all, (_, prot)| all | prot))
+    }
+
+    /// Does something that writes to a word which the loader may have made
+    /// read-only after it had filled it. Nothing is done where that is not
+    /// possible.
+    pub fn with_writable(&self, addr: usize, write: impl FnOnce()) {
+        let page = facts::page_size();
+        let sealed = self.headers.iter().any(|header| {
+            let range = self.range_of(header);
+            let whole = range.start / page * page..range.end / page * page;
+            header.p_type == libc::PT_GNU_RELRO && whole.contains(&addr)
+        });
+        let protect = |prot: c_int| {
+            // SAFETY: a page of the object's data, which stays readable.
+            unsafe { sys::mprotect(addr / page * page, page, prot) }
+        };
+        if !sealed {
+            write();
+        } else if protect(libc::PROT_READ | libc::PROT_WRITE).is_ok() {
+            write();
+            let _ = protect(libc::PROT_READ);
+        }
+    }
+
+    /// Where what a header describes lies.
+    fn range_of(&self, header: &libc::Elf64_Phdr) -> Range<usize> {
+        let word = |value: u64| usize::try_from(value).unwrap_or(0);
+        let start = self.base.wrapping_add(word(header.p_vaddr));
+        start..start.saturating_add(word(header.p_memsz))
+    }
+
     /// Whether it was linked with a library of which the name begins so.
     pub(crate) fn needs(&self, name: &CStr) -> bool {
         const NEEDED: i64 = 1;
@@ -77,52 +162,27 @@ impl Object<'_> {
     }
 
     /// Whether it is this library.
-    pub(crate) fn is_ours(&self) -> bool {
+    pub fn is_ours(&self) -> bool {
         static HERE: u8 = 0;
-        let here = (&raw const HERE) as usize;
-        self.headers.iter().any(|header| {
-            let word = |value: u64| usize::try_from(value).unwrap_or(0);
-            let start = self.base.wrapping_add(word(header.p_vaddr));
-            let end = start.saturating_add(word(header.p_memsz));
-            header.p_type == libc::PT_LOAD && (start..end).contains(&here)
-        })
+        self.contains((&raw const HERE) as usize)
     }
 
-    /// Whether it calls a function of that name that it has not itself.
-    pub(crate) fn refers_to(&self, name: &CStr) -> bool {
-        let (Some(strings), Some(symbols)) = (self.table(STRTAB), self.table(SYMTAB)) else {
-            return false;
-        };
-        (1..self.symbols_to_look_at()).any(|index| {
-            let at = symbols + index * size_of::<libc::Elf64_Sym>();
-            // SAFETY: one of the object's symbols, which stay while it is
-            // loaded.
-            let symbol = unsafe { &*(at as *const libc::Elf64_Sym) };
-            let at = strings + symbol.st_name as usize;
-            // SAFETY: a C string in the object's table of strings.
-            symbol.st_shndx == 0 && unsafe { CStr::from_ptr(at as *const c_char) } == name
-        })
+    /// Whether an address lies in it.
+    pub(crate) fn contains(&self, addr: usize) -> bool {
+        let mut loads = self.headers.iter();
+        loads.any(|header| header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr))
     }
 
-    /// How many symbols from the first there are that may be of others: GNU's
-    /// table sorts them before its own, the older one has all.
-    fn symbols_to_look_at(&self) -> usize {
-        const HASH: i64 = 4;
-        const GNU_HASH: i64 = 0x6fff_fef5;
-        let Some(table) = self.table(GNU_HASH).or_else(|| self.table(HASH)) else {
-            return 0;
-        };
-        // SAFETY: the second word of either table, which stays while the object
-        // is loaded: the first symbol in GNU's, the number of symbols in the
-        // older one.
-        unsafe { *((table + size_of::<u32>()) as *const u32) as usize }
+    /// A number in the dynamic section.
+    pub(crate) fn value(&self, tag: i64) -> Option<usize> {
+        let mut entries = self.dynamic().iter();
+        let value = entries.find(|entry| entry.tag == tag)?.value;
+        usize::try_from(value).ok()
     }
 
     /// Where a table of the dynamic section lies.
-    fn table(&self, tag: i64) -> Option<usize> {
-        let mut entries = self.dynamic().iter();
-        let value = entries.find(|entry| entry.tag == tag)?.value;
-        let table = usize::try_from(value).unwrap_or(0);
+    pub(crate) fn table(&self, tag: i64) -> Option<usize> {
+        let table = self.value(tag)?;
         // Some loaders have put its address there, others leave it as it was.
         Some(match table < self.base {
             true => self.base + table,
@@ -147,7 +207,7 @@ impl Object<'_> {
 
 /// Calls `visit` for each object, the program first, until it breaks. The
 /// loader's list is locked meanwhile: nothing is unloaded.
-pub(crate) fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
+pub fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
     let mut state = State { visit, seen: 0 };
     let data = (&raw mut state).cast::<c_void>();
     let callback = callback_of(&state);

@@ -6,11 +6,13 @@
 //! a program without libdl has no `dlsym`; then the kernel is called itself.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::signal::real;
 use hugetools_pages::{bits, sys, weak_function, weak_word};
+
+use crate::{kept, mem};
 
 weak_word!(hugetools_dlsym = "dlsym");
 
@@ -40,8 +42,30 @@ static MADVISE: Next = Next::named(c"madvise");
 static MREMAP: Next = Next::named(c"mremap");
 static SHMGET: Next = Next::named(c"shmget");
 static SHMAT: Next = Next::named(c"shmat");
+static SYSCALL: Next = Next::named(c"syscall");
+static PROCESS_MADVISE: Next = Next::named(c"process_madvise");
+static SHMDT: Next = Next::named(c"shmdt");
+static SHMCTL: Next = Next::named(c"shmctl");
+static PKEY_MPROTECT: Next = Next::named(c"pkey_mprotect");
+static POSIX_MADVISE: Next = Next::named(c"posix_madvise");
+static MLOCK: Next = Next::named(c"mlock");
+static MLOCK2: Next = Next::named(c"mlock2");
+static MUNLOCK: Next = Next::named(c"munlock");
+static MLOCKALL: Next = Next::named(c"mlockall");
+static MUNLOCKALL: Next = Next::named(c"munlockall");
 static SIGNAL: Next = Next::named(c"signal");
+static PRCTL: Next = Next::named(c"prctl");
+static CHROOT: Next = Next::named(c"chroot");
 static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
+
+/// Leaves out what a library offers that is to do nothing.
+pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
+    for next in [&SHMGET, &SHMAT] {
+        if is_its(next.address()) {
+            next.address.store(0, Ordering::Relaxed);
+        }
+    }
+}
 
 /// Looks all of them up.
 pub(crate) fn find() {
@@ -57,11 +81,30 @@ pub(crate) fn find() {
         &MREMAP,
         &SHMGET,
         &SHMAT,
+        &SYSCALL,
+        &PROCESS_MADVISE,
+        &SHMDT,
+        &SHMCTL,
+        &PKEY_MPROTECT,
+        &POSIX_MADVISE,
+        &MLOCK,
+        &MLOCK2,
+        &MUNLOCK,
+        &MLOCKALL,
+        &MUNLOCKALL,
         &SIGNAL,
+        &PRCTL,
+        &CHROOT,
         &SYSV_SIGNAL,
     ] {
         let found = dlsym(libc::RTLD_NEXT, next.name.as_ptr());
         next.address.store(found as usize, Ordering::Relaxed);
+    }
+    // A sanitizer's would look into memory that it does not know.
+    if !kept::has_checker() {
+        let memset = dlsym(libc::RTLD_NEXT, c"memset".as_ptr());
+        // SAFETY: the address of the function of that name.
+        unsafe { mem::know_memset(memset as usize) };
     }
     let sigaction = dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr());
     // SAFETY: the address of the function of that name.
@@ -155,6 +198,135 @@ pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut
     type Shmat = unsafe extern "C" fn(c_int, *const c_void, c_int) -> *mut c_void;
     call!(SHMAT as Shmat, (id, addr, flags), else {
         sys::c_address(sys::shmat(id, addr as usize, flags))
+    })
+}
+
+pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
+    type Shmdt = unsafe extern "C" fn(*const c_void) -> c_int;
+    call!(SHMDT as Shmdt, (addr), else {
+        // SAFETY: as the caller says.
+        sys::c_result(unsafe { sys::shmdt(addr as usize) })
+    })
+}
+
+pub(crate) unsafe fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
+    type Shmctl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
+    call!(SHMCTL as Shmctl, (id, command, at), else {
+        c_int_result(sys::shm_control(id, command, at as usize))
+    })
+}
+
+pub(crate) unsafe fn pkey_mprotect(
+    addr: *mut c_void,
+    len: usize,
+    prot: c_int,
+    key: c_int,
+) -> c_int {
+    type Pkey = unsafe extern "C" fn(*mut c_void, usize, c_int, c_int) -> c_int;
+    call!(PKEY_MPROTECT as Pkey, (addr, len, prot, key), else {
+        // SAFETY: as the caller says.
+        sys::c_result(unsafe { sys::pkey_mprotect(addr as usize, len, prot, key) })
+    })
+}
+
+/// Without one there is none: an error number, as it gives.
+pub(crate) unsafe fn posix_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+    type Advise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
+    call!(POSIX_MADVISE as Advise, (addr, len, advice), else {
+        match advice {
+            libc::POSIX_MADV_DONTNEED => 0,
+            // SAFETY: as the caller says; the numbers are the same.
+            _ => unsafe { sys::madvise(addr as usize, len, advice) }.map_or_else(|error| error.0, |()| 0),
+        }
+    })
+}
+
+pub(crate) unsafe fn mlock(addr: *const c_void, len: usize) -> c_int {
+    type Mlock = unsafe extern "C" fn(*const c_void, usize) -> c_int;
+    call!(MLOCK as Mlock, (addr, len), else {
+        sys::c_result(sys::mlock(addr as usize, len))
+    })
+}
+
+pub(crate) unsafe fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
+    type Mlock = unsafe extern "C" fn(*const c_void, usize, c_uint) -> c_int;
+    call!(MLOCK2 as Mlock, (addr, len, flags), else {
+        sys::c_result(sys::mlock2(addr as usize, len, flags))
+    })
+}
+
+pub(crate) unsafe fn munlock(addr: *const c_void, len: usize) -> c_int {
+    type Munlock = unsafe extern "C" fn(*const c_void, usize) -> c_int;
+    call!(MUNLOCK as Munlock, (addr, len), else {
+        sys::c_result(sys::munlock(addr as usize, len))
+    })
+}
+
+pub(crate) fn mlockall(flags: c_int) -> c_int {
+    type Mlockall = unsafe extern "C" fn(c_int) -> c_int;
+    call!(MLOCKALL as Mlockall, (flags), else { sys::c_result(sys::mlockall(flags)) })
+}
+
+pub(crate) fn munlockall() -> c_int {
+    type Munlockall = unsafe extern "C" fn() -> c_int;
+    call!(MUNLOCKALL as Munlockall, (), else { sys::c_result(sys::munlockall()) })
+}
+
+pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
+    type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+    let [a, b, c, d, e, f] = args;
+    call!(SYSCALL as Syscall, (number, a, b, c, d, e, f), else {
+        // SAFETY: as the caller says.
+        c_long_result(unsafe { sys::any_call(number, args) })
+    })
+}
+
+pub(crate) unsafe fn process_madvise(
+    process: c_int,
+    ranges: *const libc::iovec,
+    count: usize,
+    advice: c_int,
+    flags: c_uint,
+) -> isize {
+    type Advise = unsafe extern "C" fn(c_int, *const libc::iovec, usize, c_int, c_uint) -> isize;
+    call!(PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
+        let (process, advice) = (bits::extended(process), bits::extended(advice));
+        let args = [process, ranges as usize, count, advice, flags as usize, 0];
+        // SAFETY: as the caller says.
+        let result = unsafe { sys::any_call(libc::SYS_process_madvise, args) };
+        isize::try_from(c_long_result(result)).unwrap_or(-1)
+    })
+}
+
+/// What C has of a result: `errno` set and −1, or the result.
+pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
+    match result {
+        Ok(value) => c_long::from_ne_bytes(value.to_ne_bytes()),
+        Err(error) => c_long::from(sys::c_result(Err(error))),
+    }
+}
+
+fn c_int_result(result: sys::Result<usize>) -> c_int {
+    match result {
+        Ok(value) => bits::int(value),
+        Err(error) => sys::c_result(Err(error)),
+    }
+}
+
+pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    type Prctl = unsafe extern "C" fn(c_int, usize, usize, usize, usize) -> c_int;
+    call!(PRCTL as Prctl, (option, a, b, c, d), else {
+        let args = [bits::extended(option), a, b, c, d, 0];
+        // SAFETY: as the caller says.
+        bits::int(bits::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
+    })
+}
+
+pub(crate) unsafe fn chroot(path: *const c_char) -> c_int {
+    type Chroot = unsafe extern "C" fn(*const c_char) -> c_int;
+    call!(CHROOT as Chroot, (path), else {
+        // SAFETY: as the caller says.
+        bits::int(bits::word(unsafe { sys::as_libc(libc::SYS_chroot, [path as usize, 0, 0, 0, 0, 0]) }))
     })
 }
 

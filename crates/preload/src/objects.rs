@@ -4,11 +4,12 @@
 use core::ops::ControlFlow;
 
 use hugetools_contract::segment::{Extent, Segment};
+use hugetools_pages::registry::shared;
 use hugetools_pages::window::Holds;
 use hugetools_pages::{facts, register};
 
 use crate::loaded::{self, Object};
-use crate::{region, scratch};
+use crate::scratch;
 
 /// A list that is filled from the front.
 pub(crate) struct Extents {
@@ -29,13 +30,13 @@ impl Extents {
             places,
             len: 0,
             exe,
-            names: scratch::values(NAMES, 0).unwrap_or_default(),
+            names: scratch::bytes(NAMES).unwrap_or_default(),
         };
         let heap = register::windows().filter(|window| window.holds == Holds::Heap);
         for window in heap {
             extents.put(window.base, window.base + window.len, Segment::Heap, None);
         }
-        region::open().each(|region| {
+        shared::open().each(|region| {
             let range = region.mapped();
             extents.put(range.start, range.end, Segment::Shm, None);
         });

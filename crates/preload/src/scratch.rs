@@ -29,6 +29,13 @@ pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'stat
     Some(unsafe { &mut *values })
 }
 
+/// So many bytes, all zero; only what is used of them takes memory.
+pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
+    let at = map(len)? as *mut u8;
+    // SAFETY: a new mapping of that length, which is zero, and nobody else's.
+    Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
+}
+
 /// The whole contents of a file of unknown length.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
     let (buffer, filled) = fill(path)?;
@@ -47,7 +54,7 @@ pub(crate) fn look<T>(path: &CStr, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
 fn fill(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
-        let buffer = values(len, 0u8)?;
+        let buffer = bytes(len)?;
         match fill_from(path, buffer) {
             Some(filled) if filled < len => return Some((buffer, filled)),
             Some(_) => len = len.checked_mul(4)?,
@@ -74,7 +81,7 @@ fn fill_from(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
 }
 
 fn give_back(buffer: &'static mut [u8]) {
-    // SAFETY: mapped by `values`, page aligned, and nobody has it any more.
+    // SAFETY: a mapping from its beginning to its end, and nobody has it any more.
     let _ = unsafe { sys::munmap(buffer.as_mut_ptr() as usize, buffer.len()) };
 }
 
@@ -88,7 +95,7 @@ impl Text {
     /// An empty text with room for `len` bytes.
     pub(crate) fn with_room(len: usize) -> Option<Text> {
         Some(Text {
-            room: values(len, 0)?,
+            room: bytes(len)?,
             len: 0,
         })
     }

@@ -1,36 +1,81 @@
-//! System V shared memory on huge pages: `shmget`, and `shmat` for the advice.
+//! System V shared memory: `shmget` on huge pages, and by which numbers the
+//! kernel knows its segments.
+//!
+//! A segment that is there already is whoever's it is: it is looked up as it
+//! was asked for, and nothing is done to it. One is made so that it fails where
+//! there is one; only what was made so is ours.
 #![expect(unsafe_code, reason = "attaches segments")]
 
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_pages::hugetlb::ToGrow;
 use hugetools_pages::luck;
-use hugetools_pages::say::{Amount, Level, SizeName, say};
+use hugetools_pages::registry::segments::On;
+use hugetools_pages::say::{Amount, SizeName};
 use hugetools_pages::sys::{self, Errno, Result};
-use hugetools_pages::{config, hugetlb, layout, limits, populate};
+use hugetools_pages::vmops::attach;
+use hugetools_pages::vmops::map_shared::{LUCK, next_rung};
+use hugetools_pages::{aloud, config, hugetlb, layout, limits, populate};
 
-use crate::map::{self, LUCK};
 use crate::{accounts, next};
 
 /// `shmget`
 pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
-    let huge = config::get()
-        .shm
-        .and_then(|pages| page_for(pages, key, size, flags));
-    if let Some(page) = huge {
-        match create_huge(key, size, flags, page) {
-            Ok(id) => return id,
-            // The segment is there, or is not: the same on any pages.
-            Err(error @ Errno(libc::EEXIST | libc::ENOENT | libc::EIDRM)) => {
-                return sys::c_result(Err(error));
-            }
-            Err(error) if config::get().fallback == Fallback::None => {
-                return sys::c_result(Err(error));
-            }
-            Err(_) => {}
-        }
+    let Some(pages) = config::get().shm else {
+        return next::shmget(key, size, flags);
+    };
+    match page_for(pages, key, size, flags) {
+        None => get_ordinary(key, size, flags),
+        Some(page) => get(key, size, flags, page),
     }
-    next::shmget(key, size, flags)
+}
+
+/// Makes a segment on huge pages, or looks up what has the key.
+fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
+    let error = match make_huge(key, size, flags, page) {
+        Ok(id) => {
+            attach::made(id, On::Huge(page), key == libc::IPC_PRIVATE);
+            return id;
+        }
+        // Somebody's, with all that the kernel says of it.
+        Err(Errno(libc::EEXIST)) => return next::shmget(key, size, flags),
+        Err(error) => error,
+    };
+    if config::get().fallback == Fallback::None {
+        failed(error, size, page);
+        return sys::c_result(Err(error));
+    }
+    let id = get_ordinary(key, size, flags);
+    if id >= 0 {
+        failed(error, size, page);
+    }
+    id
+}
+
+/// As without us. Whether a segment was made or found is told by asking for a
+/// new one first.
+fn get_ordinary(key: c_int, size: usize, flags: c_int) -> c_int {
+    let is_private = key == libc::IPC_PRIVATE;
+    if !is_private && flags & libc::IPC_CREAT == 0 {
+        return next::shmget(key, size, flags);
+    }
+    let before = sys::errno();
+    let id = next::shmget(key, size, flags | libc::IPC_EXCL);
+    if id >= 0 {
+        let on = match flags & libc::SHM_HUGETLB {
+            0 => On::Ordinary,
+            _ => On::HugeByItself,
+        };
+        attach::made(id, on, is_private);
+        return id;
+    }
+    let exists = sys::errno() == Errno(libc::EEXIST);
+    if exists && flags & libc::IPC_EXCL == 0 {
+        sys::set_errno(before);
+        return next::shmget(key, size, flags);
+    }
+    id
 }
 
 /// The page size for a segment that is being made. Looking one up, or asking
@@ -42,24 +87,46 @@ fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize
     (makes && plain && size >= page).then_some(page)
 }
 
-fn create_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
+/// Makes a segment, all of whose pages can be had.
+fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
     // A reservation is always taken: without one the first touch could kill.
-    let huge_flags = flags & !libc::SHM_NORESERVE | hugetlb::shm_flags(page);
-    let id = sys::shmget(key, size, huge_flags).inspect_err(|error| failed(*error, size, page))?;
-    if !limits::may_limit(page) || fill(id, size, page).is_ok() {
-        return Ok(id);
+    let huge = flags & !libc::SHM_NORESERVE | hugetlb::shm_flags(page);
+    let new = huge | libc::IPC_CREAT | libc::IPC_EXCL;
+    if !limits::may_limit(page) {
+        return sys::shmget(key, size, new);
     }
-    failed(Errno(libc::ENOMEM), size, page);
-    sys::shm_remove(id)?;
-    Err(Errno(libc::ENOMEM))
+    if key == libc::IPC_PRIVATE {
+        return make_filled(key, size, new, page);
+    }
+    // Others see a segment with a key at once: whether its pages can be had is
+    // tried with one that nobody sees.
+    if !exists(key) {
+        let trial = make_filled(libc::IPC_PRIVATE, size, new, page)?;
+        sys::shm_remove(trial)?;
+    }
+    make_filled(key, size, new, page)
 }
 
-/// Has all pages of a new segment now.
+fn exists(key: c_int) -> bool {
+    sys::shmget(key, 0, 0) != Err(Errno(libc::ENOENT))
+}
+
+fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
+    let id = sys::shmget(key, size, new)?;
+    let filled = fill(id, size, page);
+    // Where another process has it by now, it stays as it is.
+    let is_unused = || sys::shm_state(id).is_ok_and(|state| state.attached == 0);
+    if filled.is_err() && is_unused() {
+        sys::shm_remove(id)?;
+        return Err(Errno(libc::ENOMEM));
+    }
+    Ok(id)
+}
+
+/// Has all pages of a segment of ours now.
 fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let len = size.next_multiple_of(page);
-    // SAFETY: attached just now; a new segment is zero.
-    let result = unsafe { populate::populate(addr, len, page) };
+    let result = populate::shared(addr, size.next_multiple_of(page), page);
     // SAFETY: attached above and known to nobody.
     unsafe { sys::shmdt(addr)? };
     result
@@ -68,46 +135,77 @@ fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
 fn failed(error: Errno, size: usize, page: usize) {
     let (page_name, amount) = (SizeName(page), Amount(size));
     match error.0 {
-        libc::EEXIST | libc::ENOENT | libc::EIDRM | libc::EINTR => {}
         libc::EPERM => {
             let mut buffer = [0; 64];
             let group = accounts::group_name(&mut buffer);
-            say(
-                Level::Warning,
-                format_args!(
-                    "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
+            aloud::warn(format_args!(
+                "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
                      group of vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
-                    map::next_rung(),
-                ),
-            );
+                next_rung(),
+            ));
         }
         _ => {
             let pages = size.div_ceil(page);
             LUCK.note(luck::shortfall_of(page, pages));
-            say(
-                Level::Warning,
-                format_args!(
-                    "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, {} are \
-                     free; {} (to grow the pool: hugeadm --pool-pages-min {page_name}:+{pages})",
-                    hugetlb::free(page),
-                    map::next_rung(),
-                ),
-            );
+            let free = hugetlb::free(page);
+            let grow = ToGrow {
+                size: page,
+                needed: pages,
+                free,
+            };
+            aloud::warn(format_args!(
+                "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, {free} \
+                     are free; {}{grow}",
+                next_rung(),
+            ));
         }
     }
 }
 
-/// `shmat`: the segment's memory, advised to be on transparent huge pages.
+/// `shmat`
 ///
 /// # Safety
 /// As libc's.
 pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+    if config::get().shm.is_none() {
+        // SAFETY: as the caller says.
+        return unsafe { next::shmat(id, addr, flags) };
+    }
+    if let Some(result) = attach::shmat(id, addr as usize, flags) {
+        return sys::c_address(result);
+    }
     // SAFETY: as the caller says.
     let at = unsafe { next::shmat(id, addr, flags) };
-    if at != libc::MAP_FAILED && config::get().shm.is_some() {
-        if let Some(size) = sys::shm_size(id) {
-            map::advise(at as usize, size);
-        }
+    if at != libc::MAP_FAILED {
+        attach::attached(id, at as usize, flags);
     }
     at
+}
+
+/// `shmdt`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
+    match attach::shmdt(addr as usize) {
+        Some(result) => sys::c_result(result),
+        // SAFETY: as the caller says.
+        None => unsafe { next::shmdt(addr) },
+    }
+}
+
+/// `shmctl`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
+    const SHM_LOCK: c_int = 11;
+    const SHM_UNLOCK: c_int = 12;
+    let is_of_one = matches!(
+        command,
+        libc::IPC_STAT | libc::IPC_SET | libc::IPC_RMID | SHM_LOCK | SHM_UNLOCK
+    );
+    let now = if is_of_one { attach::number(id) } else { id };
+    // SAFETY: as the caller says.
+    unsafe { next::shmctl(now, command, at) }
 }

@@ -73,10 +73,27 @@ fn put_program(object: &Object<'_>, config: &Config) {
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
     }
-    for (name, got, outcome) in [("text", text, &why::TEXT), ("data", data, &why::DATA)] {
+    let all = [("text", text, &why::TEXT), ("data", data, &why::DATA)];
+    for (name, got, outcome) in all {
         if let Some(got) = got {
             tell(name, got, outcome, config);
         }
+    }
+    tell_of_nothing(&all.map(|(_, got, _)| got), config);
+}
+
+/// Says that the variable does nothing for a program; hugectl looks before.
+fn tell_of_nothing(all: &[Option<Got>], config: &Config) {
+    let is_asked = config.speaker.is_none() && !config.elfmap.heeds_marks();
+    let nothing = all.iter().flatten().all(|got| got.whole == 0);
+    if is_asked && nothing && all.iter().any(Option::is_some) {
+        say(
+            Level::Warning,
+            format_args!(
+                "HUGETLB_ELFMAP does nothing for this program: no whole huge page lies in its \
+                 segments; ld.hugetlbfs(1) aligns them"
+            ),
+        );
     }
 }
 
@@ -174,6 +191,9 @@ impl fmt::Display for Because {
         write!(f, ": {}", why.reason())?;
         match why {
             Why::PoolEmpty => f.write_str(" (to grow it: hugeadm --pool-pages-min)"),
+            why if why.is_of_copy() => {
+                f.write_str(" (hugeedit --align lets a program use huge pages of its own file)")
+            }
             _ => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use hugetools_pages::signal::{Handler, real};
 use hugetools_pages::{fault, segv};
 
-use crate::next;
+use crate::{masks, next};
 
 /// Our handler for a signal.
 fn handler(signal: c_int) -> Option<&'static Handler> {
@@ -33,7 +33,7 @@ pub(crate) unsafe fn sigaction(
 ) -> c_int {
     let Some(handler) = handler(signal) else {
         // SAFETY: as the caller says.
-        return unsafe { real::sigaction(signal, new, old) };
+        return unsafe { masks::sigaction(signal, new, old) };
     };
     // SAFETY: as the caller says.
     let wanted = unsafe { new.as_ref() }.copied();

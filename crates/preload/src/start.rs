@@ -1,23 +1,39 @@
 //! The start of a program: as little as possible.
 #![expect(unsafe_code, reason = "places a function among the constructors")]
 
-use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, fork, say};
+use core::ffi::{c_char, c_int};
 
-use crate::{api, kept, marker, next, segments};
+use hugetools_pages::say::{Level, say};
+use hugetools_pages::{config, environment, facts, fork, luck, say, side_stack, thp};
+
+use crate::{api, kept, marker, next, report_file, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
+static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
 
-extern "C" fn start() {
+/// # Safety
+/// For the loader: the arguments are what a constructor gets from glibc, and
+/// not looked at elsewhere.
+unsafe extern "C" fn start(
+    _count: c_int,
+    _arguments: *const *const c_char,
+    variables: *const *const c_char,
+) {
+    // SAFETY: as the caller says.
+    unsafe { environment::remember(variables) };
     next::find();
     if !marker::is_first() {
         return;
     }
+    // What is asked once, while it can be: on one stack of ours.
+    side_stack::on_side_stack(|| {
+        thp::begin(facts::begin());
+    });
     say::remember_stderr();
     let config = config::get();
     say::set_verbosity(config.verbosity);
+    report_file::prepare();
     for name in config.odd.names() {
         say(
             Level::Warning,
@@ -26,6 +42,7 @@ extern "C" fn start() {
     }
     if marker::has_heap() {
         fork::watch();
+        luck::begin();
         kept::say_so(config);
     } else if config.heap.is_some() {
         say(

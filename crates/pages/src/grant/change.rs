@@ -10,10 +10,11 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use super::{forget, leave, turn, windows};
+use crate::shield::Shield;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{move_down, register};
+use crate::{move_down, register, side_stack};
 
 const INVALID: Errno = Errno(libc::EINVAL);
 
@@ -123,9 +124,10 @@ fn lower_run(window: &Window, run: Range<usize>, from: State) -> Result<()> {
         // SAFETY: for the copy; whoever lowers it gives it its access after.
         unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
     }
-    match move_down::move_units(window, run, from) {
-        0 => Err(Errno(libc::ENOMEM)),
-        _ => Ok(()),
+    let move_run = || move_down::move_units(window, run, from, &Shield::best());
+    match side_stack::on_side_stack(move_run) {
+        Some(_) => Ok(()),
+        None => Err(Errno(libc::ENOMEM)),
     }
 }
 
@@ -137,6 +139,12 @@ pub fn munmap(range: &Range<usize>) -> Result<()> {
     unsafe { sys::munmap(range.start, range.len())? };
     release(range);
     Ok(())
+}
+
+/// After something else was mapped over a range.
+pub fn replaced(range: &Range<usize>) {
+    let _turn = turn();
+    release(range);
 }
 
 /// Notes that what lies in a range is not ours any more.

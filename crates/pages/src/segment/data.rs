@@ -49,6 +49,9 @@ fn shortfall(piece: &Piece, bytes: usize) -> Why {
 /// Moves the beginning of a piece to pages of a pool; how many bytes.
 fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let (range, size) = (&piece.range, piece.size);
+    if sys::is_under_valgrind() {
+        return Err(Why::Valgrind);
+    }
     if hugetlb::has_slices(size) {
         return Err(Why::Slices);
     }
@@ -67,7 +70,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
         return Err(why);
     }
     window.publish_first(done, layout.page_state());
-    fault::guard();
+    fault::guard(layout.unit);
     Ok(done)
 }
 

@@ -28,7 +28,7 @@ impl Aside {
     /// # Errors
     /// When there is no address space or no memory.
     pub fn ordinary(len: usize) -> Result<Aside> {
-        let addr = space::reserve(len, facts::thp_size())?;
+        let addr = space::reserve_elsewhere(len, facts::thp_size())?;
         let pool = None;
         let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
@@ -38,13 +38,26 @@ impl Aside {
         Ok(aside)
     }
 
+    /// For a part of the heap: as [`Aside::from_pool`], where a heap is known.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn for_heap(len: usize, size: usize) -> Result<Aside> {
+        Aside::at(space::reserve(len, size)?, len, size)
+    }
+
     /// Private pages of a pool, as many of the range as can be had and this
     /// process may have, from its beginning.
     ///
     /// # Errors
     /// When none can be had.
     pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
-        let addr = space::reserve(len, size)?;
+        // Whoever looks meanwhile sees no heap.
+        Aside::at(space::reserve_elsewhere(len, size)?, len, size)
+    }
+
+    /// Pages of a pool in address space that was reserved just now.
+    fn at(addr: usize, len: usize, size: usize) -> Result<Aside> {
         let pool = Some(size);
         let mut aside = Aside { addr, len, pool };
         aside.unmap_behind(quota::take(size, len));
@@ -251,5 +264,18 @@ impl Drop for View {
     fn drop(&mut self) {
         // SAFETY: ours, and used by nobody.
         let _ = unsafe { sys::munmap(self.addr, self.len) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_contract::segment::HEAP_AREA;
+
+    #[test]
+    fn a_copy_that_is_being_made_is_no_heap() {
+        let copy = Aside::ordinary(4 << 20).unwrap();
+        assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
+        assert_eq!(copy.addr % facts::thp_size(), 0);
     }
 }

@@ -9,6 +9,7 @@ use super::load::{Load, inner};
 use super::own_pages;
 use super::place::{self, Aside};
 use super::share::{self, Shelf};
+use super::unshared;
 use super::why::Why;
 use super::wish::{Own, Wish};
 use crate::layout::Layout;
@@ -88,15 +89,21 @@ fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
 }
 
 fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got) {
-    let rest = wish.take_from_pools(piece, |piece| {
-        let done = copy_to_pool(load, piece, stays);
-        got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
-    });
+    let may_copy = unshared::may_copy(load);
+    let rest = match may_copy {
+        Ok(()) => wish.take_from_pools(piece, |piece| {
+            let done = copy_to_pool(load, piece, stays);
+            got.add_from_pool(piece.range.len(), done, |left| shortfall(piece, left))
+        }),
+        Err(_) => piece.range.clone(),
+    };
     let rest = inner(&rest, facts::thp_size());
     if rest.is_empty() || wish.own == Own::Second && take_own(load, &rest, got) {
         return;
     }
-    if !wish.thp {
+    if let Err(why) = may_copy {
+        got.why = Some(why);
+    } else if !wish.thp {
         got.why = Some(Why::NoFallback);
     } else if let Err(why) = to_thp(load, &rest) {
         got.why = Some(why);
@@ -162,6 +169,7 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 /// Copies a range to ordinary memory on transparent huge pages.
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     thp::serves_private()?;
+    unshared::take_memory(range.len())?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
     // SAFETY: the segment is readable, and the other new memory of that length.
     unsafe {

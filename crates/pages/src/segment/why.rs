@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::luck::Shortfall;
+use crate::luck::{self, Shortfall};
 use crate::thp::NoThp;
 
 /// Why a segment is not, or not in the best way, on huge pages.
@@ -47,6 +47,17 @@ pub enum Why {
     Wanders = 18,
     /// This process has taken as much of the pool as it may.
     Own = 19,
+    /// Only a copy that others cannot share was left, and this is not the
+    /// program that hugectl started.
+    Wrapper = 20,
+    /// Other processes map the file, and could not share a copy.
+    Mapped = 21,
+    /// Copies that others cannot share would take too much memory.
+    TooMuch = 22,
+    /// Whether others map the file cannot be told.
+    Untold = 23,
+    /// Valgrind runs the program.
+    Valgrind = 24,
 }
 
 impl Why {
@@ -54,6 +65,15 @@ impl Why {
     /// stand.
     pub fn is_of_file(self) -> bool {
         matches!(self, Why::SmallPages | Why::Changed)
+    }
+
+    /// Whether a copy that others cannot share was not made, for which the
+    /// file's own pages are the cure.
+    pub fn is_of_copy(self) -> bool {
+        matches!(
+            self,
+            Why::Wrapper | Why::Mapped | Why::TooMuch | Why::Untold
+        )
     }
 
     /// The reason in words, for a report.
@@ -81,6 +101,18 @@ impl Why {
             }
             Why::Own => "the limit of this process (HUGETLB_LIMIT) is reached",
             Why::Slices => "this processor cannot have pool pages beside base pages",
+            Why::Wrapper => {
+                "not copied, since hugectl has not started this program itself, and each process \
+                 would have a copy of its own"
+            }
+            Why::Mapped => {
+                "not copied, since other processes map the file and could not share the copy"
+            }
+            Why::TooMuch => {
+                "not copied, since the copy would take more than 1/16 of the memory available"
+            }
+            Why::Untold => "not copied, since it cannot be told whether others map the file",
+            Why::Valgrind => luck::VALGRIND,
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
     }
@@ -91,6 +123,7 @@ impl From<Shortfall> for Why {
         match shortfall {
             Shortfall::Limited => Why::Limited,
             Shortfall::Own => Why::Own,
+            Shortfall::Valgrind => Why::Valgrind,
             _ => Why::PoolEmpty,
         }
     }
@@ -102,13 +135,13 @@ impl From<NoThp> for Why {
             NoThp::Absent => Why::ThpAbsent,
             NoThp::Never | NoThp::SharedNever => Why::ThpNever,
             NoThp::Disabled => Why::ThpDisabled,
-            NoThp::Scarce => Why::NoMemory,
+            NoThp::Scarce | NoThp::Unknown => Why::NoMemory,
         }
     }
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 19] = [
+const ALL: [Why; 24] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -128,6 +161,11 @@ const ALL: [Why; 19] = [
     Why::Slices,
     Why::Wanders,
     Why::Own,
+    Why::Wrapper,
+    Why::Mapped,
+    Why::TooMuch,
+    Why::Untold,
+    Why::Valgrind,
 ];
 
 /// What is remembered for the report.

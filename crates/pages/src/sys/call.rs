@@ -1,11 +1,13 @@
 //! The one way into the kernel, and errors as the kernel and as C have them.
 #![expect(unsafe_code, reason = "makes system calls and reaches errno")]
 
+use core::arch::asm;
 use core::ffi::{c_int, c_long};
 
 use libc::c_void;
 
-use crate::bits::word;
+use super::filter;
+use crate::bits::{int, long, word};
 
 /// An errno value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,21 +16,166 @@ pub struct Errno(pub c_int);
 /// What a system call gives.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// Runs a system call and keeps `errno`.
+/// The largest number that stands for an error: such results are negative.
+const LAST_ERRNO: usize = 4095;
+
+/// Runs a system call: directly, since others stand before libc's `syscall`
+/// (torsocks, libfaketime) and may call malloc there. `errno` is not touched.
+#[inline]
 pub(super) fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
-    let [a, b, c, d, e, f] = args;
-    let errno = errno_at();
-    // SAFETY: this thread's errno, which lives as long as the thread.
-    let before = unsafe { errno.read() };
     // SAFETY: each wrapper below passes what its system call takes; the caller
     // of a wrapper vouches for the memory that it names.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
-    if result == -1 {
-        // SAFETY: as above.
-        let error = unsafe { errno.replace(before) };
-        return Err(Errno(error));
+    let result = unsafe { enter_kernel(word(number), args) };
+    match result.wrapping_neg() {
+        error @ 1..=LAST_ERRNO => Err(Errno(int(error))),
+        _ => Ok(result),
     }
-    Ok(word(result))
+}
+
+/// Any system call, for one that a program asks for.
+///
+/// # Errors
+/// As the call.
+///
+/// # Safety
+/// As the call says.
+pub unsafe fn any_call(number: c_long, args: [usize; 6]) -> Result<usize> {
+    call(number, args)
+}
+
+/// Runs a system call that reads files, where one may be made; see
+/// [`super::filter`].
+pub(super) fn look(number: c_long, args: [usize; 6]) -> Result<usize> {
+    match filter::may_read() {
+        true => call(number, args),
+        false => Err(Errno(libc::EPERM)),
+    }
+}
+
+/// Runs a system call that a program would not expect of its malloc, where one
+/// may be made; see [`super::filter`].
+pub(super) fn ask(number: c_long, args: [usize; 6]) -> Result<usize> {
+    match filter::may_ask() {
+        true => call(number, args),
+        false => Err(Errno(libc::EPERM)),
+    }
+}
+
+/// What the kernel returns: a result, or a negative error number.
+///
+/// # Safety
+/// As the system call says.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: as the caller says; the kernel changes these registers only.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack, preserves_flags),
+        );
+    }
+    result
+}
+
+/// As above.
+///
+/// # Safety
+/// As the system call says.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: as the caller says; the kernel changes x0 only.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack, preserves_flags),
+        );
+    }
+    result
+}
+
+/// As above.
+///
+/// # Safety
+/// As the system call says.
+#[cfg(target_arch = "riscv64")]
+#[inline(always)]
+unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: as the caller says; the kernel changes a0 only.
+    unsafe {
+        asm!(
+            "ecall",
+            in("a7") number,
+            inlateout("a0") a => result,
+            in("a1") b, in("a2") c, in("a3") d, in("a4") e, in("a5") f,
+            options(nostack, preserves_flags),
+        );
+    }
+    result
+}
+
+/// As above.
+///
+/// # Safety
+/// As the system call says.
+#[cfg(target_arch = "s390x")]
+#[inline(always)]
+unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: as the caller says; the kernel changes r2 only.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("r1") number,
+            inlateout("r2") a => result,
+            in("r3") b, in("r4") c, in("r5") d, in("r6") e, in("r7") f,
+            options(nostack, preserves_flags),
+        );
+    }
+    result
+}
+
+/// As above. An error is told by a flag here. (As all assembly for this
+/// machine, this is stable since Rust 1.95.)
+///
+/// # Safety
+/// As the system call says.
+#[cfg(target_arch = "powerpc64")]
+#[inline(always)]
+unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
+    let [a, b, c, d, e, f] = args;
+    let result;
+    // SAFETY: as the caller says; the kernel changes these registers only.
+    unsafe {
+        asm!(
+            "sc",
+            "bns+ 2f",
+            "neg 3, 3",
+            "2:",
+            inlateout("r0") number => _,
+            inlateout("r3") a => result,
+            inlateout("r4") b => _, inlateout("r5") c => _, inlateout("r6") d => _,
+            inlateout("r7") e => _, inlateout("r8") f => _,
+            lateout("r9") _, lateout("r10") _, lateout("r11") _, lateout("r12") _,
+            lateout("cr0") _, lateout("ctr") _, lateout("xer") _,
+            options(nostack),
+        );
+    }
+    result
 }
 
 /// Where this thread's `errno` is.
@@ -52,6 +199,20 @@ pub fn errno() -> Errno {
 pub fn set_errno(error: Errno) {
     // SAFETY: this thread's errno.
     unsafe { errno_at().write(error.0) };
+}
+
+/// Runs a system call as libc's `syscall` does: `errno` set, and −1.
+///
+/// # Safety
+/// As the system call says.
+pub unsafe fn as_libc(number: c_long, args: [usize; 6]) -> c_long {
+    match call(number, args) {
+        Ok(result) => long(result),
+        Err(error) => {
+            set_errno(error);
+            -1
+        }
+    }
 }
 
 /// The result of an interposed call, as C has it: `errno` set, and −1.

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, Result, call};
+use super::call::{Errno, Result, ask, call, look};
 use crate::bits::{extended, int, unsigned};
 
 /// An open file, closed when dropped, never inherited across `exec`.
@@ -31,12 +31,31 @@ impl File {
             0,
             0,
         ];
-        call(libc::SYS_openat, args).map(|fd| File(int(fd)))
+        look(libc::SYS_openat, args).map(|fd| File(int(fd)))
+    }
+
+    /// An open file of another process, shared with it: since Linux 5.6, and
+    /// where that process may be traced.
+    pub fn of_process(pid: u32, fd: c_int) -> Result<File> {
+        let process = ask(libc::SYS_pidfd_open, [pid as usize, 0, 0, 0, 0, 0])?;
+        let process = File(int(process));
+        let args = [extended(process.0), extended(fd), 0, 0, 0, 0];
+        ask(libc::SYS_pidfd_getfd, args).map(|fd| File(int(fd)))
     }
 
     /// An open file that is ours to close.
     pub fn from_fd(fd: c_int) -> File {
         File(fd)
+    }
+
+    /// The same file under a high number, for long: the program's own files get the
+    /// numbers that they would have without it. None where there is no such number.
+    pub fn out_of_the_way(self) -> Option<File> {
+        const LEAST: usize = 500;
+        let command = libc::F_DUPFD_CLOEXEC as usize;
+        let args = [extended(self.0), command, LEAST, 0, 0, 0];
+        let moved = look(libc::SYS_fcntl, args);
+        moved.ok().map(|fd| File(int(fd)))
     }
 
     /// The descriptor, which stays open.
@@ -68,7 +87,7 @@ impl File {
         let create = |more: c_int| {
             let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
             let args = [name.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
-            call(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
+            ask(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
         };
         match create(MFD_EXEC) {
             Err(Errno(libc::EINVAL)) => create(0),
@@ -114,6 +133,17 @@ impl File {
         call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
     }
 
+    /// Writes so many bytes from an address to an offset, with one call; how many.
+    ///
+    /// # Safety
+    /// They must be readable, and may be written by others.
+    pub unsafe fn write_at(&self, addr: usize, len: usize, offset: usize) -> Result<usize> {
+        call(
+            libc::SYS_pwrite64,
+            [extended(self.0), addr, len, offset, 0, 0],
+        )
+    }
+
     /// Writes a buffer with one call.
     pub fn write(&self, buffer: &[u8]) -> Result<usize> {
         write(self.0, buffer)
@@ -139,6 +169,56 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
     call(libc::SYS_write, args)
 }
 
+/// Writes once to a descriptor that is not ours, unless nobody takes it for some
+/// time. What a write raises does not reach the program: `SIGPIPE` where the
+/// reader is gone, `SIGXFSZ` where the file is as long as it may be. To be
+/// called while both are blocked.
+pub fn write_quietly(fd: c_int, buffer: &[u8]) {
+    if !takes_bytes(fd) {
+        return;
+    }
+    let before = pending_signals();
+    let raised = match write(fd, buffer) {
+        Err(Errno(libc::EPIPE)) => libc::SIGPIPE,
+        Err(Errno(libc::EFBIG)) => libc::SIGXFSZ,
+        _ => return,
+    };
+    let set = 1_u64 << (raised - 1);
+    if before & set == 0 {
+        take_signal(set);
+    }
+}
+
+/// Whether a descriptor takes bytes now, or in a moment.
+fn takes_bytes(fd: c_int) -> bool {
+    // The kernel writes back what is left of it.
+    let mut patience = [0_u64, 100_000_000];
+    let mut file = libc::pollfd {
+        fd,
+        events: libc::POLLOUT,
+        revents: 0,
+    };
+    let (at, time) = (core::ptr::from_mut(&mut file), patience.as_mut_ptr());
+    let args = [at as usize, 1, time as usize, 0, 0, 0];
+    call(libc::SYS_ppoll, args) == Ok(1)
+}
+
+/// Signals that wait for this thread or for the process.
+fn pending_signals() -> u64 {
+    let mut set = 0_u64;
+    let at = core::ptr::from_mut(&mut set) as usize;
+    let _ = call(libc::SYS_rt_sigpending, [at, size_of::<u64>(), 0, 0, 0, 0]);
+    set
+}
+
+/// Takes a signal of the set away, if one waits.
+fn take_signal(set: u64) {
+    let now = [0_u64; 2];
+    let (set, now) = (core::ptr::from_ref(&set), now.as_ptr());
+    let args = [set as usize, 0, now as usize, size_of::<u64>(), 0, 0];
+    let _ = call(libc::SYS_rt_sigtimedwait, args);
+}
+
 /// `readlink(2)`; how long the name is.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let args = [
@@ -149,7 +229,7 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
         0,
         0,
     ];
-    call(libc::SYS_readlinkat, args)
+    look(libc::SYS_readlinkat, args)
 }
 
 /// What tells one open file from another: device and inode.
@@ -157,11 +237,28 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     status(fd).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
+/// The flags of an open file; `None` for none.
+pub fn open_flags(fd: c_int) -> Option<c_int> {
+    let args = [extended(fd), extended(libc::F_GETFL), 0, 0, 0, 0];
+    ask(libc::SYS_fcntl, args).ok().map(int)
+}
+
+/// Whether an open file has all that is asked for at once, or ends: a plain one,
+/// or `/dev/zero` and its like.
+pub fn is_plain_file(fd: c_int) -> bool {
+    const MEMORY: u32 = 1;
+    status(fd).is_some_and(|stat| match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG | libc::S_IFBLK => true,
+        libc::S_IFCHR => libc::major(stat.st_rdev) == MEMORY,
+        _ => false,
+    })
+}
+
 /// `fstat(2)`; `None` for no open file.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let args = [extended(fd), stat.as_mut_ptr() as usize, 0, 0, 0, 0];
-    call(libc::SYS_fstat, args).ok()?;
+    look(libc::SYS_fstat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Some(unsafe { stat.assume_init() })
 }
@@ -170,6 +267,11 @@ pub(super) fn status(fd: c_int) -> Option<libc::stat> {
 /// than there are threads.
 pub fn links(path: &CStr) -> Option<libc::nlink_t> {
     stat(path).map(|stat| stat.st_nlink)
+}
+
+/// What tells one file from another, by its name: device and inode.
+pub fn identity_of(path: &CStr) -> Option<(u64, u64)> {
+    stat(path).map(|stat| (stat.st_dev, stat.st_ino))
 }
 
 /// The inode of a file.
@@ -187,7 +289,7 @@ fn stat(path: &CStr) -> Option<libc::stat> {
         0,
         0,
     ];
-    call(libc::SYS_newfstatat, args).ok()?;
+    look(libc::SYS_newfstatat, args).ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Some(unsafe { stat.assume_init() })
 }

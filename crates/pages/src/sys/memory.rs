@@ -1,9 +1,9 @@
 //! Mappings.
 #![expect(unsafe_code, reason = "takes addresses and lengths")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::{CStr, c_int, c_long, c_uint};
 
-use super::call::{Result, call};
+use super::call::{Result, ask, call};
 use crate::bits::extended;
 
 /// `mmap(2)`.
@@ -18,17 +18,19 @@ pub unsafe fn mmap(
     fd: c_int,
     offset: usize,
 ) -> Result<usize> {
-    call(
-        libc::SYS_mmap,
-        [
-            addr,
-            len,
-            extended(prot),
-            extended(flags),
-            extended(fd),
-            offset,
-        ],
-    )
+    let args = [
+        addr,
+        len,
+        extended(prot),
+        extended(flags),
+        extended(fd),
+        offset,
+    ];
+    if cfg!(target_arch = "s390x") {
+        // This machine's takes all of them at one address.
+        return call(libc::SYS_mmap, [args.as_ptr() as usize, 0, 0, 0, 0, 0]);
+    }
+    call(libc::SYS_mmap, args)
 }
 
 /// `munmap(2)`.
@@ -81,19 +83,69 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
         name.as_ptr() as usize,
         0,
     ];
-    let _ = call(libc::SYS_prctl, args);
+    let _ = ask(libc::SYS_prctl, args);
 }
 
 /// Keeps what of a range is there from being swapped out, by `mlock2(2)`; since
 /// Linux 4.4.
 pub fn keep_in_memory(addr: usize, len: usize) -> Result<()> {
     const ONFAULT: usize = 1;
-    call(libc::SYS_mlock2, [addr, len, ONFAULT, 0, 0, 0]).map(drop)
+    ask(libc::SYS_mlock2, [addr, len, ONFAULT, 0, 0, 0]).map(drop)
 }
 
 /// Ends that, by `munlock(2)`.
 pub fn let_be_swapped(addr: usize, len: usize) {
-    let _ = call(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
+    let _ = ask(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
+}
+
+/// `mlock(2)`
+pub fn mlock(addr: usize, len: usize) -> Result<()> {
+    call(libc::SYS_mlock, [addr, len, 0, 0, 0, 0]).map(drop)
+}
+
+/// `mlock2(2)`; since Linux 4.4.
+pub fn mlock2(addr: usize, len: usize, flags: c_uint) -> Result<()> {
+    call(libc::SYS_mlock2, [addr, len, flags as usize, 0, 0, 0]).map(drop)
+}
+
+/// `munlock(2)`
+pub fn munlock(addr: usize, len: usize) -> Result<()> {
+    call(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]).map(drop)
+}
+
+/// `mlockall(2)`
+pub fn mlockall(flags: c_int) -> Result<()> {
+    call(libc::SYS_mlockall, [extended(flags), 0, 0, 0, 0, 0]).map(drop)
+}
+
+/// `munlockall(2)`
+pub fn munlockall() -> Result<()> {
+    call(libc::SYS_munlockall, [0; 6]).map(drop)
+}
+
+/// The number of `pkey_mprotect(2)`, which the libc crate lacks for two machines.
+#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
+pub const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
+/// See above.
+#[cfg(target_arch = "powerpc64")]
+pub const PKEY_MPROTECT: c_long = 386;
+/// See above.
+#[cfg(target_arch = "s390x")]
+pub const PKEY_MPROTECT: c_long = 384;
+
+/// `pkey_mprotect(2)`, for which `-1` is no key.
+///
+/// # Safety
+/// As for [`mprotect`].
+pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) -> Result<()> {
+    let args = [addr, len, extended(prot), extended(key), 0, 0];
+    call(PKEY_MPROTECT, args).map(drop)
+}
+
+/// Whether the kernel knows an advice for `madvise(2)`.
+pub fn knows_advice(advice: c_int) -> bool {
+    let anywhere = super::page_size();
+    call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
 }
 
 #[cfg(test)]

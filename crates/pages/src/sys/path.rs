@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use super::call::{Result, call};
+use super::call::{Errno, Result, call};
 use crate::bits::{extended, int, unsigned};
 
 /// A file system.
@@ -44,6 +44,23 @@ pub fn may_use(path: &CStr) -> bool {
         0,
     ];
     call(libc::SYS_faccessat, args).is_ok()
+}
+
+/// Whether there is nothing at a path. What cannot be told counts as there.
+pub fn is_gone(path: &CStr) -> bool {
+    let mode = extended(libc::F_OK);
+    let args = [
+        extended(libc::AT_FDCWD),
+        path.as_ptr() as usize,
+        mode,
+        0,
+        0,
+        0,
+    ];
+    matches!(
+        call(libc::SYS_faccessat, args),
+        Err(Errno(libc::ENOENT | libc::ENOTDIR))
+    )
 }
 
 /// `open(2)`, for a descriptor that the program keeps, across `exec` too.

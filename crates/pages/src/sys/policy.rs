@@ -3,7 +3,7 @@
 
 use core::ffi::c_int;
 
-use super::call::{Result, call};
+use super::call::{Result, ask, call};
 use crate::bits::extended;
 
 const BITS: usize = usize::BITS as usize;
@@ -74,7 +74,7 @@ impl Policy {
     pub fn set_for_thread(&self) -> Result<()> {
         let (mask, max) = self.mask();
         let args = [extended(self.mode), mask, max, 0, 0, 0];
-        call(libc::SYS_set_mempolicy, args).map(drop)
+        ask(libc::SYS_set_mempolicy, args).map(drop)
     }
 
     /// The nodes as system calls take them: where they are, and how many bits.
@@ -144,7 +144,7 @@ fn get_mempolicy(addr: usize, flags: usize) -> Result<Policy> {
     let mode = (&raw mut policy.mode) as usize;
     let mask = policy.nodes.0.as_mut_ptr() as usize;
     let args = [mode, mask, Nodes::MAX, addr, flags, 0];
-    call(libc::SYS_get_mempolicy, args)?;
+    ask(libc::SYS_get_mempolicy, args)?;
     Ok(policy)
 }
 
@@ -155,7 +155,7 @@ pub fn nodes_of(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
     let count = pages.len().min(nodes.len());
     let at = nodes.as_mut_ptr() as usize;
     let args = [0, count, pages.as_ptr() as usize, 0, at, 0];
-    call(libc::SYS_move_pages, args).map(drop)
+    ask(libc::SYS_move_pages, args).map(drop)
 }
 
 /// Moves the pages that hold these addresses to these nodes, as far as that can
@@ -168,7 +168,7 @@ pub unsafe fn move_pages(pages: &[usize], nodes: &[c_int], status: &mut [c_int])
     let count = pages.len().min(nodes.len()).min(status.len());
     let (to, at) = (nodes.as_ptr() as usize, status.as_mut_ptr() as usize);
     let args = [0, count, pages.as_ptr() as usize, to, at, MOVE];
-    call(libc::SYS_move_pages, args).map(drop)
+    ask(libc::SYS_move_pages, args).map(drop)
 }
 
 #[cfg(test)]

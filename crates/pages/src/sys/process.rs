@@ -1,11 +1,12 @@
-//! The process: who it is, what time it is, whom it waits for.
+//! The process: who it is, what it may have, whom it waits for.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
-use super::call::call;
+use super::call::{Errno, Result, ask, call, look};
+use super::clock::now;
 use crate::bits::{extended, int, unsigned};
 
 /// `getpid(2)`.
@@ -22,7 +23,7 @@ pub fn gettid() -> u32 {
 pub fn host(buffer: &mut [u8; 65]) -> &str {
     let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
     let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
-    let _ = call(libc::SYS_uname, args);
+    let _ = ask(libc::SYS_uname, args);
     // SAFETY: all bits zero are names, and the kernel has filled them in.
     let names = unsafe { names.assume_init() };
     for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
@@ -47,15 +48,20 @@ pub fn geteuid() -> u32 {
     call(libc::SYS_geteuid, [0; 6]).map_or(0, |uid| unsigned(int(uid)))
 }
 
-/// Whether this process has a child that it has not waited for. Nothing changes
-/// by the question: the program's own `wait(2)` finds the child as before.
-pub fn has_child() -> bool {
+/// Whether this process has a child that it has not waited for; `None` where it
+/// cannot be told. Nothing changes by the question: the program's own `wait(2)`
+/// finds the child as before.
+pub fn has_child() -> Option<bool> {
     const ANY: usize = libc::P_ALL as usize;
     let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // The kernel takes null for the answer as well; valgrind calls that a fault.
     let mut answer = MaybeUninit::<libc::siginfo_t>::uninit();
     let answer = answer.as_mut_ptr() as usize;
-    call(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]).is_ok()
+    match ask(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]) {
+        Ok(_) => Some(true),
+        Err(Errno(libc::ECHILD)) => Some(false),
+        Err(_) => None,
+    }
 }
 
 /// Sleeps so many milliseconds, or until a signal.
@@ -64,43 +70,62 @@ pub fn sleep(milliseconds: u64) {
     let _ = call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]);
 }
 
-/// `sched_yield(2)`.
+/// Lets others run for a moment: by a short wait for what nobody wakes.
+/// `sched_yield(2)` lets nobody run who has a lower priority, and is no call
+/// that a malloc makes.
 pub fn yield_now() {
-    let _ = call(libc::SYS_sched_yield, [0; 6]);
+    static NOTHING: AtomicU32 = AtomicU32::new(0);
+    const MOMENT: [u64; 2] = [0, 20_000];
+    let args = [
+        NOTHING.as_ptr() as usize,
+        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
+        0,
+        MOMENT.as_ptr() as usize,
+        0,
+        0,
+    ];
+    let _ = call(libc::SYS_futex, args);
 }
 
-/// Milliseconds of a clock that only goes forward.
-pub fn now() -> u64 {
-    let mut time = core::mem::MaybeUninit::<libc::timespec>::zeroed();
-    let clock = extended(libc::CLOCK_MONOTONIC);
-    let _ = call(
-        libc::SYS_clock_gettime,
-        [clock, time.as_mut_ptr() as usize, 0, 0, 0, 0],
-    );
-    // SAFETY: all bits zero are a valid time, and the kernel may have filled it.
-    let time = unsafe { time.assume_init() };
-    let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    part(time.tv_sec) * 1000 + part(time.tv_nsec) / 1_000_000
+/// The most address space that the process may have (`ulimit -v`), in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpaceLimit {
+    /// There is no limit.
+    None,
+    /// So many bytes.
+    Bytes(usize),
+    /// It cannot be told.
+    Unknown,
 }
 
-/// The most address space that the process may have (`ulimit -v`), in bytes;
-/// `usize::MAX` without a limit.
-pub fn address_space_limit() -> usize {
+/// `RLIMIT_AS`.
+pub fn address_space_limit() -> SpaceLimit {
     let mut limit = core::mem::MaybeUninit::<libc::rlimit64>::zeroed();
-    let which = usize::try_from(libc::RLIMIT_AS).unwrap_or(0);
-    let args = [0, which, 0, limit.as_mut_ptr() as usize, 0, 0];
-    if call(libc::SYS_prlimit64, args).is_err() {
-        return usize::MAX;
+    let args = [
+        0,
+        libc::RLIMIT_AS as usize,
+        0,
+        limit.as_mut_ptr() as usize,
+        0,
+        0,
+    ];
+    if look(libc::SYS_prlimit64, args).is_err() {
+        return SpaceLimit::Unknown;
     }
     // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
-    let limit = unsafe { limit.assume_init() };
-    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
+    let limit = unsafe { limit.assume_init() }.rlim_cur;
+    match usize::try_from(limit) {
+        Ok(bytes) if limit != libc::RLIM64_INFINITY => SpaceLimit::Bytes(bytes),
+        _ => SpaceLimit::None,
+    }
 }
 
-/// Whether `prctl(PR_SET_THP_DISABLE)` is in force.
-pub fn thp_disabled() -> bool {
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force; `None` where it cannot be
+/// told.
+pub fn thp_disabled() -> Option<bool> {
     let args = [extended(libc::PR_GET_THP_DISABLE), 0, 0, 0, 0, 0];
-    call(libc::SYS_prctl, args).is_ok_and(|state| state == 1)
+    let state = ask(libc::SYS_prctl, args).ok()?;
+    Some(state == 1)
 }
 
 /// Keeps signals from this thread until it is dropped.
@@ -116,10 +141,36 @@ impl NoSignals {
     }
 }
 
+/// The signals by which the kernel tells a thread of its own faults, as the
+/// kernel's set. Blocked, they would kill.
+pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
+    | 1 << (libc::SIGBUS - 1)
+    | 1 << (libc::SIGFPE - 1)
+    | 1 << (libc::SIGILL - 1)
+    | 1 << (libc::SIGTRAP - 1)
+    | 1 << (libc::SIGSYS - 1);
+
+impl NoSignals {
+    /// Blocks all signals that can be blocked but those for the thread's own
+    /// faults.
+    pub fn but_faults() -> NoSignals {
+        let mut before = 0;
+        set_blocked(libc::SIG_BLOCK, &!FAULTS, &mut before);
+        NoSignals(before)
+    }
+}
+
 impl Drop for NoSignals {
     fn drop(&mut self) {
         set_blocked(libc::SIG_SETMASK, &self.0, &mut 0);
     }
+}
+
+/// Blocks these signals, too, and returns which ones were blocked before.
+pub fn block_signals(signals: u64) -> u64 {
+    let mut before = 0;
+    set_blocked(libc::SIG_BLOCK, &signals, &mut before);
+    before
 }
 
 /// Lets a signal through to this thread; which ones were blocked.
@@ -160,6 +211,26 @@ pub fn futex_wait(word_at: &AtomicU32, value: u32) {
     let _ = call(libc::SYS_futex, args);
 }
 
+/// Has the kernel look at a word of memory: where its page cannot be had that
+/// is `EFAULT`, and no signal. For a wait that is over at once the kernel
+/// compares the word.
+pub fn look_at(addr: usize) -> Result<()> {
+    const NEVER: usize = 0x5a5a_5a5a;
+    let no_time = [0i64; 2];
+    let args = [
+        addr,
+        extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG),
+        NEVER,
+        no_time.as_ptr() as usize,
+        0,
+        0,
+    ];
+    match call(libc::SYS_futex, args) {
+        Err(Errno(libc::EAGAIN | libc::ETIMEDOUT)) | Ok(_) => Ok(()),
+        error => error.map(drop),
+    }
+}
+
 /// Wakes all who wait on `word`.
 pub fn futex_wake(word_at: &AtomicU32) {
     let args = [
@@ -187,14 +258,19 @@ pub fn is_secure() -> bool {
     auxv(libc::AT_SECURE) != 0
 }
 
-/// Sixteen random bytes that the kernel gave this process, as a number.
+/// A random number, for names that others should not have taken.
 pub fn random() -> u64 {
-    let at = auxv(libc::AT_RANDOM);
-    if at == 0 {
-        return 0;
+    const NO_WAIT: usize = 1;
+    let mut number = 0_u64;
+    let at = core::ptr::from_mut(&mut number) as usize;
+    match ask(
+        libc::SYS_getrandom,
+        [at, size_of::<u64>(), NO_WAIT, 0, 0, 0],
+    ) {
+        Ok(_) => number,
+        // Before Linux 3.17, or where it may not be asked.
+        Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
     }
-    // SAFETY: the kernel put 16 bytes there, for as long as the process lives.
-    unsafe { (at as *const u64).read_unaligned() }
 }
 
 fn auxv(tag: libc::c_ulong) -> usize {
@@ -210,13 +286,13 @@ mod tests {
     #[test]
     fn a_child_is_seen_until_it_was_waited_for() {
         use std::process::{Command, Stdio};
-        assert!(!has_child());
+        assert_eq!(has_child(), Some(false));
         let child = Command::new("cat").stdin(Stdio::piped()).spawn();
         let mut child = child.unwrap();
-        assert!(has_child());
+        assert_eq!(has_child(), Some(true));
         drop(child.stdin.take());
         // The question takes nothing away from the answer to this one.
         assert!(child.wait().unwrap().success());
-        assert!(!has_child());
+        assert_eq!(has_child(), Some(false));
     }
 }

@@ -1,11 +1,12 @@
 //! `userfaultfd(2)` for write protection: who writes to protected memory waits
-//! in the kernel, in a system call too, until the protection ends.
+//! in the kernel until the protection ends.
 
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::call::{Result, call};
+use super::call::{Errno, Result, ask, call};
 use super::file::File;
+use super::filter;
 use crate::bits::{extended, int};
 
 const API: u64 = 0xaa;
@@ -15,23 +16,38 @@ const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
 const WP_UNPOPULATED: u64 = 1 << 13;
 const MODE_WP: u64 = 1 << 1;
 
+/// Only for faults of user mode, which every process may have; since Linux 5.11.
+const USER_MODE_ONLY: c_int = 1;
+
 const UFFDIO_API: usize = 0xc018_aa3f;
 const UFFDIO_WAKE: usize = 0x8010_aa02;
 const UFFDIO_REGISTER: usize = 0xc020_aa00;
 const UFFDIO_WRITEPROTECT: usize = 0xc018_aa06;
+/// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
+/// since Linux 6.1.
+const USERFAULTFD_IOC_NEW: usize = 0xaa00;
 
 /// An open userfaultfd; all protection ends when it is closed.
 #[derive(Debug)]
 pub struct WriteProtection(File);
 
 impl WriteProtection {
-    /// Opens one. Needs `CAP_SYS_PTRACE` or `vm.unprivileged_userfaultfd`:
-    /// without, it would not hold for system calls.
+    /// Opens one that holds for system calls, too. Needs `CAP_SYS_PTRACE`,
+    /// `vm.unprivileged_userfaultfd` or access to `/dev/userfaultfd`.
     ///
     /// # Errors
     /// `EPERM`, or `EINVAL` where the kernel cannot do it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
-        WriteProtection::with(WP_HUGETLBFS_SHMEM)
+        WriteProtection::with(WP_HUGETLBFS_SHMEM, 0)
+    }
+
+    /// Opens one that every process may have, in which system calls that write to
+    /// protected memory fail with `EFAULT`.
+    ///
+    /// # Errors
+    /// `EINVAL` where the kernel cannot do it.
+    pub fn of_threads_only() -> Result<WriteProtection> {
+        WriteProtection::with(WP_HUGETLBFS_SHMEM, USER_MODE_ONLY)
     }
 
     /// Opens one that protects ordinary memory, also what of it is not there yet;
@@ -40,25 +56,22 @@ impl WriteProtection {
     /// # Errors
     /// `EPERM`, or `EINVAL` where the kernel cannot do it.
     pub fn of_ordinary_memory() -> Result<WriteProtection> {
-        WriteProtection::with(WP_UNPOPULATED)
+        WriteProtection::with(WP_UNPOPULATED, 0)
     }
 
-    fn with(feature: u64) -> Result<WriteProtection> {
-        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let fd = call(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0])?;
+    fn with(feature: u64, mode: c_int) -> Result<WriteProtection> {
+        if super::is_under_valgrind() {
+            // It does not know the call, and says so each time.
+            return Err(Errno(libc::ENOSYS));
+        }
+        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK | mode);
+        let fd = match ask(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
+            Err(Errno(libc::EPERM)) if filter::may_ask() => from_device(flags)?,
+            other => other?,
+        };
         let new = WriteProtection(File::from_fd(int(fd)));
         new.ioctl(UFFDIO_API, &mut [API, feature, 0])?;
         Ok(new)
-    }
-
-    /// The descriptor, which stays open.
-    pub fn into_fd(self) -> c_int {
-        self.0.into_fd()
-    }
-
-    /// What [`WriteProtection::into_fd`] gave.
-    pub fn from_fd(fd: c_int) -> WriteProtection {
-        WriteProtection(File::from_fd(fd))
     }
 
     /// Protects a range of mapped memory.
@@ -92,6 +105,13 @@ impl WriteProtection {
         ];
         call(libc::SYS_ioctl, [args[0], args[1], args[2], 0, 0, 0]).map(drop)
     }
+}
+
+/// The descriptor that the device gives.
+fn from_device(flags: usize) -> Result<usize> {
+    let device = File::open(c"/dev/userfaultfd", libc::O_RDWR)?;
+    let args = [extended(device.fd()), USERFAULTFD_IOC_NEW, flags, 0, 0, 0];
+    call(libc::SYS_ioctl, args)
 }
 
 fn words(range: &Range<usize>) -> (u64, u64) {

@@ -10,6 +10,7 @@ use hugetools_pages::say::{Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
+use crate::rival;
 
 /// `hugetlbfs_unlinked_fd`
 pub(crate) fn unlinked() -> c_int {
@@ -25,6 +26,10 @@ pub(crate) fn unlinked() -> c_int {
 /// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
 /// kernel has such files.
 pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
+    if rival::is_starting() {
+        sys::set_errno(Errno(libc::ENOSYS));
+        return -1;
+    }
     // SAFETY: takes a number.
     let dir = unsafe { calls::find_path_for_size(size) };
     let file = match dir.is_null() {
@@ -83,8 +88,9 @@ fn named_and_removed(dir: &CStr) -> Result<c_int> {
     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
     let start = sys::random() ^ sys::now() << 20 ^ u64::from(sys::gettid());
     for n in start..start.saturating_add(TRIES) {
-        let name = format_args!("{dir}/libhugetlbfs.tmp.{:012x}", n & 0xffff_ffff_ffff);
-        let path = Path::of(name).ok_or(Errno(libc::ENAMETOOLONG))?;
+        let number = n & 0xffff_ffff_ffff;
+        let path = Path::of(format_args!("{dir}/libhugetlbfs.tmp.{number:012x}"));
+        let path = path.ok_or(Errno(libc::ENAMETOOLONG))?;
         match sys::open_inherited(path.c_str(), flags, 0o600) {
             Err(Errno(libc::EEXIST)) => {}
             Err(error) => return Err(error),

@@ -15,6 +15,7 @@ use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::{config, sys::FileSystem};
 
 use super::{calls, listings};
+use crate::rival;
 
 /// The type of a hugetlbfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
@@ -66,6 +67,9 @@ pub(crate) fn find_path() -> *const c_char {
 
 /// `hugetlbfs_find_path_for_size`
 pub(crate) fn find_path_for_size(size: c_long) -> *const c_char {
+    if rival::is_starting() {
+        return core::ptr::null();
+    }
     let size = usize::try_from(size).unwrap_or(0);
     find(size).map_or(core::ptr::null(), CStr::as_ptr)
 }

@@ -10,6 +10,7 @@ use core::ffi::{c_ulong, c_void};
 use core::ptr::null_mut;
 
 use hugetools_pages::grant::{self, Source, change};
+use hugetools_pages::hugetlb::ToGrow;
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
 use hugetools_pages::{config, fork, hugetlb, plain};
@@ -107,12 +108,13 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
             let (pages, free) = (len.div_ceil(size), hugetlb::free(size));
-            let name = SizeName(size);
+            let (name, needed) = (SizeName(size), pages);
             say(
                 Level::Warning,
                 format_args!(
                     "get_huge_pages: {amount} cannot be on {name} pages: {pages} are needed, \
-                     {free} are free (to grow the pool: hugeadm --pool-pages-min {name}:+{pages})"
+                     {free} are free{}",
+                    ToGrow { size, needed, free }
                 ),
             );
         }

@@ -39,8 +39,9 @@ impl Names {
         let (word, hash) = (word(path), hash(path));
         let program = Path::of(format_args!("{word}-{hash:x}-{device:x}-"))?;
         let text = program.c_str().to_str().ok()?;
-        let times = format_args!("{modified:x}-{changed:x}");
-        let version = Path::of(format_args!("{text}{inode:x}-{size:x}-{times}-"))?;
+        let version = Path::of(format_args!(
+            "{text}{inode:x}-{size:x}-{modified:x}-{changed:x}-"
+        ))?;
         let text = version.c_str().to_str().ok()?;
         let Part { offset, len } = part;
         let finished = Path::of(format_args!("{text}{offset:x}-{len:x}"))?;

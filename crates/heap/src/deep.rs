@@ -1,0 +1,57 @@
+//! What takes much of the stack in mimalloc: taking and returning a page, giving
+//! back what is free, and the first call of a thread. All are done on a stack of ours.
+#![expect(unsafe_code, reason = "exports functions that mimalloc calls")]
+
+use core::ffi::c_void;
+
+use hugetools_pages::side_stack::on_side_stack;
+
+use crate::{mimalloc, room, thread};
+
+/// Takes a page for blocks of a size.
+///
+/// # Safety
+/// To be called by mimalloc only.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hugetools_page_alloc(
+    heap: *mut c_void,
+    block_size: usize,
+    alignment: usize,
+) -> *mut c_void {
+    if !room::may_be_had(block_size) {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: mimalloc's own arguments.
+    on_side_stack(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) })
+}
+
+/// Returns a page.
+///
+/// # Safety
+/// To be called by mimalloc only.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hugetools_page_free(page: *mut c_void, heap: *mut c_void) {
+    // SAFETY: mimalloc's own arguments.
+    on_side_stack(|| unsafe { mimalloc::_mi_arenas_page_free(page, heap) });
+}
+
+/// Gives back what has been free for a while.
+///
+/// # Safety
+/// To be called by mimalloc only.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn hugetools_purge(force: bool, visit_all: bool, thread: *mut c_void) {
+    // SAFETY: mimalloc's own arguments.
+    on_side_stack(|| unsafe { mimalloc::_mi_arenas_collect(force, visit_all, thread) });
+}
+
+/// Prepares mimalloc for a thread.
+#[unsafe(no_mangle)]
+extern "C" fn hugetools_thread_init() {
+    on_side_stack(|| {
+        if !mimalloc::hugetools_is_over() {
+            thread::begin();
+        }
+        mimalloc::mi_thread_init();
+    });
+}

@@ -1,0 +1,82 @@
+//! glibc's second names for the malloc family. Allocators that take the place
+//! of malloc have them, too: a program that calls one by such a name would give
+//! it blocks of ours.
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::ffi::{c_int, c_void};
+
+use crate::malloc as ours;
+
+/// `malloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn __libc_malloc(size: usize) -> *mut c_void {
+    ours::malloc(size)
+}
+
+/// `calloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn __libc_calloc(count: usize, size: usize) -> *mut c_void {
+    ours::calloc(count, size)
+}
+
+/// `realloc(3)`
+///
+/// # Safety
+/// `block` must be null or come from one of the family; so for all of these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: C's own promise.
+    unsafe { ours::realloc(block, size) }
+}
+
+/// `free(3)`
+///
+/// # Safety
+/// As for [`__libc_realloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_free(block: *mut c_void) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `cfree(3)`
+///
+/// # Safety
+/// As for [`__libc_realloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __libc_cfree(block: *mut c_void) {
+    // SAFETY: C's own promise.
+    unsafe { ours::free(block) }
+}
+
+/// `memalign(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn __libc_memalign(alignment: usize, size: usize) -> *mut c_void {
+    ours::memalign(alignment, size)
+}
+
+/// `valloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn __libc_valloc(size: usize) -> *mut c_void {
+    ours::valloc(size)
+}
+
+/// `pvalloc(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn __libc_pvalloc(size: usize) -> *mut c_void {
+    ours::pvalloc(size)
+}
+
+/// `posix_memalign(3)`
+///
+/// # Safety
+/// `place` must be writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __posix_memalign(
+    place: *mut *mut c_void,
+    alignment: usize,
+    size: usize,
+) -> c_int {
+    // SAFETY: C's own promise.
+    unsafe { ours::posix_memalign(place, alignment, size) }
+}

@@ -1,0 +1,102 @@
+//! System calls that write to memory of ours while it is replaced, or that
+//! need a page which the pool has not: they fail with `EFAULT`, or end early.
+//! Made again, they do what they should.
+
+use core::ops::Range;
+
+use crate::fault;
+use crate::late;
+use crate::register;
+use crate::shield::Shield;
+use crate::unit::State;
+use crate::window::Window;
+
+/// So often at most is a call made again.
+const MOST: u32 = 16;
+
+/// A system call that fills a buffer of the program's.
+#[derive(Debug)]
+pub struct Call {
+    /// How often memory had been replaced when it was made last.
+    generation: u64,
+    /// How often it was made.
+    times: u32,
+}
+
+impl Call {
+    /// One that is about to be made.
+    #[inline]
+    pub fn begin() -> Call {
+        Call {
+            generation: late::generation(),
+            times: 0,
+        }
+    }
+
+    /// Whether a call that was not done ends there because the memory behind could
+    /// not be written. Where nothing was replaced meanwhile that may be so at the
+    /// beginning of a huge page only.
+    pub fn may_have_stopped_at(&self, addr: usize) -> bool {
+        if late::generation() != self.generation {
+            return true;
+        }
+        register::look(|| {
+            register::window_at(addr).is_some_and(|window| {
+                let unit = window.unit_at(addr);
+                let (state, _) = window.units()[unit].load();
+                state == State::Busy || state.is_inherited() && window.address(unit) == addr
+            })
+        })
+    }
+
+    /// Whether it is to be made again, after it has failed with `EFAULT` for
+    /// buffers in these ranges, or has stopped at the beginning of one.
+    #[cold]
+    pub fn is_to_be_made_again(&mut self, buffers: impl Iterator<Item = Range<usize>>) -> bool {
+        let mut is_ours = false;
+        let mut moved = false;
+        for range in buffers {
+            register::look(|| {
+                for window in register::windows().filter(|window| meets(window, &range)) {
+                    is_ours = true;
+                    moved |= make_ready(window, &range);
+                }
+            });
+        }
+        let generation = late::generation();
+        let changed = generation != self.generation;
+        self.generation = generation;
+        self.times += 1;
+        is_ours && (moved || changed) && self.times < MOST
+    }
+}
+
+/// Makes sure that a range can be written by a call that has failed for want of
+/// memory; whether anything was done for it.
+#[cold]
+pub fn make_writable(range: &Range<usize>) -> bool {
+    let mut call = Call::begin();
+    !range.is_empty() && call.is_to_be_made_again(core::iter::once(range.clone()))
+}
+
+fn meets(window: &Window, range: &Range<usize>) -> bool {
+    window.base < range.end && range.start < window.base + window.len
+}
+
+/// Makes sure that a part of a window can be written; whether something was done
+/// for it, or by another thread meanwhile.
+fn make_ready(window: &Window, range: &Range<usize>) -> bool {
+    let first = window.unit_at(range.start.max(window.base));
+    let last = window.unit_at((range.end - 1).min(window.base + window.len - 1));
+    let mut done = false;
+    for unit in first..=last {
+        let word = &window.units()[unit];
+        let before = word.load().0;
+        let (state, _) = word.settled();
+        done |= state != before;
+        if state.is_inherited() {
+            done |= fault::mend_page(window, unit, state, &Shield::best());
+        }
+    }
+    done
+}

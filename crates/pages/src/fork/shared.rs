@@ -1,0 +1,30 @@
+//! What the forking thread itself, or the kernel for it, writes between the end
+//! of `prepare` and the fork: a copy made before would be older than the thread.
+
+use core::ops::Range;
+
+use crate::sys;
+
+/// So much on both sides of where a stack is written.
+const AROUND: usize = 64 << 10;
+
+/// Where it writes: its stack, what libc keeps for each thread, and the stack
+/// that it has named for handlers of signals.
+#[derive(Debug)]
+pub(super) struct Shared([usize; 3]);
+
+impl Shared {
+    /// Of this thread, whose own stack is at an address.
+    pub(super) fn of_thread(stack: usize) -> Shared {
+        Shared([stack, sys::thread_name(), sys::signal_stack().unwrap_or(0)])
+    }
+
+    /// Whether any of it may lie in a range.
+    pub(super) fn meets(&self, range: &Range<usize>) -> bool {
+        let is_near = |at: &usize| {
+            let start = at.saturating_sub(AROUND);
+            start < range.end && range.start < at.saturating_add(AROUND)
+        };
+        self.0.iter().filter(|at| **at != 0).any(is_near)
+    }
+}

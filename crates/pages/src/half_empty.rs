@@ -1,0 +1,94 @@
+//! Pages of the pool that hold little: what is left in them moves to ordinary
+//! memory, and they go back. Only where nobody who writes meanwhile is harmed: in a
+//! process of one thread, or where the kernel keeps others waiting.
+#![expect(unsafe_code, reason = "advises memory by address")]
+
+use core::ops::Range;
+
+use hugetools_contract::env::Fallback;
+
+use crate::shield::Shield;
+use crate::slices::SLICE;
+use crate::unit::State;
+use crate::window::{Holds, Window};
+use crate::{behind, config, facts, move_down, register, sys};
+
+/// So many pages at most leave the pool by this: each divides a mapping, and a
+/// process may have 65530.
+const MOST: usize = 1024;
+
+/// Gives back the pages of the pool of which a run of so many bytes or more is free.
+pub fn leave(free: usize) {
+    // It takes calls that a filter may not allow.
+    if config::get().fallback == Fallback::None || facts::has_filter() {
+        return;
+    }
+    if behind::writers().may_write_now() {
+        return;
+    }
+    let shield = match facts::has_threads() {
+        false => Some(Shield::Alone),
+        true => Shield::whole(),
+    };
+    let Some(shield) = shield else {
+        return;
+    };
+    let _pass = register::GATE.pass();
+    register::look(|| {
+        let windows = register::windows().filter(|window| window.holds == Holds::Heap);
+        windows.for_each(|window| leave_in(window, free / SLICE, &shield));
+    });
+}
+
+fn leave_in(window: &Window, free: usize, shield: &Shield) {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    static LEFT: AtomicUsize = AtomicUsize::new(MOST);
+    for unit in 0..window.units().len() {
+        let is_concerned = window.units()[unit].load().0 == State::Huge
+            && free_runs(window, unit).any(|run| run.len() >= free);
+        if !is_concerned {
+            continue;
+        }
+        let take = |left: usize| left.checked_sub(1);
+        let taken = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        if taken.is_err()
+            || move_down::move_units(window, unit..unit + 1, State::Huge, shield).is_none()
+        {
+            return;
+        }
+        free_what_is_free(window, unit, free);
+    }
+}
+
+/// The runs of slices of a unit that are not in use.
+fn free_runs(window: &Window, unit: usize) -> impl Iterator<Item = Range<usize>> {
+    let slices = window.slices_of(unit..unit + 1);
+    let mut at = slices.start;
+    core::iter::from_fn(move || {
+        while at < slices.end {
+            let used = window.slices().first_run(at..slices.end);
+            let used = used.unwrap_or(slices.end..slices.end);
+            let free = at..used.start;
+            at = used.end;
+            if !free.is_empty() {
+                return Some(free);
+            }
+        }
+        None
+    })
+}
+
+/// Frees what is not in use of a unit on transparent huge pages: its pages are base
+/// pages then.
+fn free_what_is_free(window: &Window, unit: usize, least: usize) {
+    let word = &window.units()[unit];
+    let Some(used) = word.claim(State::Thp) else {
+        return;
+    };
+    for run in free_runs(window, unit).filter(|run| run.len() >= least) {
+        let (addr, len) = (window.base + run.start * SLICE, run.len() * SLICE);
+        // SAFETY: claimed and not in use, and ordinary memory is mapped there.
+        let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    }
+    word.publish(State::Thp, used);
+}

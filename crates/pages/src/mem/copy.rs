@@ -1,0 +1,267 @@
+//! Copying, forwards and backwards.
+//!
+//! What fits into sixteen words is read whole before any of it is written, so
+//! that it does not matter whether the two places overlap. More goes by blocks
+//! of four vectors; much of it, on machines that have one, by the processor's
+//! own instruction for it.
+#![expect(unsafe_code, reason = "copies memory by address")]
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "all of a block are within one range, for one reason"
+)]
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+/// Sixteen bytes: one vector register where the machine has such.
+type Vector = u128;
+
+const VECTOR: usize = size_of::<Vector>();
+const BLOCK: usize = 4 * VECTOR;
+
+/// Copies `len` bytes of one place to another.
+///
+/// # Safety
+/// `from` must be readable and `to` writable for that length, and they must not
+/// overlap.
+#[inline]
+pub unsafe fn copy(to: *mut u8, from: *const u8, len: usize) {
+    if len <= 2 * BLOCK {
+        // SAFETY: as the caller says.
+        unsafe { copy_few(to, from, len) };
+    } else if is_much(len) {
+        // SAFETY: as the caller says.
+        unsafe { copy_much(to, from, len) };
+    } else {
+        // SAFETY: as the caller says.
+        unsafe { forwards(to, from, len) };
+    }
+}
+
+/// Copies `len` bytes of one place to another, of which parts may be the same.
+///
+/// # Safety
+/// `from` must be readable and `to` writable for that length.
+#[inline]
+pub unsafe fn copy_overlapping(to: *mut u8, from: *const u8, len: usize) {
+    let ahead = (to as usize).wrapping_sub(from as usize);
+    if len <= 2 * BLOCK {
+        // SAFETY: as the caller says.
+        unsafe { copy_few(to, from, len) };
+    } else if ahead < len {
+        // SAFETY: as the caller says.
+        unsafe { backwards(to, from, len) };
+    } else if is_much(len) && ahead.wrapping_neg() >= len {
+        // SAFETY: as the caller says, and they do not overlap.
+        unsafe { copy_much(to, from, len) };
+    } else {
+        // SAFETY: as the caller says, and `to` is not within `from`.
+        unsafe { forwards(to, from, len) };
+    }
+}
+
+/// Reads a value at any address.
+///
+/// # Safety
+/// It must be readable.
+#[inline(always)]
+unsafe fn get<T>(from: *const u8, at: usize) -> T {
+    // SAFETY: as the caller says.
+    let from = unsafe { from.add(at) };
+    // SAFETY: as the caller says.
+    unsafe { from.cast::<T>().read_unaligned() }
+}
+
+/// Writes a value at any address.
+///
+/// # Safety
+/// It must be writable.
+#[inline(always)]
+unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
+    // SAFETY: as the caller says.
+    let to = unsafe { to.add(at) };
+    // SAFETY: as the caller says.
+    unsafe { to.cast::<T>().write_unaligned(value) };
+}
+
+/// Copies the first and the last `T`'s bytes of a length between one and two
+/// of them.
+///
+/// # Safety
+/// As for [`copy_overlapping`].
+#[inline(always)]
+unsafe fn copy_ends<T>(to: *mut u8, from: *const u8, len: usize) {
+    let last = len - size_of::<T>();
+    // SAFETY: within the length, as the caller says; so for all of these.
+    let ends: [T; 2] = unsafe { [get(from, 0), get(from, last)] };
+    let [first, second] = ends;
+    // SAFETY: likewise.
+    unsafe { put(to, 0, first) };
+    // SAFETY: likewise.
+    unsafe { put(to, last, second) };
+}
+
+/// Copies up to two blocks.
+///
+/// # Safety
+/// As for [`copy_overlapping`].
+#[inline(always)]
+unsafe fn copy_few(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: as the caller says; so for all of these.
+    unsafe {
+        match len {
+            0 => {}
+            1 => put::<u8>(to, 0, get(from, 0)),
+            2..=3 => copy_ends::<u16>(to, from, len),
+            4..=7 => copy_ends::<u32>(to, from, len),
+            8..=15 => copy_ends::<u64>(to, from, len),
+            16..=32 => copy_ends::<Vector>(to, from, len),
+            33..=64 => copy_ends::<[Vector; 2]>(to, from, len),
+            _ => copy_ends::<[Vector; 4]>(to, from, len),
+        }
+    }
+}
+
+/// Copies more than a block from the first byte on.
+///
+/// # Safety
+/// As for [`copy_overlapping`]; `to` must not be within `from`.
+unsafe fn forwards(to: *mut u8, from: *const u8, len: usize) {
+    let last = len - BLOCK;
+    // SAFETY: within the length, as the caller says; so for all of these.
+    let end: [Vector; 4] = unsafe { get(from, last) };
+    let mut at = 0;
+    while at < last {
+        // SAFETY: likewise.
+        let block: [Vector; 4] = unsafe { get(from, at) };
+        // SAFETY: likewise.
+        unsafe { put(to, at, block) };
+        compiler_fence(Ordering::SeqCst);
+        at += BLOCK;
+    }
+    // SAFETY: likewise.
+    unsafe { put(to, last, end) };
+}
+
+/// Copies more than a block from the last byte on.
+///
+/// # Safety
+/// As for [`copy_overlapping`]; `from` must not be within `to`, but where they
+/// begin at the same place.
+unsafe fn backwards(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: within the length, as the caller says; so for all of these.
+    let start: [Vector; 4] = unsafe { get(from, 0) };
+    let mut at = len;
+    while at > BLOCK {
+        at -= BLOCK;
+        // SAFETY: likewise.
+        let block: [Vector; 4] = unsafe { get(from, at) };
+        // SAFETY: likewise.
+        unsafe { put(to, at, block) };
+        compiler_fence(Ordering::SeqCst);
+    }
+    // SAFETY: likewise.
+    unsafe { put(to, 0, start) };
+}
+
+/// Whether the processor's own instruction is the faster way.
+#[inline(always)]
+fn is_much(len: usize) -> bool {
+    cfg!(target_arch = "x86_64") && len >= 2048
+}
+
+/// Copies by the processor's own instruction, word by word: that is fast on
+/// all of them, while byte by byte is so only on newer ones.
+///
+/// # Safety
+/// As for [`copy`]; at least a word.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
+    const WORD: usize = size_of::<u64>();
+    let last = len - BLOCK;
+    // SAFETY: within the length, as the caller says; so for all of these.
+    let start: [Vector; 4] = unsafe { get(from, 0) };
+    // SAFETY: likewise.
+    let end: [Vector; 4] = unsafe { get(from, last) };
+    // Writes that are aligned to lines of the cache are much faster.
+    let lead = BLOCK - (to as usize) % BLOCK;
+    let words = (len - lead) / WORD;
+    // SAFETY: likewise.
+    let (inner_to, inner_from) = unsafe { (to.add(lead), from.add(lead)) };
+    // SAFETY: likewise; the direction flag is clear by the calling convention.
+    unsafe {
+        core::arch::asm!(
+            "rep movsq",
+            inout("rcx") words => _,
+            inout("rdi") inner_to => _,
+            inout("rsi") inner_from => _,
+            options(nostack, preserves_flags),
+        );
+    }
+    // SAFETY: likewise.
+    unsafe { put(to, 0, start) };
+    // SAFETY: likewise.
+    unsafe { put(to, last, end) };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy_much(to: *mut u8, from: *const u8, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { forwards(to, from, len) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lengths at which the way changes, and those around them.
+    fn lengths() -> impl Iterator<Item = usize> {
+        let changes = [128, 192, 256, 2048, 4096, 65536];
+        let around = changes.into_iter().flat_map(|n| n - 9..n + 70);
+        (0..300).chain(around)
+    }
+
+    fn pattern(len: usize) -> Vec<u8> {
+        (0..len)
+            .map(|i| (i * 167 + i / 251).to_le_bytes()[0])
+            .collect()
+    }
+
+    const ROOM: usize = 64;
+
+    #[test]
+    fn copies_at_all_alignments_and_lengths() {
+        for len in lengths() {
+            let source = pattern(len + ROOM);
+            for (a, b) in (0..ROOM).map(|i| (i * 7 % ROOM, i)) {
+                let mut ours = vec![0xee_u8; len + 2 * ROOM];
+                let mut theirs = ours.clone();
+                let (to, from) = (ours[b..].as_mut_ptr(), source[a..].as_ptr());
+                // SAFETY: both have room for that length behind these places.
+                unsafe { copy(to, from, len) };
+                theirs[b..b + len].copy_from_slice(&source[a..a + len]);
+                assert_eq!(ours, theirs, "{len} bytes from {a} to {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn copies_within_itself_as_copy_within_does() {
+        let distances = [0, 1, 3, 8, 15, 16, 17, 63, 64, 65, 127, 129, 1000, 2049];
+        for len in lengths() {
+            for distance in distances {
+                for (to, from) in [(distance, 0), (0, distance)] {
+                    let mut ours = pattern(len + distance);
+                    let mut theirs = ours.clone();
+                    let base = ours.as_mut_ptr();
+                    // SAFETY: within the vector.
+                    let (target, source) = unsafe { (base.add(to), base.add(from)) };
+                    // SAFETY: within the vector.
+                    unsafe { copy_overlapping(target, source, len) };
+                    theirs.copy_within(from..from + len, to);
+                    assert!(ours == theirs, "{len} bytes from {from} to {to}");
+                }
+            }
+        }
+    }
+}

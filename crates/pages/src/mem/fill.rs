@@ -1,0 +1,139 @@
+//! Filling with one byte.
+#![expect(unsafe_code, reason = "fills memory by address")]
+#![expect(
+    clippy::multiple_unsafe_ops_per_block,
+    reason = "all of a block are within one range, for one reason"
+)]
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+type Vector = u128;
+
+const BLOCK: usize = 4 * size_of::<Vector>();
+
+/// Sets `len` bytes to one value.
+///
+/// # Safety
+/// `to` must be writable for that length.
+#[inline]
+pub unsafe fn fill(to: *mut u8, value: u8, len: usize) {
+    let word = Vector::from_ne_bytes([value; 16]);
+    // SAFETY: as the caller says; so for all of these.
+    unsafe {
+        match len {
+            0 => {}
+            1 => to.write(value),
+            2..=3 => fill_ends(to, [value; 2], len),
+            4..=7 => fill_ends(to, u32::from_ne_bytes([value; 4]), len),
+            8..=15 => fill_ends(to, u64::from_ne_bytes([value; 8]), len),
+            16..=32 => fill_ends(to, word, len),
+            33..=64 => fill_ends(to, [word; 2], len),
+            65..=128 => fill_ends(to, [word; 4], len),
+            _ if is_much(len) => fill_much(to, value, len),
+            _ => fill_blocks(to, word, len),
+        }
+    }
+}
+
+/// Writes a value at any address.
+///
+/// # Safety
+/// It must be writable.
+#[inline(always)]
+unsafe fn put<T>(to: *mut u8, at: usize, value: T) {
+    // SAFETY: as the caller says.
+    let to = unsafe { to.add(at) };
+    // SAFETY: as the caller says.
+    unsafe { to.cast::<T>().write_unaligned(value) };
+}
+
+/// Writes the first and the last `T` of a length between one and two of them.
+///
+/// # Safety
+/// As for [`fill`].
+#[inline(always)]
+unsafe fn fill_ends<T: Copy>(to: *mut u8, value: T, len: usize) {
+    // SAFETY: within the length, as the caller says.
+    unsafe { put(to, 0, value) };
+    // SAFETY: likewise.
+    unsafe { put(to, len - size_of::<T>(), value) };
+}
+
+/// Fills more than a block.
+///
+/// # Safety
+/// As for [`fill`].
+unsafe fn fill_blocks(to: *mut u8, word: Vector, len: usize) {
+    let last = len - BLOCK;
+    let mut at = 0;
+    while at < last {
+        // SAFETY: within the length, as the caller says.
+        unsafe { put(to, at, [word; 4]) };
+        compiler_fence(Ordering::SeqCst);
+        at += BLOCK;
+    }
+    // SAFETY: likewise.
+    unsafe { put(to, last, [word; 4]) };
+}
+
+/// Whether the processor's own instruction is the faster way.
+#[inline(always)]
+fn is_much(len: usize) -> bool {
+    cfg!(target_arch = "x86_64") && len >= 2048
+}
+
+/// Fills by the processor's own instruction, word by word.
+///
+/// # Safety
+/// As for [`fill`]; at least a block.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn fill_much(to: *mut u8, value: u8, len: usize) {
+    const WORD: usize = size_of::<u64>();
+    let word = Vector::from_ne_bytes([value; 16]);
+    // SAFETY: within the length, as the caller says; so for all of these.
+    unsafe { put(to, 0, [word; 4]) };
+    // SAFETY: likewise.
+    unsafe { put(to, len - BLOCK, [word; 4]) };
+    let lead = BLOCK - (to as usize) % BLOCK;
+    // SAFETY: likewise.
+    let inner = unsafe { to.add(lead) };
+    // SAFETY: likewise; the direction flag is clear by the calling convention.
+    unsafe {
+        core::arch::asm!(
+            "rep stosq",
+            inout("rcx") (len - lead) / WORD => _,
+            inout("rdi") inner => _,
+            in("rax") u64::from_ne_bytes([value; 8]),
+            options(nostack, preserves_flags),
+        );
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn fill_much(to: *mut u8, value: u8, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { fill_blocks(to, Vector::from_ne_bytes([value; 16]), len) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fills_at_all_alignments_and_lengths() {
+        const ROOM: usize = 70;
+        let lengths = (0..300).chain(2040..2130).chain([4096, 65537]);
+        for len in lengths {
+            for at in 0..ROOM {
+                let mut ours = vec![0xee_u8; len + 2 * ROOM];
+                let mut theirs = ours.clone();
+                let to = ours[at..].as_mut_ptr();
+                // SAFETY: there is room for that length.
+                unsafe { fill(to, 0x5a, len) };
+                theirs[at..at + len].fill(0x5a);
+                assert!(ours == theirs, "{len} bytes at {at}");
+            }
+        }
+    }
+}

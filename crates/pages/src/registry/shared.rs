@@ -1,0 +1,258 @@
+//! The tables of shared memory: regions on hugetlb pages, and the System V
+//! segments that this process has made.
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use super::born::Born;
+use super::region::{Backing, Region};
+use super::segments::{self, Segment};
+use super::turn::Turn;
+use super::witness::Witness;
+use crate::lock::Lock;
+
+/// So many regions at once; more are left on base pages.
+const PLACES: usize = 256;
+
+/// Both tables and the lock that guards them.
+struct Tables {
+    lock: Lock,
+    regions: core::cell::UnsafeCell<[Region; PLACES]>,
+    segments: core::cell::UnsafeCell<[Segment; segments::PLACES]>,
+}
+
+#[expect(unsafe_code, reason = "shares the tables between threads")]
+// SAFETY: the tables are reached through `Open` only, which holds the lock.
+unsafe impl Sync for Tables {}
+
+static TABLES: Tables = Tables {
+    lock: Lock::new(),
+    regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
+    segments: core::cell::UnsafeCell::new([Segment::UNUSED; segments::PLACES]),
+};
+
+/// What is mapped of each region, for looks without the lock; the end is 0 for
+/// an unused place. A region is entered before another one makes room for it,
+/// so that no address is ever missing.
+static BOUNDS: [(AtomicUsize, AtomicUsize); PLACES] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
+
+/// No region stands at or behind this place.
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any region may meet the range. Takes no lock.
+pub fn meets(range: &Range<usize>) -> bool {
+    let used = USED.load(Ordering::Acquire);
+    BOUNDS[..used].iter().any(|(base, end)| {
+        let end = end.load(Ordering::Acquire);
+        range.start < end && base.load(Ordering::Acquire) < range.end
+    })
+}
+
+/// Whether there has been any region.
+pub fn has_any() -> bool {
+    USED.load(Ordering::Acquire) != 0
+}
+
+/// The tables, open to this thread alone.
+#[derive(Debug)]
+pub struct Open(#[expect(dead_code, reason = "held until it is dropped")] Turn);
+
+/// Opens the tables.
+pub fn open() -> Open {
+    Open(Turn::take(&TABLES.lock))
+}
+
+pub(super) fn forget_turn() {
+    TABLES.lock.forget();
+}
+
+impl Open {
+    #[expect(unsafe_code, reason = "reaches into the table")]
+    fn regions(&mut self) -> &mut [Region; PLACES] {
+        // SAFETY: the lock is held for as long as `self` lives.
+        unsafe { &mut *TABLES.regions.get() }
+    }
+
+    #[expect(unsafe_code, reason = "reaches into the table")]
+    pub(super) fn segments(&mut self) -> &mut [Segment; segments::PLACES] {
+        // SAFETY: the lock is held for as long as `self` lives.
+        unsafe { &mut *TABLES.segments.get() }
+    }
+
+    /// The birth of what is made now.
+    pub fn birth(&mut self) -> Born {
+        let last = Witness::last();
+        if last.is_some_and(Witness::is_alone) {
+            return Born::now(last);
+        }
+        if let Some(last) = last.filter(|last| !self.refers_to(*last)) {
+            last.give_up();
+        }
+        Born::now(Witness::next())
+    }
+
+    fn refers_to(&mut self, witness: Witness) -> bool {
+        let has = |born: &Born| born.witness == Some(witness);
+        let in_regions = self
+            .regions()
+            .iter()
+            .any(|region| region.base != 0 && has(&region.born));
+        in_regions
+            || self
+                .segments()
+                .iter()
+                .any(|segment| segment.is_used() && has(&segment.born))
+    }
+
+    /// Enters memory mapped just now; whether there was a place for it.
+    pub fn enter(
+        &mut self,
+        base: usize,
+        (len, mapped, page): (usize, usize, usize),
+        prot: i32,
+        backing: Backing,
+    ) -> bool {
+        static LAST: AtomicU32 = AtomicU32::new(0);
+        let born = self.birth();
+        self.put(Region {
+            base,
+            len,
+            mapped,
+            page,
+            prot,
+            origin: LAST.fetch_add(1, Ordering::Relaxed) + 1,
+            whole: len,
+            backing,
+            born,
+            ..Region::UNUSED
+        })
+    }
+
+    fn put(&mut self, region: Region) -> bool {
+        let place = self.regions().iter().position(|place| place.base == 0);
+        let Some(place) = place else {
+            return false;
+        };
+        self.set(place, region);
+        true
+    }
+
+    fn set(&mut self, place: usize, region: Region) {
+        self.regions()[place] = region;
+        let (base, end) = &BOUNDS[place];
+        if region.base == 0 {
+            end.store(0, Ordering::Release);
+            return;
+        }
+        base.store(region.base, Ordering::Release);
+        end.store(region.mapped().end, Ordering::Release);
+        USED.fetch_max(place + 1, Ordering::AcqRel);
+    }
+
+    /// Whether so many pieces more can be entered.
+    pub fn has_places(&mut self, count: usize) -> bool {
+        let free = self.regions().iter().filter(|place| place.base == 0);
+        free.take(count).count() == count
+    }
+
+    /// The region with the lowest address that meets the range.
+    pub fn first(&mut self, range: &Range<usize>) -> Option<Region> {
+        let meets = |region: &&Region| {
+            region.base != 0 && region.base < range.end && range.start < region.mapped().end
+        };
+        let found = self.regions().iter().filter(meets);
+        found.min_by_key(|region| region.base).copied()
+    }
+
+    /// A piece that `wanted` picks, the one with the lowest address.
+    pub fn find(&mut self, wanted: impl Fn(&Region) -> bool) -> Option<Region> {
+        let found = self.regions().iter();
+        let found = found.filter(|region| region.base != 0 && wanted(region));
+        found.min_by_key(|region| region.base).copied()
+    }
+
+    /// Replaces what is known of the region at `base`, or forgets it.
+    pub fn update(&mut self, base: usize, region: Option<Region>) {
+        let place = self.regions().iter().position(|place| place.base == base);
+        if let Some(place) = place {
+            self.set(place, region.unwrap_or(Region::UNUSED));
+        }
+    }
+
+    /// Makes a range of whole huge pages of a region a region of its own. There
+    /// must be two places.
+    pub fn isolate(&mut self, region: Region, range: &Range<usize>) -> Region {
+        let mut middle = region;
+        if range.start > middle.base {
+            let (before, after) = middle.halves(range.start);
+            self.put(after);
+            self.update(before.base, Some(before));
+            middle = after;
+        }
+        if range.end < middle.mapped().end {
+            let (before, after) = middle.halves(range.end);
+            self.put(after);
+            self.update(before.base, Some(before));
+            middle = before;
+        }
+        middle
+    }
+
+    /// Joins the region at an address with its neighbours, where they are one
+    /// again.
+    pub fn join(&mut self, base: usize) {
+        while let Some(region) = self.find(|region| region.base == base) {
+            let next = self.find(|next| region.joined(next).is_some());
+            let Some(joined) = next.and_then(|next| region.joined(&next)) else {
+                break;
+            };
+            self.update(base, Some(joined));
+            self.update(region.mapped().end, None);
+        }
+        let before = self.find(|region| region.known().end == base);
+        let here = self.find(|region| region.base == base);
+        if let Some((before, joined)) = before
+            .zip(here)
+            .and_then(|(before, here)| Some((before, before.joined(&here)?)))
+        {
+            self.update(before.base, Some(joined));
+            self.update(base, None);
+        }
+    }
+
+    /// Calls `visit` for each region.
+    pub fn each(&mut self, visit: impl FnMut(&Region)) {
+        let used = self.regions().iter().filter(|region| region.base != 0);
+        used.for_each(visit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: usize = 2 << 20;
+
+    #[test]
+    fn pieces_are_found_without_the_lock() {
+        let base = 1 << 40;
+        let mut open = open();
+        let shape = (4 * PAGE - 4096, 4 * PAGE, PAGE);
+        assert!(open.enter(base, shape, 3, Backing::Anonymous));
+        let region = open.first(&(base..base + 1)).unwrap();
+        let middle = base + PAGE..base + 2 * PAGE;
+        let piece = open.isolate(region, &middle);
+        assert_eq!(piece.mapped(), middle);
+        open.update(piece.base, None);
+        assert!(meets(&(base..base + 1)) && !meets(&middle));
+        assert!(meets(&(base + 4 * PAGE - 1..base + 4 * PAGE)));
+        let last = open.first(&(middle.end..middle.end + 1)).unwrap();
+        assert_eq!((last.len, last.offset), (2 * PAGE - 4096, 2 * PAGE));
+        assert_eq!(last.beginning(), base);
+        for base in [base, middle.end] {
+            open.update(base, None);
+        }
+        assert!(!meets(&(base..base + 4 * PAGE)));
+    }
+}

@@ -1,0 +1,174 @@
+//! Stacks of our own, for work that needs more room than the program's threads
+//! may have left: a thread may have 16 KiB in all, a coroutine 8 KiB, and what
+//! it calls is `malloc`.
+//!
+//! A stack is mapped when it is first needed and kept for the process. Meanwhile
+//! all signals but those that a fault raises are blocked: a handler of the
+//! program's would find itself on a stack that it does not know, as a garbage
+//! collector does not either. A program that has filtered its own system calls
+//! keeps its signals: it may allow none that blocks them.
+
+mod switch;
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::sys::{self, Filter};
+
+/// The bytes of a stack, without the page below it that nobody can touch.
+const SIZE: usize = 64 << 10;
+
+/// So many stacks are there at most. A thread that finds all of them in use goes
+/// on where it is.
+const MOST: usize = 16;
+
+/// A place for a stack.
+struct Place {
+    /// Which thread is on it; 0 for none.
+    user: AtomicUsize,
+    /// Its lowest address that can be used; 0 while there is none. Once there is
+    /// one it stays.
+    base: AtomicUsize,
+}
+
+static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
+
+/// Runs `work` on a stack of ours, or where it is called if that is one already
+/// or none can be had.
+#[inline(never)]
+pub fn on_side_stack<R>(work: impl FnOnce() -> R) -> R {
+    let here = 0_u8;
+    if is_side_stack((&raw const here) as usize) {
+        return run_here(work);
+    }
+    // Before a place is taken: a handler of a signal may come here, too.
+    let may_block = sys::filter() != Filter::Own;
+    let signals = may_block.then(|| sys::block_signals(!sys::FAULTS));
+    let result = match take() {
+        Some(place) => {
+            let result = switch::run_on(place.top(), work);
+            place.user.store(0, Ordering::Release);
+            result
+        }
+        None => run_here(work),
+    };
+    if let Some(signals) = signals {
+        sys::set_blocked_signals(signals);
+    }
+    result
+}
+
+/// Runs `work` with a frame of its own, which [`on_side_stack`] must not have.
+#[inline(never)]
+fn run_here<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+/// Whether an address lies on one of our stacks.
+pub fn is_side_stack(addr: usize) -> bool {
+    PLACES.iter().any(|place| {
+        let base = place.base.load(Ordering::Relaxed);
+        base != 0 && (base..base + SIZE).contains(&addr)
+    })
+}
+
+/// In the child of a fork: the threads on the other stacks did not come along.
+pub fn forget_others() {
+    let me = sys::thread_name();
+    for place in &PLACES {
+        if place.user.load(Ordering::Relaxed) != me {
+            place.user.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A stack for this thread.
+fn take() -> Option<&'static Place> {
+    let me = sys::thread_name();
+    let is_free = |place: &&Place| {
+        let user = &place.user;
+        user.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    };
+    let place = PLACES.iter().find(is_free)?;
+    if place.base.load(Ordering::Relaxed) == 0 {
+        match switch::map(SIZE) {
+            Ok(base) => place.base.store(base, Ordering::Relaxed),
+            Err(_) => {
+                place.user.store(0, Ordering::Release);
+                return None;
+            }
+        }
+    }
+    Some(place)
+}
+
+impl Place {
+    const fn none() -> Place {
+        Place {
+            user: AtomicUsize::new(0),
+            base: AtomicUsize::new(0),
+        }
+    }
+
+    fn top(&self) -> usize {
+        self.base.load(Ordering::Relaxed) + SIZE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::ffi::c_int;
+
+    use super::*;
+
+    fn here() -> usize {
+        let here = 0_u8;
+        core::hint::black_box(&raw const here) as usize
+    }
+
+    #[test]
+    fn work_is_done_elsewhere_and_its_result_comes_back() {
+        assert!(!is_side_stack(here()));
+        let text = String::from("moved in");
+        let (on, nested, text) = on_side_stack(|| {
+            let nested = on_side_stack(here);
+            (here(), nested, text + " and out")
+        });
+        assert!(is_side_stack(on) && is_side_stack(nested));
+        assert!(on.abs_diff(nested) < SIZE);
+        assert_eq!(text, "moved in and out");
+        assert!(!is_side_stack(here()));
+    }
+
+    #[test]
+    fn much_room_and_no_signals() {
+        let left = on_side_stack(|| {
+            // Without optimization there are several copies of it.
+            let room = core::hint::black_box([7_u8; SIZE / 8]);
+            let blocked = sys::block_signals(0);
+            assert_eq!(
+                room.iter().map(|byte| *byte as usize).sum::<usize>(),
+                7 * SIZE / 8
+            );
+            blocked
+        });
+        let bit = |signal: c_int| left >> (signal - 1) & 1;
+        assert_eq!((bit(libc::SIGALRM), bit(libc::SIGSEGV)), (1, 0));
+        assert_eq!(sys::block_signals(0) >> (libc::SIGALRM - 1) & 1, 0);
+    }
+
+    #[test]
+    fn more_threads_than_stacks() {
+        let sum = core::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 * MOST {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        on_side_stack(|| sum.fetch_add(1, Ordering::Relaxed));
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.into_inner(), 400 * MOST);
+    }
+}

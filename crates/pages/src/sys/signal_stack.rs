@@ -1,0 +1,25 @@
+//! The stack that a thread has named for handlers of signals.
+#![expect(unsafe_code, reason = "reads what the kernel has filled")]
+
+use core::mem::MaybeUninit;
+
+use super::call::{Result, ask, call};
+
+/// Where that of this thread begins; `None` where it has none.
+pub fn signal_stack() -> Option<usize> {
+    let mut stack = MaybeUninit::<libc::stack_t>::zeroed();
+    let args = [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0];
+    ask(libc::SYS_sigaltstack, args).ok()?;
+    // SAFETY: all bits zero are a stack, and the kernel has filled it.
+    let stack = unsafe { stack.assume_init() };
+    (stack.ss_flags & libc::SS_DISABLE == 0).then_some(stack.ss_sp as usize)
+}
+
+/// `sigaltstack(2)`, with the addresses of the new one and of a place for the
+/// old one.
+///
+/// # Errors
+/// As the system call.
+pub fn sigaltstack(new: usize, old: usize) -> Result<()> {
+    call(libc::SYS_sigaltstack, [new, old, 0, 0, 0, 0]).map(drop)
+}

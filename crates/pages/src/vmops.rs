@@ -1,0 +1,228 @@
+//! What the program asks of memory, one way in for each call: `munmap`,
+//! `mprotect`, `madvise`, `mremap`, `mbind`, `mlock` and their kin, `mmap` at a
+//! fixed address, `shmat` and `shmdt`. The lengths are those that it knows, and
+//! that the kernel, for a huge page, does not take.
+//!
+//! The [`registry`] tells whose memory a range is; each owner does the call in
+//! its own way:
+//!
+//! * [`shared`]: shared memory on hugetlb pages. [`map_shared`] hands it out,
+//!   [`attach`] attaches segments, [`step_down`] turns either into ordinary
+//!   shared memory, [`remap`] moves it.
+//! * [`private`]: blocks of the heap, the program's own segments: they become
+//!   ordinary memory where the call names a part of a huge page.
+//! * [`named`]: huge pages that the program asked for by name behave as the
+//!   kernel's.
+//! * [`by_number`]: the same calls, made through `syscall(2)`.
+//! * Everything else is none of ours: `None` sends the caller to whoever would
+//!   have done it without us.
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use crate::registry::region::Region;
+use crate::registry::shared::{Open, open};
+use crate::registry::{self, locked};
+use crate::sys::{Errno, Result};
+use crate::{facts, register, weak};
+
+pub mod advice;
+pub mod attach;
+pub mod by_number;
+pub mod map_shared;
+pub mod mbind;
+pub mod named;
+pub mod private;
+mod range;
+pub mod remap;
+pub mod shared;
+pub mod step_down;
+
+use range::{overlap, range_of};
+
+/// The pages that a call names, or the kernel's own error for none such.
+fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
+    let page = facts::page_size();
+    match range_of(addr, len, page) {
+        Some(range) if addr % page == 0 => Ok(range),
+        _ => Err(Errno(libc::EINVAL)),
+    }
+}
+
+/// The pages that a call touches, wherever in them it begins.
+fn touched(addr: usize, len: usize) -> Option<Range<usize>> {
+    let start = addr / facts::page_size() * facts::page_size();
+    range_of(start, len.checked_add(addr - start)?, facts::page_size())
+}
+
+/// The pages that a call names, where shared memory or memory that was asked for
+/// by name is among them; its private memory becomes fit for the call.
+fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
+    let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
+    if registry::shared::meets(&range) || registry::is_named(&range) {
+        return Some(range);
+    }
+    private::before_change(&range);
+    None
+}
+
+/// Calls `each` for every part of the range: within a region, or between them.
+fn divide(
+    range: &Range<usize>,
+    mut each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
+) -> Result<()> {
+    let mut open = open();
+    let mut at = range.start;
+    while at < range.end {
+        let rest = at..range.end;
+        let region = open.first(&rest);
+        let part = match region {
+            Some(region) if region.base <= at => overlap(&rest, &region.mapped()),
+            Some(region) => at..region.base,
+            None => rest,
+        };
+        let inside = region.filter(|region| region.base <= at);
+        each(&mut open, inside, part.clone())?;
+        at = part.end;
+    }
+    Ok(())
+}
+
+/// The address and the length that `mprotect` of this libc means: musl's takes
+/// any, and means the pages that they touch.
+pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
+    match touched(addr, len) {
+        Some(range) if !weak::is_glibc() => (range.start, range.len()),
+        _ => (addr, len),
+    }
+}
+
+/// `munmap(2)`
+pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
+    if let Some(range) = touched(addr, len) {
+        locked::cut(&range);
+    }
+    let range = ours(addr, len)?;
+    Some(divide(&range, |open, region, part| match region {
+        None => named::munmap(&part),
+        Some(region) => shared::munmap(open, region, &part),
+    }))
+}
+
+/// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
+pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
+    let access = shared::Access { prot, key };
+    let Some(range) = ours(addr, len) else {
+        return private::mprotect(&pages(addr, len).ok()?, access);
+    };
+    Some(divide(&range, |open, region, part| match region {
+        None => named::mprotect(&part, access),
+        Some(region) => shared::mprotect(open, region, &part, access),
+    }))
+}
+
+/// `madvise(2)`
+pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
+    let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
+    if !registry::meets(&range) {
+        return None;
+    }
+    // The kernel goes on behind what is not mapped, and says so at the end.
+    let mut hole = Ok(());
+    let result = divide(&range, |open, region, part| {
+        let result = match region {
+            Some(region) => shared::madvise(open, region, &part, advice),
+            None if register::meets(&part) => private::madvise(&part, advice),
+            None => named::madvise(&part, advice),
+        };
+        match result {
+            Err(Errno(libc::ENOMEM)) => hole = result,
+            result => return result,
+        }
+        Ok(())
+    });
+    Some(result.and(hole))
+}
+
+/// Makes private memory of ours ordinary memory, for a call that the kernel has
+/// refused for huge pages; whether there was any.
+pub fn make_fit(addr: usize, len: usize) -> bool {
+    let range = touched(addr, len).filter(register::meets);
+    if let Some(range) = &range {
+        private::before_change(range);
+    }
+    range.is_some()
+}
+
+/// `posix_madvise(3)`: mere hints, for which huge pages are as good. Whether
+/// memory of ours is meant.
+pub fn is_hint(addr: usize, len: usize) -> bool {
+    pages(addr, len).is_ok_and(|range| registry::meets(&range))
+}
+
+/// After `mlock(2)` or `mlock2(2)`.
+pub fn locked(addr: usize, len: usize) {
+    let range = touched(addr, len).filter(registry::meets);
+    if let Some(range) = range {
+        locked::add(&range);
+    }
+}
+
+/// After `munlock(2)`.
+pub fn unlocked(addr: usize, len: usize) {
+    if let Some(range) = touched(addr, len) {
+        locked::cut(&range);
+    }
+}
+
+/// Whether shared memory of ours lies in a range.
+pub fn is_shared(addr: usize, len: usize) -> bool {
+    pages(addr, len).is_ok_and(|range| registry::shared::meets(&range))
+}
+
+/// Before the program maps something at a fixed address: what of ours lies there
+/// with a part of a huge page becomes ordinary memory. All of it stays, since
+/// that call may fail.
+///
+/// # Errors
+/// Where other processes share a huge page there.
+pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
+    let Some(range) = ours(addr, len) else {
+        return Ok(());
+    };
+    divide(&range, |open, region, part| match region {
+        None => {
+            private::before_change(&part);
+            Ok(())
+        }
+        Some(region) => shared::make_replaceable(open, region, &part),
+    })
+}
+
+/// After it: what was there is not ours any more.
+pub fn after_fixed(addr: usize, len: usize) {
+    let Some(range) = touched(addr, len) else {
+        return;
+    };
+    locked::cut(&range);
+    if registry::is_named(&range) {
+        named::replaced(&range);
+    }
+    if registry::shared::meets(&range) {
+        let _ = divide(&range, |open, region, part| {
+            if let Some(region) = region {
+                shared::replaced(open, region, &part);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Before the program moves something to a fixed address: takes apart what of
+/// ours lies there, as that call will do with the rest.
+///
+/// # Errors
+/// What `munmap(2)` there would come to.
+pub fn make_way(addr: usize, len: usize) -> Result<()> {
+    munmap(addr, len).unwrap_or(Ok(()))
+}

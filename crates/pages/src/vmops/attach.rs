@@ -1,0 +1,130 @@
+//! System V segments: `shmat`, `shmdt`, and by which number the kernel knows
+//! one.
+
+use core::ffi::c_int;
+
+use super::map_shared::advise;
+use super::step_down::{can_replace_segment, replace_segment};
+use crate::registry::region::Backing;
+use crate::registry::segments::{On, Segment};
+use crate::registry::shared::{Open, has_any, open};
+use crate::sys::{self, Errno, Result};
+use crate::{config, facts, layout};
+
+/// `shmat(2)` of a segment that this process has made; `None` for others.
+pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
+    if flags & libc::SHM_REMAP != 0 && addr != 0 {
+        let size = sys::shm_state(id).map_or(0, |state| state.size);
+        if let Err(error) = super::make_way(addr, size) {
+            return Some(Err(error));
+        }
+    }
+    let mut open = open();
+    let segment = open.living_segment(id)?;
+    match segment.on {
+        On::HugeByItself => None,
+        On::Ordinary => {
+            let at = sys::shmat(segment.now, addr, flags);
+            if let (Ok(at), Ok(state)) = (at, sys::shm_state(segment.now)) {
+                advise(at, state.size);
+            }
+            Some(at)
+        }
+        On::Huge(page) => Some(attach_huge(&mut open, segment, page, (addr, flags))),
+    }
+}
+
+fn attach_huge(
+    open: &mut Open,
+    segment: Segment,
+    page: usize,
+    (addr, flags): (usize, c_int),
+) -> Result<usize> {
+    match sys::shmat(segment.now, addr, flags) {
+        Ok(at) => {
+            enter(open, segment.id, segment.now, (at, page, flags));
+            Ok(at)
+        }
+        // Huge pages lie at multiples of their size.
+        Err(Errno(libc::EINVAL)) if addr != 0 && can_replace_segment(open, segment.id) => {
+            replace_segment(open, segment.id)?;
+            let now = open.segment(segment.id).map_or(segment.now, |now| now.now);
+            sys::shmat(now, addr, flags)
+        }
+        failed => failed,
+    }
+}
+
+fn enter(open: &mut Open, id: c_int, now: c_int, (at, page, flags): (usize, usize, c_int)) {
+    let Ok(state) = sys::shm_state(now) else {
+        return;
+    };
+    let len = state.size.next_multiple_of(facts::page_size());
+    let shape = (len, len.next_multiple_of(page), page);
+    let mut prot = libc::PROT_READ;
+    if flags & libc::SHM_RDONLY == 0 {
+        prot |= libc::PROT_WRITE;
+    }
+    if flags & libc::SHM_EXEC != 0 {
+        prot |= libc::PROT_EXEC;
+    }
+    // Without a place it is left to the kernel.
+    let _ = open.enter(at, shape, prot, Backing::Segment(id, flags));
+}
+
+/// After `shmat(2)` of a segment that another process has made: it is on huge
+/// pages where that one runs under hugectl, too.
+pub fn attached(id: c_int, at: usize, flags: c_int) {
+    let Some(page) = config::get().shm.and_then(layout::asked_size) else {
+        return;
+    };
+    let mut open = open();
+    let is_asked = |segment: Segment| segment.on == On::HugeByItself;
+    if at % page != 0 || open.segment(id).is_some_and(is_asked) || !is_on_huge_pages(at) {
+        return;
+    }
+    enter(&mut open, id, id, (at, page, flags));
+}
+
+/// Whether hugetlb pages stand behind memory: the kernel is asked to leave its
+/// second base page as it is, and takes no such question for a part of a huge
+/// page (since Linux 5.16).
+#[expect(unsafe_code, reason = "asks the kernel about memory by address")]
+fn is_on_huge_pages(at: usize) -> bool {
+    let page = facts::page_size();
+    // SAFETY: neither the place nor the length changes.
+    let asked = unsafe { sys::mremap(at + page, page, page, 0, 0) };
+    asked == Err(Errno(libc::EINVAL))
+}
+
+/// `shmdt(2)` of a segment on huge pages; `None` for others.
+pub fn shmdt(addr: usize) -> Option<Result<()>> {
+    if !has_any() {
+        return None;
+    }
+    let mut open = open();
+    let is_segment = |backing: Backing| matches!(backing, Backing::Segment(..));
+    let found = open.find(|region| is_segment(region.backing) && region.beginning() == addr)?;
+    #[expect(unsafe_code, reason = "detaches a segment")]
+    // SAFETY: the program detaches it.
+    let result = unsafe { sys::shmdt(addr) };
+    if result.is_ok() {
+        while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
+            open.update(piece.base, None);
+        }
+    }
+    Some(result)
+}
+
+/// Notes a segment that was made just now.
+pub fn made(id: c_int, on: On, is_private: bool) {
+    open().enter_segment(id, on, is_private);
+}
+
+/// The number by which the kernel knows a segment.
+pub fn number(id: c_int) -> c_int {
+    if config::get().shm.is_none() {
+        return id;
+    }
+    open().segment(id).map_or(id, |segment| segment.now)
+}

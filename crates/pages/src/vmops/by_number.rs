@@ -1,0 +1,72 @@
+//! Calls on memory that a program makes by their numbers, through `syscall(2)`.
+
+use core::ffi::c_long;
+
+use super::remap::Call;
+#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
+use super::{attach, map_shared};
+use super::{madvise, mprotect, munmap, remap};
+use crate::bits::int;
+use crate::registry::locked;
+use crate::sys::{self, Result};
+
+/// Does a call that is about memory of ours; `None` for all others, which go on
+/// as they are.
+pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
+    let [a, b, c, d, e, _] = args;
+    let result = match number {
+        libc::SYS_munmap => munmap(a, b),
+        libc::SYS_mprotect => mprotect(a, b, int(c), None),
+        sys::PKEY_MPROTECT => mprotect(a, b, int(c), Some(int(d))),
+        libc::SYS_madvise => madvise(a, b, int(c)),
+        libc::SYS_mremap => {
+            return remap::mremap(Call {
+                addr: a,
+                old_len: b,
+                new_len: c,
+                flags: int(d),
+                new_addr: e,
+            });
+        }
+        _ => return mapping_or_segment(number, args),
+    };
+    result.map(|result| result.map(|()| 0))
+}
+
+/// What has a number and arguments of its own on every machine but two.
+#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
+fn mapping_or_segment(number: c_long, [a, b, c, d, _, f]: [usize; 6]) -> Option<Result<usize>> {
+    match number {
+        libc::SYS_mmap => {
+            let (prot, flags) = (int(c), int(d));
+            let offset = libc::off_t::from_ne_bytes(f.to_ne_bytes());
+            if let Some(pages) = map_shared::wants(a, b, prot, flags, offset) {
+                return Some(map_shared::map(b, prot, flags, pages));
+            }
+            let is_fixed = flags & libc::MAP_FIXED != 0;
+            let way = is_fixed.then(|| super::before_fixed(a, b))?;
+            way.err().map(Err)
+        }
+        libc::SYS_shmdt => attach::shmdt(a).map(|result| result.map(|()| 0)),
+        _ => None,
+    }
+}
+
+#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
+fn mapping_or_segment(_number: c_long, _args: [usize; 6]) -> Option<Result<usize>> {
+    None
+}
+
+/// After a call that has succeeded.
+pub fn note(number: c_long, [a, b, _, d, ..]: [usize; 6]) {
+    let is_fixed = int(d) & libc::MAP_FIXED != 0;
+    match number {
+        // With the arguments in memory it was not looked at before, either.
+        libc::SYS_mmap if is_fixed && !cfg!(target_arch = "s390x") => super::after_fixed(a, b),
+        libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
+        libc::SYS_munlock => super::unlocked(a, b),
+        libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => locked::set_all(true),
+        libc::SYS_munlockall => locked::set_all(false),
+        _ => {}
+    }
+}

@@ -1,0 +1,152 @@
+//! `mmap(MAP_SHARED | MAP_ANONYMOUS)`: shared memory on huge pages, down the
+//! ladder where they cannot be had.
+#![expect(unsafe_code, reason = "maps memory for the program")]
+
+use core::ffi::c_int;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::hugetlb::ToGrow;
+use crate::luck::{self, Luck};
+use crate::say::{Amount, SizeName};
+use crate::sys::{self, Errno, Result};
+use crate::thp::NoThp;
+use crate::{aloud, config, facts, fork, hugetlb, layout, limits, populate, thp};
+use hugetools_contract::env::{Fallback, Pages};
+
+use crate::registry::region::Backing;
+use crate::registry::shared::open;
+
+/// How hugetlb pages for shared memory went so far.
+pub static LUCK: Luck = Luck::new();
+
+const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+
+/// Flags that leave a mapping to us. A program that asks for huge pages by
+/// itself, for an address, or for something we do not know is left alone.
+const HARMLESS: c_int =
+    SHARED_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE | libc::MAP_STACK;
+
+/// Whether a call of `mmap` asks for shared memory that may be on huge pages.
+pub fn wants(
+    addr: usize,
+    len: usize,
+    prot: c_int,
+    flags: c_int,
+    offset: libc::off_t,
+) -> Option<Pages> {
+    let pages = config::get().shm?;
+    let plain = flags & SHARED_ANONYMOUS == SHARED_ANONYMOUS && flags & !HARMLESS == 0;
+    let data = prot & libc::PROT_EXEC == 0 && prot & libc::PROT_WRITE != 0;
+    // An offset means nothing here, but the kernel looks at it.
+    (plain && data && addr == 0 && len > 0 && offset == 0).then_some(pages)
+}
+
+/// Maps shared memory for the program.
+///
+/// # Errors
+/// The kernel's, for ordinary memory; where that is not to follow, for huge
+/// pages.
+pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
+    let size = layout::asked_size(pages).filter(|size| *size <= len);
+    let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
+    if let Some(Ok(addr)) = huge {
+        return Ok(addr);
+    }
+    let may_follow = config::get().fallback != Fallback::None || huge.is_none();
+    let result = match huge {
+        Some(Err((_, error))) if !may_follow => Err(error),
+        // SAFETY: what the program asked for, at no fixed address.
+        _ => unsafe { sys::mmap(0, len, prot, flags, -1, 0) },
+    };
+    if let (Some(Err((size, _))), true) = (huge, result.is_ok() || !may_follow) {
+        failed(len, size);
+    }
+    if let Ok(addr) = result {
+        advise(addr, len);
+    }
+    result
+}
+
+fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize> {
+    let no_memory = Errno(libc::ENOMEM);
+    let mapped = len.checked_next_multiple_of(size).ok_or(no_memory)?;
+    let known = len
+        .checked_next_multiple_of(facts::page_size())
+        .ok_or(no_memory)?;
+    fork::watch();
+    let base = hugetlb::map_shared(mapped, prot, size)?;
+    // A reservation is no promise where a control group, a cpuset or a memory
+    // policy limits the process.
+    let now = flags & libc::MAP_POPULATE != 0 || limits::may_limit(size);
+    let filled = match now {
+        true => populate::shared(base, mapped, size),
+        false => Ok(()),
+    };
+    let shape = (known, mapped, size);
+    if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
+        return Ok(base);
+    }
+    // SAFETY: mapped just now and known to nobody.
+    let _ = unsafe { sys::munmap(base, mapped) };
+    Err(no_memory)
+}
+
+fn failed(len: usize, size: usize) {
+    let pages = len.div_ceil(size);
+    LUCK.note(luck::shortfall_of(size, pages));
+    let free = hugetlb::free(size);
+    let needed = pages;
+    aloud::warn(format_args!(
+        "shared memory: {} cannot be on {} pages: {pages} are needed, {free} are free; {}{}",
+        Amount(len),
+        SizeName(size),
+        next_rung(),
+        ToGrow { size, needed, free },
+    ));
+}
+
+/// What shared memory is on when it is not on hugetlb pages, for a message.
+pub fn next_rung() -> NextRung {
+    match (config::get().fallback, thp::serves_shared()) {
+        (Fallback::None, _) => NextRung("the request fails", None),
+        (Fallback::Thp, Ok(())) => NextRung("transparent huge pages follow", None),
+        (Fallback::Thp, Err(why)) => {
+            SAID_WHY.store(true, Ordering::Relaxed);
+            NextRung("base pages follow, since ", Some(why))
+        }
+        (Fallback::Base, _) => NextRung("base pages follow", None),
+    }
+}
+
+/// See [`next_rung`].
+pub struct NextRung(&'static str, Option<NoThp>);
+
+impl fmt::Display for NextRung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NextRung(rung, why) = self;
+        write!(f, "{rung}{}", why.map_or("", NoThp::reason))
+    }
+}
+
+/// Whether it was said why shared memory has no transparent huge pages.
+static SAID_WHY: AtomicBool = AtomicBool::new(false);
+
+/// Advises shared memory to be on transparent huge pages, and says once where
+/// that does nothing.
+pub fn advise(addr: usize, len: usize) {
+    if config::get().fallback == Fallback::Base || len < facts::thp_size() {
+        return;
+    }
+    // SAFETY: the advice changes no contents.
+    if unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) } == Err(Errno(libc::EINVAL)) {
+        // On hugetlb pages already, or there are no transparent ones.
+        return;
+    }
+    if let Err(why) = thp::serves_shared() {
+        let (amount, why) = (Amount(len), why.reason());
+        if !SAID_WHY.swap(true, Ordering::Relaxed) {
+            aloud::warn(format_args!("shared memory: {amount} on base pages: {why}"));
+        }
+    }
+}

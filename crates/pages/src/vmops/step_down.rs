@@ -1,0 +1,276 @@
+//! Turning shared memory on hugetlb pages into ordinary shared memory, with the
+//! same contents and access, on the same memory nodes, where no other process
+//! can have it.
+//!
+//! A mapping becomes one of a new object, piece by piece. A System V segment
+//! becomes another segment, under the number that the program knows: only one
+//! without a key that no other process has attached. (A process that was told
+//! its number and attaches it after this finds it removed.)
+#![expect(unsafe_code, reason = "replaces the program's memory")]
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::map_shared::advise;
+use crate::register::GATE;
+use crate::registry::born::Born;
+use crate::registry::locked;
+use crate::registry::region::{Backing, Region};
+use crate::registry::segments::On;
+use crate::registry::shared::Open;
+use crate::sys::{self, Errno, Result, ShmState};
+use crate::{facts, freeze, place};
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Memory that stays for others.
+const MARGIN: usize = 64 << 20;
+
+/// Whether a region can become ordinary memory.
+pub(super) fn can_step_down(open: &mut Open, region: &Region) -> bool {
+    is_alone(open, region) && has_room(region.whole)
+}
+
+fn is_alone(open: &mut Open, region: &Region) -> bool {
+    match region.backing {
+        Backing::Anonymous => !may_be_shared(region.born),
+        Backing::Segment(id, _) => can_replace_segment(open, id),
+    }
+}
+
+/// Whether another process shares what was born then, or is about to.
+fn may_be_shared(born: Born) -> bool {
+    GATE.is_closed_by_another() || born.may_have_heirs()
+}
+
+/// The same, for a call that would fail else: children of other threads, that
+/// live for a moment only, are waited for. Not again and again in vain.
+pub(super) fn can_step_down_soon(open: &mut Open, region: &Region) -> bool {
+    const PATIENCE: usize = 100;
+    const TRIES: u32 = 8;
+    static IN_VAIN: AtomicU32 = AtomicU32::new(0);
+    let mut is_alone = is_alone(open, region);
+    if !is_alone && IN_VAIN.load(Ordering::Relaxed) < TRIES {
+        is_alone = (0..PATIENCE).any(|_| {
+            sys::sleep(1);
+            self::is_alone(open, region)
+        });
+        IN_VAIN.fetch_add(1, Ordering::Relaxed);
+    }
+    if is_alone {
+        IN_VAIN.store(0, Ordering::Relaxed);
+    }
+    is_alone && has_room(region.whole)
+}
+
+/// Whether it is known that there is memory for a copy.
+fn has_room(len: usize) -> bool {
+    facts::room().is_some_and(|room| room >= len.saturating_add(MARGIN))
+}
+
+/// Whether a segment can become one on ordinary memory: nobody else has it.
+pub(super) fn can_replace_segment(open: &mut Open, id: i32) -> bool {
+    let Some(segment) = open.segment(id) else {
+        return false;
+    };
+    let is_ours = segment.is_private && matches!(segment.on, On::Huge(_));
+    if !is_ours || may_be_shared(segment.born) {
+        return false;
+    }
+    let (mut pieces, mut attached) = (0, 0);
+    open.each(|region| {
+        if is_of(region, id) {
+            pieces += 1;
+            attached += usize::from(region.offset == 0);
+        }
+    });
+    // Writers can be kept out of one attachment at a time.
+    let can_wait = attached <= 1 || !facts::has_threads();
+    can_wait && sys::shm_state(segment.now).is_ok_and(|state| state.attached == pieces)
+}
+
+fn is_of(region: &Region, id: i32) -> bool {
+    matches!(region.backing, Backing::Segment(of, _) if of == id)
+}
+
+/// Does it. What of it was entered before is not there afterwards.
+pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
+    match region.backing {
+        Backing::Anonymous => replace_mapping(open, &region),
+        Backing::Segment(id, _) => replace_segment(open, id),
+    }
+}
+
+fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping.
+    let aside = unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0)? };
+    advise(aside, region.whole);
+    let mut result = Ok(());
+    while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
+        result = replace_piece(&piece, piece.base, aside);
+        if result.is_err() {
+            break;
+        }
+        open.update(piece.base, None);
+    }
+    // SAFETY: the pieces have mappings of their own.
+    unsafe { sys::munmap(aside, region.whole)? };
+    result
+}
+
+/// Puts the part of a new object, which is mapped at `aside`, in the place of a
+/// piece, with the contents that are seen at `from`.
+fn replace_piece(piece: &Region, from: usize, aside: usize) -> Result<()> {
+    let (base, mapped) = (piece.base, piece.mapped);
+    // SAFETY: the piece is ours to change, and no other process shares it.
+    unsafe { sys::mprotect(base, mapped, READ_WRITE)? };
+    let put = || {
+        copy(from, aside + piece.offset, piece.len, piece.page);
+        put_over(piece, aside)
+    };
+    // SAFETY: as above; the copy takes its place.
+    let result = unsafe { freeze::frozen(base, mapped, put) };
+    if result.is_err() {
+        // SAFETY: the access that the program gave it.
+        let _ = unsafe { sys::mprotect(base, mapped, piece.prot) };
+        return result;
+    }
+    settle(piece)
+}
+
+/// Copies shared memory to fresh memory on the same nodes.
+fn copy(from: usize, to: usize, len: usize, page: usize) {
+    // SAFETY: two mappings of this length, of which the first is not written.
+    unsafe { place::copy(from, to, len, page) };
+    // SAFETY: `to` is ours.
+    unsafe { place::settle(from..from + len.next_multiple_of(page), to, page) };
+}
+
+/// Maps the part of what is mapped at `aside` where the piece is, too.
+fn put_over(piece: &Region, aside: usize) -> Result<()> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    let from = aside + piece.offset;
+    // A length of 0 leaves the mapping there, as it is shared.
+    // SAFETY: what is there now has the same contents.
+    unsafe { sys::mremap(from, 0, piece.mapped, flags, piece.base) }.map(drop)
+}
+
+/// Ordinary memory by now: its holes, its end and its access as the program
+/// knows them.
+fn settle(piece: &Region) -> Result<()> {
+    let tail = piece.known().end..piece.mapped().end;
+    let unmap = |range: Range<usize>| match range.is_empty() {
+        true => Ok(()),
+        // SAFETY: the program has unmapped it, or does not know of it.
+        false => unsafe { sys::munmap(range.start, range.len()) },
+    };
+    unmap(tail)?;
+    // SAFETY: the access that the program gave it.
+    unsafe { sys::mprotect(piece.base, piece.len, piece.prot)? };
+    locked::restore(&piece.known());
+    piece.gone.holes().try_for_each(unmap)
+}
+
+/// Makes a segment one on ordinary memory.
+pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
+    let segment = open.segment(id).ok_or(Errno(libc::EINVAL))?;
+    let On::Huge(page) = segment.on else {
+        return Err(Errno(libc::EINVAL));
+    };
+    let state = sys::shm_state(segment.now)?;
+    let new = sys::shmget(libc::IPC_PRIVATE, state.size, libc::IPC_CREAT | 0o600)?;
+    let views = View::of(segment.now).and_then(|old| Ok((old, View::of(new)?)));
+    let result = views.and_then(|(old, now)| {
+        advise(now.at, state.size);
+        fill_and_put(open, id, (old.at, now.at), (state.size, page), new)
+    });
+    match result {
+        Ok(()) => {
+            hand_over(segment.now, new, &state);
+            open.replace_segment(id, new);
+            Ok(())
+        }
+        Err(error) => {
+            let _ = sys::shm_remove(new);
+            Err(error)
+        }
+    }
+}
+
+/// A segment's memory, seen for a while.
+struct View {
+    at: usize,
+}
+
+impl View {
+    fn of(id: i32) -> Result<View> {
+        sys::shmat(id, 0, 0).map(|at| View { at })
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        // SAFETY: attached by us, for this.
+        let _ = unsafe { sys::shmdt(self.at) };
+    }
+}
+
+/// Copies a segment from one view to another one, and puts what is attached of
+/// the one in the place of the other.
+fn fill_and_put(
+    open: &mut Open,
+    id: i32,
+    (old, now): (usize, usize),
+    (size, page): (usize, usize),
+    new: i32,
+) -> Result<()> {
+    // What is attached is copied while nobody writes to it.
+    copy(old, now, size.next_multiple_of(facts::page_size()), page);
+    while let Some(piece) = open.find(|piece| is_of(piece, id)) {
+        let Backing::Segment(_, flags) = piece.backing else {
+            break;
+        };
+        let kept = flags & (libc::SHM_RDONLY | libc::SHM_EXEC);
+        let view = View {
+            at: sys::shmat(new, 0, kept)?,
+        };
+        if flags & libc::SHM_RDONLY == 0 {
+            replace_piece_of_segment(&piece, (old, now), view.at)?;
+        } else {
+            put_over(&piece, view.at)?;
+            settle(&piece)?;
+        }
+        open.update(piece.base, None);
+    }
+    Ok(())
+}
+
+/// As [`replace_piece`], where the contents are copied from one view of the
+/// segment to another.
+fn replace_piece_of_segment(
+    piece: &Region,
+    (old, now): (usize, usize),
+    aside: usize,
+) -> Result<()> {
+    let put = || {
+        if facts::has_threads() {
+            let at = piece.offset;
+            copy(old + at, now + at, piece.len, piece.page);
+        }
+        put_over(piece, aside)
+    };
+    // SAFETY: the piece is ours to change, and nobody else has it.
+    unsafe { sys::mprotect(piece.base, piece.mapped, READ_WRITE)? };
+    // SAFETY: as above; a copy takes its place.
+    unsafe { freeze::frozen(piece.base, piece.mapped, put)? };
+    settle(piece)
+}
+
+/// The new segment has the rights and the fate of the old one, which goes.
+fn hand_over(old: i32, new: i32, state: &ShmState) {
+    let _ = sys::shm_give_to(new, state);
+    for gone in [Some(old), state.is_removed.then_some(new)] {
+        gone.map(sys::shm_remove);
+    }
+}

@@ -1,0 +1,65 @@
+//! A program that confines itself: from then on nothing is asked of the kernel
+//! that the program does not expect of its malloc. libc has two doors by which
+//! filters of system calls are set, `prctl` and `syscall`; both are watched here
+//! and otherwise left as they are.
+#![expect(unsafe_code, reason = "exports a function of libc")]
+
+use core::ffi::{c_int, c_long};
+
+use hugetools_contract::env::Pages;
+use hugetools_pages::layout::Layout;
+use hugetools_pages::sys::{self, Filter};
+use hugetools_pages::{bits, config, fault, thp};
+
+use crate::{marker, next};
+
+/// `prctl(2)`. Which arguments there are depends on the first; the others are
+/// passed on as they are found.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    if option == libc::PR_SET_SECCOMP {
+        begin();
+    }
+    // SAFETY: as the caller says.
+    let result = unsafe { next::prctl(option, a, b, c, d) };
+    if option == libc::PR_SET_THP_DISABLE && result == 0 {
+        thp::note_disabled(a != 0);
+    }
+    result
+}
+
+/// The last moment at which anything may be asked or set.
+fn begin() {
+    let heap = config::get().heap.filter(|pages| *pages != Pages::Thp);
+    if let Some(pages) = heap.filter(|_| marker::has_heap()) {
+        // The heap may come to have pages of a pool.
+        fault::guard(Layout::of(pages).unit);
+    }
+    sys::note_filter(Filter::Own);
+}
+
+/// Notes what a call by number is about to do.
+#[inline]
+pub(crate) fn watch(number: c_long, args: [usize; 6]) {
+    if number == libc::SYS_seccomp || number == libc::SYS_prctl {
+        note(number, bits::int(args[0]), args[1]);
+    }
+}
+
+#[cold]
+fn note(number: c_long, operation: c_int, value: usize) {
+    /// The operations of `seccomp(2)` that set a filter: a strict one and one of
+    /// the program's own.
+    const SETTING: [c_int; 2] = [0, 1];
+    match (number, operation) {
+        (libc::SYS_seccomp, operation) if SETTING.contains(&operation) => {
+            begin();
+        }
+        (libc::SYS_prctl, libc::PR_SET_SECCOMP) => begin(),
+        (libc::SYS_prctl, libc::PR_SET_THP_DISABLE) => thp::note_disabled(value != 0),
+        _ => {}
+    }
+}

@@ -1,0 +1,103 @@
+//! The symbols that a loaded file defines, by name, as the loader finds them.
+#![expect(unsafe_code, reason = "reads tables of loaded files")]
+
+use core::ffi::{CStr, c_char};
+
+use crate::loaded::{Object, STRTAB, SYMTAB};
+
+const HASH: i64 = 4;
+const GNU_HASH: i64 = 0x6fff_fef5;
+
+/// A symbol in a loaded file's table.
+pub type Symbol = libc::Elf64_Sym;
+
+impl Object<'_> {
+    /// Calls `visit` with each symbol of that name that it defines: there may
+    /// be one for each version.
+    pub fn definitions(&self, name: &CStr, mut visit: impl FnMut(*mut Symbol)) {
+        let (Some(strings), Some(symbols)) = (self.table(STRTAB), self.table(SYMTAB)) else {
+            return;
+        };
+        let mut look_at = |index: usize| {
+            let symbol = (symbols + index * size_of::<Symbol>()) as *mut Symbol;
+            // SAFETY: one of the object's symbols, which stay while it is
+            // loaded.
+            let known = unsafe { &*symbol };
+            let at = strings + known.st_name as usize;
+            // SAFETY: a C string in the object's table of strings.
+            let found = unsafe { CStr::from_ptr(at as *const c_char) };
+            if known.st_shndx != 0 && found == name {
+                visit(symbol);
+            }
+        };
+        if let Some(table) = self.table(GNU_HASH) {
+            // SAFETY: the object's table, which stays while it is loaded.
+            unsafe { each_of_chain(table, gnu_hash(name), &mut look_at) };
+        } else if let Some(table) = self.table(HASH) {
+            // SAFETY: likewise.
+            let count = unsafe { count_of_symbols(table) };
+            (1..count).for_each(look_at);
+        }
+    }
+
+    /// The address of the first of them.
+    pub fn address_of(&self, name: &CStr) -> Option<usize> {
+        let mut found = None;
+        self.definitions(name, |symbol| {
+            // SAFETY: one of the object's symbols.
+            let value = unsafe { (*symbol).st_value };
+            found.get_or_insert(self.base.wrapping_add(usize::try_from(value).unwrap_or(0)));
+        });
+        found
+    }
+}
+
+/// How the newer tables order names.
+fn gnu_hash(name: &CStr) -> u32 {
+    let add = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add(u32::from(*byte));
+    name.to_bytes().iter().fold(5381, add)
+}
+
+/// Calls `visit` with the index of each symbol whose name may be of that hash.
+///
+/// # Safety
+/// `table` must be a table of that kind, of a loaded file.
+unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) {
+    // SAFETY: as the caller says; so for all of these.
+    let word = |at: usize| unsafe { (at as *const u32).read() };
+    let [buckets, first, filter] = [0, 4, 8].map(|at| word(table + at) as usize);
+    if buckets == 0 {
+        return;
+    }
+    let buckets_at = table + 16 + filter * size_of::<u64>();
+    let chains_at = buckets_at + buckets * size_of::<u32>();
+    let mut index = word(buckets_at + hash as usize % buckets * size_of::<u32>()) as usize;
+    if index < first {
+        return;
+    }
+    loop {
+        let link = word(chains_at + (index - first) * size_of::<u32>());
+        if link | 1 == hash | 1 {
+            visit(index);
+        }
+        if link & 1 == 1 {
+            return;
+        }
+        index += 1;
+    }
+}
+
+/// How many symbols there are, by the older kind of table, whose words are
+/// wider on one machine.
+///
+/// # Safety
+/// `table` must be a table of that kind, of a loaded file.
+unsafe fn count_of_symbols(table: usize) -> usize {
+    if cfg!(target_arch = "s390x") {
+        // SAFETY: as the caller says.
+        let count = unsafe { ((table + 8) as *const u64).read() };
+        return usize::try_from(count).unwrap_or(0);
+    }
+    // SAFETY: as the caller says.
+    unsafe { ((table + 4) as *const u32).read() as usize }
+}

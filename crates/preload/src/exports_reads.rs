@@ -1,0 +1,422 @@
+//! The functions of libc that fill buffers by a system call; see [`crate::reads`].
+//! Also those that name memory which the kernel writes to by itself; see
+//! [`crate::stacks`].
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use hugetools_pages::bits;
+use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
+
+use crate::reads::{NO_CALL, again, array, filled, next, of_message, range, ranges};
+use crate::{atfork, stacks};
+
+/// `read(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, len: usize) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        next!(
+            c"read",
+            fn(c_int, *mut c_void, usize) -> isize,
+            libc::SYS_read,
+            (file, buffer.wrapping_byte_add(done), len - done)
+        )
+    })
+}
+
+/// `read(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __read_chk(
+    file: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    room: usize,
+) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        next!(
+            c"__read_chk",
+            fn(c_int, *mut c_void, usize, usize) -> isize,
+            NO_CALL,
+            (
+                file,
+                buffer.wrapping_byte_add(done),
+                len - done,
+                room.saturating_sub(done)
+            )
+        )
+    })
+}
+
+/// `pread(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pread(
+    file: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    offset: off_t,
+) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        let offset = offset.saturating_add(bits::offset(done));
+        next!(
+            c"pread",
+            fn(c_int, *mut c_void, usize, off_t) -> isize,
+            libc::SYS_pread64,
+            (file, buffer.wrapping_byte_add(done), len - done, offset)
+        )
+    })
+}
+
+/// `pread(2)`, by the name for large files.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pread64(
+    file: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    offset: off_t,
+) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        let offset = offset.saturating_add(bits::offset(done));
+        next!(
+            c"pread64",
+            fn(c_int, *mut c_void, usize, off_t) -> isize,
+            libc::SYS_pread64,
+            (file, buffer.wrapping_byte_add(done), len - done, offset)
+        )
+    })
+}
+
+/// `pread(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __pread_chk(
+    file: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    offset: off_t,
+    room: usize,
+) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        let offset = offset.saturating_add(bits::offset(done));
+        next!(
+            c"__pread_chk",
+            fn(c_int, *mut c_void, usize, off_t, usize) -> isize,
+            NO_CALL,
+            (
+                file,
+                buffer.wrapping_byte_add(done),
+                len - done,
+                offset,
+                room.saturating_sub(done)
+            )
+        )
+    })
+}
+
+/// `pread(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __pread64_chk(
+    file: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    offset: off_t,
+    room: usize,
+) -> isize {
+    filled(file, buffer as usize, len, |done| {
+        let offset = offset.saturating_add(bits::offset(done));
+        next!(
+            c"__pread64_chk",
+            fn(c_int, *mut c_void, usize, off_t, usize) -> isize,
+            NO_CALL,
+            (
+                file,
+                buffer.wrapping_byte_add(done),
+                len - done,
+                offset,
+                room.saturating_sub(done)
+            )
+        )
+    })
+}
+
+/// `readv(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readv(file: c_int, vectors: *const iovec, count: c_int) -> isize {
+    // SAFETY: as the caller says.
+    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
+    again(buffers, || {
+        next!(
+            c"readv",
+            fn(c_int, *const iovec, c_int) -> isize,
+            libc::SYS_readv,
+            (file, vectors, count)
+        )
+    })
+}
+
+/// `preadv(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn preadv(
+    file: c_int,
+    vectors: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> isize {
+    // SAFETY: as the caller says.
+    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
+    again(buffers, || {
+        next!(
+            c"preadv",
+            fn(c_int, *const iovec, c_int, off_t) -> isize,
+            libc::SYS_preadv,
+            (file, vectors, count, offset)
+        )
+    })
+}
+
+/// `preadv(2)`, by the name for large files.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn preadv64(
+    file: c_int,
+    vectors: *const iovec,
+    count: c_int,
+    offset: off_t,
+) -> isize {
+    // SAFETY: as the caller says.
+    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
+    again(buffers, || {
+        next!(
+            c"preadv64",
+            fn(c_int, *const iovec, c_int, off_t) -> isize,
+            libc::SYS_preadv,
+            (file, vectors, count, offset)
+        )
+    })
+}
+
+/// `recvfrom(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recvfrom(
+    socket: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    flags: c_int,
+    address: *mut sockaddr,
+    address_len: *mut socklen_t,
+) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"recvfrom",
+            fn(c_int, *mut c_void, usize, c_int, *mut sockaddr, *mut socklen_t) -> isize,
+            libc::SYS_recvfrom,
+            (socket, buffer, len, flags, address, address_len)
+        )
+    })
+}
+
+/// `recvfrom(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __recvfrom_chk(
+    socket: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    room: usize,
+    flags: c_int,
+    address: *mut sockaddr,
+    address_len: *mut socklen_t,
+) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"__recvfrom_chk",
+            fn(c_int, *mut c_void, usize, usize, c_int, *mut sockaddr, *mut socklen_t) -> isize,
+            NO_CALL,
+            (socket, buffer, len, room, flags, address, address_len)
+        )
+    })
+}
+
+/// `recv(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recv(
+    socket: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    flags: c_int,
+) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"recv",
+            fn(c_int, *mut c_void, usize, c_int) -> isize,
+            libc::SYS_recvfrom,
+            (socket, buffer, len, flags)
+        )
+    })
+}
+
+/// `recv(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __recv_chk(
+    socket: c_int,
+    buffer: *mut c_void,
+    len: usize,
+    room: usize,
+    flags: c_int,
+) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"__recv_chk",
+            fn(c_int, *mut c_void, usize, usize, c_int) -> isize,
+            NO_CALL,
+            (socket, buffer, len, room, flags)
+        )
+    })
+}
+
+/// `recvmsg(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn recvmsg(socket: c_int, message: *mut msghdr, flags: c_int) -> isize {
+    // SAFETY: as the caller says.
+    let buffers = || unsafe { of_message(message) };
+    again(buffers, || {
+        next!(
+            c"recvmsg",
+            fn(c_int, *mut msghdr, c_int) -> isize,
+            libc::SYS_recvmsg,
+            (socket, message, flags)
+        )
+    })
+}
+
+/// `getrandom(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, flags: c_uint) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"getrandom",
+            fn(*mut c_void, usize, c_uint) -> isize,
+            libc::SYS_getrandom,
+            (buffer, len, flags)
+        )
+    })
+}
+
+/// `epoll_wait(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn epoll_wait(
+    file: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+) -> c_int {
+    let buffers = || core::iter::once(array(events, most));
+    again(buffers, || {
+        next!(
+            c"epoll_wait",
+            fn(c_int, *mut epoll_event, c_int, c_int) -> c_int,
+            libc::SYS_epoll_pwait,
+            (file, events, most, timeout)
+        )
+    })
+}
+
+/// `sigaltstack(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { stacks::sigaltstack(new, old) }
+}
+
+/// `pthread_attr_setstack(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_attr_setstack(
+    attributes: *mut libc::pthread_attr_t,
+    addr: *mut c_void,
+    len: usize,
+) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { stacks::setstack(attributes, addr, len) }
+}
+
+/// What `pthread_atfork(3)` calls in each library under glibc.
+#[unsafe(no_mangle)]
+pub extern "C" fn __register_atfork(
+    prepare: Option<extern "C" fn()>,
+    parent: Option<extern "C" fn()>,
+    child: Option<extern "C" fn()>,
+    object: *mut c_void,
+) -> c_int {
+    atfork::register(prepare, parent, child, object)
+}
+
+/// `_Fork(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn _Fork() -> c_int {
+    atfork::fork_alone()
+}
+
+/// `pthread_atfork(3)`
+#[unsafe(no_mangle)]
+pub extern "C" fn pthread_atfork(
+    prepare: Option<extern "C" fn()>,
+    parent: Option<extern "C" fn()>,
+    child: Option<extern "C" fn()>,
+) -> c_int {
+    atfork::atfork(prepare, parent, child)
+}

@@ -1,0 +1,162 @@
+//! The program's calls that say which signals are blocked: see
+//! [`hugetools_pages::signal::mask`]. Before there is anything to mend they go on
+//! as they are.
+#![expect(unsafe_code, reason = "takes and gives sets by address, as libc does")]
+
+use core::ffi::c_int;
+use core::mem::MaybeUninit;
+use core::ptr::{from_ref, null};
+
+use hugetools_pages::signal::{mask, real};
+use libc::sigset_t;
+
+use crate::reads::{NO_CALL, next};
+
+/// The calls that change what is blocked.
+#[derive(Debug, Clone, Copy)]
+enum By {
+    Thread,
+    Process,
+}
+
+impl By {
+    /// # Safety
+    /// As libc's.
+    unsafe fn call(self, how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+        match self {
+            By::Thread => next!(
+                c"pthread_sigmask",
+                fn(c_int, *const sigset_t, *mut sigset_t) -> c_int,
+                NO_CALL,
+                (how, set, old)
+            ),
+            By::Process => next!(
+                c"sigprocmask",
+                fn(c_int, *const sigset_t, *mut sigset_t) -> c_int,
+                NO_CALL,
+                (how, set, old)
+            ),
+        }
+    }
+}
+
+/// `pthread_sigmask`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn of_thread(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { change(By::Thread, how, set, old) }
+}
+
+/// `sigprocmask`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn of_process(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { change(By::Process, how, set, old) }
+}
+
+/// # Safety
+/// As libc's.
+unsafe fn change(by: By, how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+    if !mask::is_used() {
+        // SAFETY: as the caller says.
+        return unsafe { by.call(how, set, old) };
+    }
+    // SAFETY: as the caller says.
+    let wanted = (!set.is_null()).then(|| unsafe { mask::read(set) });
+    let (how, signals) = match wanted {
+        None => (how, None),
+        Some(wanted) => match mask::at_once(how, wanted) {
+            Some(signals) => (how, Some(signals)),
+            // SAFETY: likewise.
+            None => unsafe { merged(by, how, wanted) },
+        },
+    };
+    let changed = signals.map(mask::set_of);
+    let set = changed.as_ref().map_or(null(), from_ref);
+    // The kernel could not write to a page that has to be mended; this thread can.
+    let mut told = mask::set_of(0);
+    // SAFETY: likewise.
+    let result = unsafe { by.call(how, set, &raw mut told) };
+    if result == 0 && !old.is_null() {
+        // SAFETY: libc's.
+        let before = mask::for_program(unsafe { mask::read(&raw const told) });
+        // SAFETY: as the caller says.
+        unsafe { mask::write(old, before) };
+    }
+    result
+}
+
+/// A call that depends on what is blocked now, as one that does not.
+///
+/// # Safety
+/// As libc's.
+#[cold]
+unsafe fn merged(by: By, how: c_int, wanted: u64) -> (c_int, Option<u64>) {
+    let mut now = mask::set_of(0);
+    // SAFETY: only asks.
+    unsafe { by.call(libc::SIG_BLOCK, null(), &raw mut now) };
+    // SAFETY: libc's.
+    let before = mask::for_program(unsafe { mask::read(&raw const now) });
+    match mask::after(before, how, wanted) {
+        Some(after) => (libc::SIG_SETMASK, Some(mask::for_kernel(after))),
+        // libc has an error for that.
+        None => (how, Some(wanted)),
+    }
+}
+
+/// `sigsuspend`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn suspend(set: *const sigset_t) -> c_int {
+    let call =
+        |set: *const sigset_t| next!(c"sigsuspend", fn(*const sigset_t) -> c_int, NO_CALL, (set));
+    if !mask::is_used() {
+        return call(set);
+    }
+    // SAFETY: as the caller says.
+    let changed = mask::set_of(mask::for_kernel(unsafe { mask::read(set) }));
+    mask::while_waiting(|| call(&raw const changed))
+}
+
+/// `sigaction` for signals before which none of ours stands.
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    if !mask::is_used() {
+        // SAFETY: as the caller says.
+        return unsafe { real::sigaction(signal, new, old) };
+    }
+    // SAFETY: as the caller says.
+    let mut changed = unsafe { new.as_ref() }.copied();
+    if let Some(action) = &mut changed {
+        // SAFETY: libc's.
+        let wanted = unsafe { mask::read(&raw const action.sa_mask) };
+        // SAFETY: likewise.
+        unsafe { mask::write(&raw mut action.sa_mask, mask::for_kernel(wanted)) };
+    }
+    let new = changed.as_ref().map_or(null(), from_ref);
+    let mut told = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: as the caller says.
+    let result = unsafe { real::sigaction(signal, new, told.as_mut_ptr()) };
+    if result == 0 && !old.is_null() {
+        // SAFETY: all bits zero are an action, and libc has filled it.
+        let mut told = unsafe { told.assume_init() };
+        // SAFETY: libc's.
+        let blocked = unsafe { mask::read(&raw const told.sa_mask) };
+        // SAFETY: likewise.
+        unsafe { mask::write(&raw mut told.sa_mask, mask::for_program(blocked)) };
+        // SAFETY: as the caller says.
+        unsafe { old.write(told) };
+    }
+    result
+}

@@ -1,0 +1,76 @@
+//! The functions that compilers call by themselves, under the names that they
+//! call them by. The linker's script keeps the names inside of the library:
+//! see [`hugetools_pages::mem`] why libc's are not used.
+#![expect(unsafe_code, reason = "defines functions that compilers call")]
+
+use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetools_pages::mem;
+
+/// libc's `memset`, once all is bound; 0 before that. It has the processor's
+/// widest stores, which `calloc` of some hundred bytes gains by.
+static LIBCS_MEMSET: AtomicUsize = AtomicUsize::new(0);
+
+/// So much is worth a call of libc's.
+const WORTH: usize = 128;
+
+/// Tells where libc's `memset` is.
+///
+/// # Safety
+/// It must be the address of such a function, or 0.
+pub(crate) unsafe fn know_memset(address: usize) {
+    LIBCS_MEMSET.store(address, Ordering::Relaxed);
+}
+
+/// # Safety
+/// As C's; so for all of these.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    unsafe { mem::copy(to.cast(), from.cast(), len) };
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    unsafe { mem::copy_overlapping(to.cast(), from.cast(), len) };
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(to: *mut c_void, value: c_int, len: usize) -> *mut c_void {
+    type Memset = unsafe extern "C" fn(*mut c_void, c_int, usize) -> *mut c_void;
+    if len > WORTH {
+        let address = LIBCS_MEMSET.load(Ordering::Relaxed);
+        if address != 0 {
+            // SAFETY: as `know_memset` was promised.
+            let memset = unsafe { core::mem::transmute::<usize, Memset>(address) };
+            // SAFETY: as the caller says.
+            return unsafe { memset(to, value, len) };
+        }
+    }
+    let [value, ..] = value.to_le_bytes();
+    // SAFETY: as the caller says.
+    unsafe { mem::fill(to.cast(), value, len) };
+    to
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcmp(a: *const c_void, b: *const c_void, len: usize) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { mem::compare(a.cast(), b.cast(), len) as c_int }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bcmp(a: *const c_void, b: *const c_void, len: usize) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { mem::compare(a.cast(), b.cast(), len) as c_int }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strlen(text: *const c_char) -> usize {
+    // SAFETY: as the caller says.
+    unsafe { mem::length(text) }
+}

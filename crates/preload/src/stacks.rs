@@ -1,0 +1,67 @@
+//! Stacks that the program has in memory of ours. The kernel writes there by
+//! itself: the frames of signal handlers, and what libc keeps for each thread at
+//! the end of its stack. Such a write cannot wait, so that this memory is to be
+//! ordinary before it is a stack.
+#![expect(unsafe_code, reason = "reads what the program passes, as libc does")]
+
+use core::ffi::{c_int, c_void};
+
+use hugetools_pages::{move_down, ordinary, register, sys};
+
+use crate::following::Following;
+
+static SIGALTSTACK: Following = Following::named(c"sigaltstack");
+static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
+
+/// Has a range on ordinary memory, as far as it is ours.
+fn make_ordinary(addr: usize, len: usize) {
+    let range = addr..addr.saturating_add(len);
+    if register::meets(&range) {
+        ordinary::keep(&range);
+        // Where it cannot be done it is a stack all the same.
+        let _ = move_down::step_down(addr, len);
+    }
+}
+
+/// `sigaltstack`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    type Call = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
+    // SAFETY: as the caller says.
+    if let Some(new) = unsafe { new.as_ref() }.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
+        make_ordinary(new.ss_sp as usize, new.ss_size);
+    }
+    match SIGALTSTACK.address() {
+        Some(address) => {
+            // SAFETY: the address of the function of that name.
+            let next = unsafe { core::mem::transmute::<usize, Call>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next(new, old) }
+        }
+        None => sys::c_result(sys::sigaltstack(new as usize, old as usize)),
+    }
+}
+
+/// `pthread_attr_setstack`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn setstack(
+    attributes: *mut libc::pthread_attr_t,
+    addr: *mut c_void,
+    len: usize,
+) -> c_int {
+    type Call = unsafe extern "C" fn(*mut libc::pthread_attr_t, *mut c_void, usize) -> c_int;
+    make_ordinary(addr as usize, len);
+    match SETSTACK.address() {
+        Some(address) => {
+            // SAFETY: the address of the function of that name.
+            let next = unsafe { core::mem::transmute::<usize, Call>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next(attributes, addr, len) }
+        }
+        None => libc::ENOSYS,
+    }
+}

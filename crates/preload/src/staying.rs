@@ -1,0 +1,168 @@
+//! What a program leaves running when it ends: of one that starts a server and
+//! goes, the server is what the report was asked for.
+//!
+//! Those stay that this process has started, or whose environment names it as
+//! the one that reports, and that began after it: its number may have been
+//! another's before. Of a family the eldest stands for all.
+
+use core::fmt::{self, Write};
+
+use hugetools_contract::env;
+use hugetools_contract::report::{self, Lossy, Proof};
+use hugetools_contract::segment::{self, Row};
+use hugetools_contract::smaps::records;
+use hugetools_pages::facts;
+use hugetools_pages::file::{self, Path};
+use hugetools_pages::kin::{self, Kin};
+use hugetools_pages::say::{Level, say};
+use hugetools_pages::sys::{self, Dir};
+
+use crate::end;
+use crate::scratch::{self, Text};
+
+/// So many are looked for.
+const MOST: usize = 256;
+
+/// Of so many there is a table.
+const REPORTED: usize = 4;
+
+const NOBODY: Kin = Kin {
+    pid: 0,
+    parent: 0,
+    is_over: true,
+    start: 0,
+};
+
+/// Reports on them.
+pub(crate) fn report() -> Option<()> {
+    let family = family()?;
+    let is_eldest = |kin: &&Kin| !family.iter().any(|other| other.pid == kin.parent);
+    // People are shown some; whoever reads JSON has all.
+    let most = if end::is_json() { MOST } else { REPORTED };
+    for kin in family.iter().filter(is_eldest).take(most) {
+        let _ = report_on(kin.pid);
+    }
+    let more = family.iter().filter(is_eldest).count().saturating_sub(most);
+    if more > 0 {
+        say(
+            Level::Warning,
+            format_args!("{more} more processes still run: hugectl --status says what they have"),
+        );
+    }
+    Some(())
+}
+
+/// All that stay.
+fn family() -> Option<&'static [Kin]> {
+    let own = Kin::own()?;
+    let found = scratch::values(MOST, NOBODY)?;
+    let mut count = 0;
+    Dir::open(c"/proc").ok()?.each(|name| {
+        let pid = file::leading_number(name.to_bytes()).and_then(|pid| u32::try_from(pid).ok());
+        let kin = pid.filter(|pid| *pid != own.pid).and_then(Kin::of);
+        let kin = kin.filter(|kin| !kin.is_over && kin.start >= own.start);
+        if let Some(kin) = kin.filter(|kin| kin.parent == own.pid || names(kin.pid, own.pid)) {
+            if let Some(place) = found.get_mut(count) {
+                *place = kin;
+                count += 1;
+            }
+        }
+    });
+    found.get(..count)
+}
+
+/// Whether the environment of a process has this one report.
+fn names(pid: u32, own: u32) -> bool {
+    let value = |environment: &[u8]| {
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = variables.find_map(|variable| {
+            let value = variable.strip_prefix(env::REPORT_PID.as_bytes())?;
+            file::leading_number(value.strip_prefix(b"=")?)
+        });
+        value == Some(u64::from(own))
+    };
+    let path = Path::of(format_args!("/proc/{pid}/environ"));
+    path.and_then(|path| scratch::look(path.c_str(), value)) == Some(true)
+}
+
+fn report_on(pid: u32) -> Option<()> {
+    let exe = exe(pid);
+    let mut buffer = [0; kin::NAME];
+    let name = kin::name(pid, &mut buffer).unwrap_or(report::base(exe));
+    let path = Path::of(format_args!("/proc/{pid}/smaps"))?;
+    let smaps = scratch::read(path.c_str()).unwrap_or_default();
+    let shown = Lossy(name);
+    if smaps.is_empty() {
+        return tell(
+            (pid, exe, name),
+            format_args!(
+                "process {pid} ({shown}) still runs and may not be looked at: hugectl --status \
+                 {pid} as its user, or as root, says what it has"
+            ),
+        );
+    }
+    if !is_reached(smaps) {
+        return tell(
+            (pid, exe, name),
+            format_args!(
+                "process {pid} ({shown}) still runs and has nothing of hugectl's: what started it \
+                 dropped LD_PRELOAD, or it takes no library; start hugectl behind what drops it"
+            ),
+        );
+    }
+    let rows = scratch::values(1024, Row::EMPTY)?;
+    let filled = segment::sort(smaps, facts::thp_size() as u64, &[], rows);
+    let proof = Proof {
+        pid,
+        exe,
+        name,
+        rows: rows.get(..filled)?,
+        warning: None,
+    };
+    let mut text = Text::with_room(1 << 20)?;
+    if !end::is_json() {
+        let line = "still running, as it is now (later: hugectl --status";
+        writeln!(text, "{line} {pid}):").ok()?;
+    }
+    end::write(&proof, &mut text).ok()?;
+    end::send(text.bytes())
+}
+
+/// Says what is amiss with a process, in the form that reports have.
+fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Option<()> {
+    if !end::is_json() {
+        say(Level::Warning, text);
+        return Some(());
+    }
+    let mut warning = Text::with_room(8192)?;
+    warning.write_fmt(text).ok()?;
+    let proof = Proof {
+        pid,
+        exe,
+        name,
+        rows: &[],
+        warning: core::str::from_utf8(warning.bytes()).ok(),
+    };
+    let mut line = Text::with_room(32 << 10)?;
+    end::write(&proof, &mut line).ok()?;
+    end::send(line.bytes())
+}
+
+/// Whether one of our libraries is in a process.
+fn is_reached(smaps: &[u8]) -> bool {
+    records(smaps).any(|record| {
+        let file = record.name.rsplit(|byte| *byte == b'/').next();
+        file.is_some_and(|file| file.starts_with(b"libhugetlbfs"))
+    })
+}
+
+/// Its executable; `?` where that may not be seen.
+fn exe(pid: u32) -> &'static [u8] {
+    let name = || {
+        let path = Path::of(format_args!("/proc/{pid}/exe"))?;
+        let buffer = scratch::bytes(4096)?;
+        let len = sys::read_link(path.c_str(), buffer).ok()?;
+        buffer.get(..len)
+    };
+    name().unwrap_or(b"?")
+}

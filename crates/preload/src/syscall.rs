@@ -1,0 +1,90 @@
+//! `syscall(2)`: calls on memory that a program makes by their numbers are calls
+//! on memory like others. All other numbers go on as they are.
+#![expect(unsafe_code, reason = "exports a function of libc")]
+
+use core::ffi::c_long;
+
+use hugetools_pages::vmops::by_number;
+
+use crate::{clones, confine, exports, next};
+
+/// `syscall(2)`, with as many arguments as a call may have.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    let args = [a, b, c, d, e, f];
+    confine::watch(number, args);
+    if let Some(result) = by_number::call(number, args) {
+        return next::c_long_result(result);
+    }
+    // SAFETY: as the caller says.
+    if let Some(result) = unsafe { by_name(number, args) } {
+        return result;
+    }
+    // SAFETY: likewise.
+    let call = || unsafe { next::syscall(number, args) };
+    // SAFETY: likewise.
+    if unsafe { clones::is_fork(number, args) } {
+        return clones::around(call);
+    }
+    let result = call();
+    if result != -1 {
+        by_number::note(number, args);
+    }
+    result
+}
+
+/// What the function of that name does.
+///
+/// # Safety
+/// As the system call says.
+unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
+    use hugetools_pages::bits::{int, unsigned};
+    let [a, b, c, d, e, _] = args;
+    if number == libc::SYS_process_madvise {
+        let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
+        // SAFETY: as the caller says.
+        let advised = unsafe { exports::process_madvise(int(a), ranges, c, int(d), flags) };
+        return Some(advised as c_long);
+    }
+    // SAFETY: as the caller says.
+    unsafe { on_segment(number, args) }
+}
+
+/// Where these have numbers and arguments of their own.
+///
+/// # Safety
+/// As the system call says.
+#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
+unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
+    use core::ffi::c_void;
+    use hugetools_pages::bits::int;
+    match number {
+        libc::SYS_shmget => Some(exports::shmget(int(a), b, int(c)).into()),
+        libc::SYS_shmat => {
+            // SAFETY: as the caller says.
+            let at = unsafe { exports::shmat(int(a), b as *const c_void, int(c)) };
+            Some(next::c_long_result(Ok(at as usize)))
+        }
+        libc::SYS_shmctl => {
+            // SAFETY: as the caller says.
+            Some(unsafe { exports::shmctl(int(a), int(b), c as *mut c_void) }.into())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
+unsafe fn on_segment(_number: c_long, _args: [usize; 6]) -> Option<c_long> {
+    None
+}
