@@ -1,7 +1,7 @@
 //! Fuzzing on stable Rust: parsers and command lines are given what was
 //! recorded, changed at random, and judged by a second opinion.
 //!
-//! Each target runs for `HUGETOOLS_SECONDS`, 20 without it, after the whole
+//! Each target runs for `HUGETOOLS_SECONDS`, 2 without it, after the whole
 //! corpus: what recorded machines hold, and `tests/fuzz/corpus`, where an input
 //! that was once handled wrongly is kept.
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]

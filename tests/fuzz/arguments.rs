@@ -34,6 +34,7 @@ const WORDS: &[&str] = &[
     "--min-size",
     "--mount-mode",
     "--unmount",
+    "--force",
     "--hard",
     "--add-temp-swap=",
     "--persist",

@@ -76,7 +76,21 @@ fn pages_in_use_do_not_count_as_persistent() {
         Status::Done
     );
     let tasks = world.run(&["--pool-pages-min", "1GB:1"]);
-    assert_eq!(*outcomes(&tasks)[0], Outcome::changed(3, 1));
+    assert!(matches!(
+        outcomes(&tasks)[0],
+        Outcome::Short {
+            asked: 1,
+            got: 3,
+            ..
+        }
+    ));
+    assert_eq!(status(&tasks), Status::Short);
+    let told = lines(&tasks).join("\n");
+    let figures = "asked 1, got 3\n  2 more are in use or promised: they go when";
+    assert!(told.contains(figures), "{told}");
+    // It was said once: they are no part of the pool's minimum any more.
+    let again = world.run(&["--pool-pages-min", "1GB:1"]);
+    assert_eq!(status(&again), Status::Done);
     let pool = world.now().pool(size("1G")).unwrap().clone();
     assert_eq!((pool.total.get(), pool.surplus.get()), (3, 2));
 }
@@ -183,4 +197,28 @@ fn another_page_size_on_our_mount_point_is_left_alone() {
         ]
     );
     assert_eq!(status(&tasks), Status::Failed);
+}
+
+/// In a user namespace, "run it as root" helps nobody.
+#[test]
+fn root_of_a_user_namespace_is_told_what_it_lacks() {
+    let pool = "/proc/sys/vm/nr_hugepages";
+    for (is_root, told) in [(false, "run it as root"), (true, "CAP_SYS_ADMIN")] {
+        let mut world = World::new(NODES, |sim| sim.refuse(pool, libc::EACCES));
+        world.is_root = is_root;
+        let said = lines(&world.run(&["--pool-pages-min", "2MB:100"])).join("\n");
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
+fn what_a_mount_hides_is_said() {
+    let mut world = World::new(NODES, |sim| sim);
+    let point = "/var/lib/hugetlbfs/pagesize-1GB";
+    for path in [point, &format!("{point}/precious")] {
+        world.there.insert(path.into(), super::world::ROOT_DIR);
+    }
+    let told = format!("{point} is not empty: the mount hides what is in it");
+    assert_eq!(world.plan(&["--create-mounts"]).notes, [told]);
+    assert_eq!(world.plan(&["--create-global-mounts"]).notes, [""; 0]);
 }

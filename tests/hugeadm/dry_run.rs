@@ -41,6 +41,7 @@ const CHANGES: &[&str] = &[
     "--create-user-mounts=daemon",
     "--disable-zone-movable",
     "--enable-zone-movable",
+    "--force",
     "--hard",
     "--hvo=off",
     "--hvo=on",
@@ -56,6 +57,7 @@ const CHANGES: &[&str] = &[
     "--set-recommended-shmmax",
     "--set-shm-group=1",
     "--set-shm-group=none-such",
+    "--set-userfaultfd-group=daemon",
     "--thp-always",
     "--thp-defrag=defer+madvise",
     "--thp-khugepaged-alloc-sleep=3",
@@ -81,6 +83,7 @@ const SHOWS: &[&str] = &[
     "--pool-list",
     "--pool-list-nodes",
     "--print-persistent",
+    "--who",
     "--verbose=4",
     "-v",
 ];

@@ -5,6 +5,7 @@ mod ends;
 mod growth;
 mod mounts;
 mod settings;
+mod who;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -14,7 +15,7 @@ use hugetools_model::node::NodeId;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::support::live::{Live, machine, skip};
-use crate::support::tool::{Ran, sh};
+use crate::support::tool::{Ran, copy, sh};
 
 const GIB: u64 = 1 << 30;
 
@@ -129,9 +130,9 @@ fn gigantic_pages() {
         2 => assert_eq!((ran.status, ran.err.as_str()), (0, "")),
         _ => assert_eq!(ran.status, 3, "{got} pages\n{}", ran.err),
     }
-    // More than there is memory.
-    let asked = live.now().meminfo.total.get() / GIB + 1;
-    let ran = live.hugeadm(&["--pool-pages-min", &format!("1GB:{asked}")]);
+    // More than can be had.
+    let asked = live.now().meminfo.total.get() / GIB;
+    let ran = live.hugeadm(&["--force", "--pool-pages-min", &format!("1GB:{asked}")]);
     let got = live.pool(gigantic()).0;
     assert_eq!(ran.status, 3, "{}", ran.err);
     assert!(
@@ -145,7 +146,8 @@ fn gigantic_pages() {
         "{}",
         ran.err
     );
-    let json = live.hugeadm(&["--json", "--pool-pages-min", &format!("1GB:{asked}")]);
+    let spec = format!("1GB:{asked}");
+    let json = live.hugeadm(&["--json", "--force", "--pool-pages-min", &spec]);
     assert_eq!(json.status, 3);
     let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(value["status"], 3);
@@ -209,7 +211,7 @@ fn an_ordinary_user_may_look_and_plan_and_is_told_what_he_may_not() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let program = dir.path().join("hugeadm");
-    std::fs::copy(env!("CARGO_BIN_EXE_hugeadm"), &program).unwrap();
+    copy(env!("CARGO_BIN_EXE_hugeadm"), &program);
     let run = |args: &[&str]| -> Ran {
         let mut command = Command::new(&program);
         command.env_clear().args(args).uid(65534).gid(65534);

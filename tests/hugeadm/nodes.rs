@@ -88,10 +88,10 @@ fn a_node_that_cannot_give_its_share_is_named_with_the_figure() {
         return;
     };
     let answers = guest.run(&[
-        "hugeadm --pool-spread 2MB:200",
+        "hugeadm --force --pool-spread 2MB:200",
         SHOW,
         "hugeadm --pool-list",
-        "hugeadm --hard --add-temp-swap=0 --pool-pages-min 2MB@1:100",
+        "hugeadm --force --hard --add-temp-swap=0 --pool-pages-min 2MB@1:100",
         SHOW,
     ]);
     let had = shares(&answers[1], MIB2);
@@ -226,6 +226,7 @@ fn the_printed_lines_bring_the_state_back_at_boot() {
     let second = guest.run(&[
         "sysctl -p >/dev/null
          while read w path m u g a value; do echo $value > $path; done </etc/tmpfiles
+         sed -i s/,X-mount.mkdir// /etc/fstab
          while read none point rest; do mkdir -p $point; done </etc/fstab
          mount -a",
         show,
@@ -242,7 +243,7 @@ fn the_printed_lines_bring_the_state_back_at_boot() {
 /// The kernel of the guest has RAM disks as a module.
 #[test]
 fn ram_disks_are_swap_while_a_pool_grows() {
-    let Some(mut guest) = guest("RAM disks", &[node(768, true)]) else {
+    let Some(mut guest) = guest("RAM disks", &[node(1024, true)]) else {
         return;
     };
     let modules = newest("/lib/modules", "", "-cloud-amd64").expect("the kernel's modules");
@@ -283,7 +284,7 @@ fn ram_disks_are_swap_while_a_pool_grows() {
 /// all the same; what cannot be written is said.
 #[test]
 fn read_only_directories() {
-    let Some(guest) = guest("read-only directories", &[node(512, true)]) else {
+    let Some(guest) = guest("read-only directories", &[node(2560, true)]) else {
         return;
     };
     let answers = guest.run(&[

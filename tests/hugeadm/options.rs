@@ -110,5 +110,5 @@ fn suggested_commands_mend_what_was_found() {
             assert!(!mended, "{machine}: {finding}");
         }
     }
-    assert!(done > 15, "only {done} commands");
+    assert!(done > 10, "only {done} commands");
 }

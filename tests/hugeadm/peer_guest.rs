@@ -41,7 +41,7 @@ fn both(test: &str) -> Option<Guest> {
         return None;
     }
     let node = GuestNode {
-        megabytes: 768,
+        megabytes: 1900,
         cpu: true,
     };
     let mut guest = guest(test, &[node])?;
@@ -107,54 +107,62 @@ fn the_same_options_lead_to_the_same_state() {
     }
 }
 
+/// Options, the row of the table, the peer's status and ours.
+const DIFFERENCES: [(&str, &str, i32, i32); 7] = [
+    (
+        "--pool-pages-max 1G:4",
+        "A refused write: silent, status 0",
+        0,
+        1,
+    ),
+    (
+        "--pool-pages-min 1G:4",
+        "More than all of the memory: as much as there is, status 0",
+        0,
+        2,
+    ),
+    (
+        // The first gigabyte has holes, the second is not whole.
+        "--pool-pages-min 1G:1",
+        "A pool that cannot be filled: a warning, status 0",
+        0,
+        3,
+    ),
+    (
+        "--enable-zone-movable",
+        "A refused write: silent, status 0",
+        0,
+        1,
+    ),
+    (
+        "--set-recommended-shmmax",
+        "Recommendations lower limits, and count zones without memory",
+        0,
+        0,
+    ),
+    (
+        "--set-recommended-min_free_kbytes",
+        "Recommendations lower limits, and count zones without memory",
+        0,
+        0,
+    ),
+    (
+        "--pool-pages-min 2M:7 stray",
+        "A stray operand is found after everything was done, status 1",
+        1,
+        2,
+    ),
+];
+
 /// The table of the man page, where a kernel is needed to see it.
 #[test]
 fn the_differences_are_those_that_are_meant() {
     let Some(guest) = both("differences of the peer in a virtual machine") else {
         return;
     };
-    // Options, the row of the table, the peer's status and ours.
-    let cases = [
-        (
-            "--pool-pages-max 1G:4",
-            "A refused write: silent, status 0",
-            0,
-            1,
-        ),
-        (
-            "--pool-pages-min 1G:4",
-            "A pool that cannot be filled: a warning, status 0",
-            0,
-            3,
-        ),
-        (
-            "--enable-zone-movable",
-            "A refused write: silent, status 0",
-            0,
-            1,
-        ),
-        (
-            "--set-recommended-shmmax",
-            "Recommendations lower limits, and count zones without memory",
-            0,
-            0,
-        ),
-        (
-            "--set-recommended-min_free_kbytes",
-            "Recommendations lower limits, and count zones without memory",
-            0,
-            0,
-        ),
-        (
-            "--pool-pages-min 2M:7 stray",
-            "A stray operand is found after everything was done, status 1",
-            1,
-            2,
-        ),
-    ];
-    let options = cases.map(|(options, ..)| options);
+    let options = DIFFERENCES.map(|(options, ..)| options);
     let found = compare(&guest, &options);
-    for ((case, row, theirs, ours), [peer, mine]) in cases.iter().zip(&found) {
+    for ((case, row, theirs, ours), [peer, mine]) in DIFFERENCES.iter().zip(&found) {
         meant(row);
         assert_eq!((peer.1, mine.1), (*theirs, *ours), "{case}");
     }
@@ -165,12 +173,12 @@ fn the_differences_are_those_that_are_meant() {
             line.trim_start_matches(':').parse::<u64>().unwrap()
         })
     };
-    let [peer, ours] = number(3, "kernel/shmmax");
+    let [peer, ours] = number(4, "kernel/shmmax");
     assert_eq!((peer, ours), (15 << 21, 18_446_744_073_692_774_399));
     // Two of the zones have memory; all of them would take more than there is.
-    let [peer, ours] = number(4, "vm/min_free_kbytes");
-    assert!(ours > 20_000 && ours <= 768 * 1024 / 20 && peer != ours);
-    assert_eq!(number(5, "vm/nr_hugepages"), [7, 10]);
+    let [peer, ours] = number(5, "vm/min_free_kbytes");
+    assert!(ours > 20_000 && ours <= 1900 * 1024 / 20 && peer != ours);
+    assert_eq!(number(6, "vm/nr_hugepages"), [7, 10]);
 }
 
 /// Rows that take more than options to see.

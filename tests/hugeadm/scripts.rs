@@ -18,7 +18,7 @@ use hugetools_model::{KPath, Root};
 use proptest::prelude::*;
 
 use super::world::{NODES, World, size};
-use crate::support::cases;
+use crate::support::{cases, tree};
 
 /// Before each command a byte is sent and a line awaited. What would change
 /// this machine is only named.
@@ -45,11 +45,10 @@ fn targets(script: &str, root: &Root) -> BTreeMap<PathBuf, &'static str> {
 }
 
 fn contents(path: &Path) -> String {
-    let mut text = String::new();
-    let file = fs::OpenOptions::new().read(true).open(path);
-    file.and_then(|mut file| file.read_to_string(&mut text))
-        .unwrap_or_default();
-    text
+    match path.exists() {
+        true => tree::text(path),
+        false => String::new(),
+    }
 }
 
 fn put(path: &Path, text: &str) {

@@ -46,6 +46,8 @@ pub(crate) struct World {
     /// A signal comes with the call of this number.
     pub(crate) signal_at: Option<usize>,
     pub(crate) noted: Unfinished,
+    /// Root asks.
+    pub(crate) is_root: bool,
 }
 
 pub(crate) const ROOT_DIR: Owner = Owner {
@@ -68,6 +70,7 @@ impl World {
             watched: false,
             signal_at: None,
             noted: Unfinished::default(),
+            is_root: false,
         }
     }
 
@@ -254,6 +257,10 @@ impl Effects for World {
 
     fn pause(&mut self, time: Duration) {
         self.calls.push(format!("pause {}", time.as_secs()));
+    }
+
+    fn is_root(&mut self) -> bool {
+        self.is_root
     }
 
     fn interrupted(&mut self) -> bool {

@@ -99,6 +99,21 @@ fn a_reader_that_goes_away_ends_the_program() {
     assert_eq!((help.status, help.err.as_str()), (0, ""));
 }
 
+/// Its messages go nowhere then; the program starts.
+#[test]
+fn a_message_that_nobody_reads_ends_nothing() {
+    let place = Place::new();
+    let ignored = "hugectl -v --heap=thp --no-preload echo started";
+    for gone in [
+        // A pipe without a reader, and a file that may not grow.
+        format!("(sleep 0.2; {ignored}; echo $?) 2>&1 >&3 | true"),
+        format!("ulimit -f 0; {ignored} 2>err >&3; echo $? >&3"),
+    ] {
+        let done = place.shell(&format!("exec 3>&1; {gone}; wait"));
+        assert!(done.out.starts_with("started\n"), "{gone}: {done:?}");
+    }
+}
+
 #[test]
 fn a_program_that_cannot_be_read_runs_all_the_same() {
     if !is_root("a_program_that_cannot_be_read_runs_all_the_same") {
@@ -152,7 +167,7 @@ fn the_examples_of_the_help_work() {
     for line in lines {
         let (command, _) = line.split_once("   ").unwrap();
         let command = match command.contains("--status") {
-            true => command.replace("4711", "$$"),
+            true => command.replace("postgres", "sh"),
             false => command.replace("hugectl", "hugectl --dry-run --sysroot pool"),
         };
         let done = place.shell(&format!("PATH=$PWD/bin:$PATH; {command}"));

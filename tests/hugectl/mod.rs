@@ -7,6 +7,7 @@ mod exec;
 mod find;
 mod own_pages;
 mod place;
+mod several;
 mod status;
 mod targets;
 mod transcripts;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::support::live::skip;
+use crate::support::tool::{copy, write};
 
 /// Exports what marks our libraries, and tells on standard error that it was
 /// loaded when `SAY_LOADED` is set.
@@ -60,7 +61,7 @@ impl Place {
         fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let bin = place.path("prefix/bin");
         fs::create_dir_all(&bin).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_hugectl"), bin.join("hugectl")).unwrap();
+        copy(env!("CARGO_BIN_EXE_hugectl"), bin.join("hugectl"));
         for name in ["libhugetlbfs", "libhugetlbfs_heap"] {
             let define = format!("-DNAME=\"{name}\"");
             let args = ["-shared", "-fPIC", &define];
@@ -83,7 +84,7 @@ impl Place {
     pub(super) fn file(&self, name: &str, contents: impl AsRef<[u8]>, mode: u32) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, contents).unwrap();
+        write(&path, contents.as_ref());
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         path
     }
@@ -186,7 +187,9 @@ impl Place {
 
     /// The text with the place's own directory named `DIR`.
     pub(super) fn neutral(&self, text: &str) -> String {
+        let version = concat!("\"", env!("CARGO_PKG_VERSION"), "\"");
         text.replace(self.dir.path().to_str().unwrap(), "DIR")
+            .replace(version, "\"VERSION\"")
     }
 }
 

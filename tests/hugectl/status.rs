@@ -7,7 +7,7 @@ use super::place::{Done, Place, as_nobody, done, is_root};
 use crate::support::bless;
 use crate::support::live::machine;
 
-const PROGRAM: &str = "
+pub(super) const PROGRAM: &str = "
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ int main(void) {
     return getchar() == 'x';
 }";
 
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Running {
     fn start(place: &Place) -> Running {
@@ -38,7 +38,7 @@ impl Running {
     }
 
     /// Starts a program, and waits until it has touched its memory.
-    fn wait_for(mut command: std::process::Command) -> Running {
+    pub(super) fn wait_for(mut command: std::process::Command) -> Running {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -53,7 +53,7 @@ impl Running {
         Running(child)
     }
 
-    fn pid(&self) -> String {
+    pub(super) fn pid(&self) -> String {
         self.0.id().to_string()
     }
 
@@ -79,7 +79,7 @@ impl Drop for Running {
     }
 }
 
-fn json(done: &Done) -> serde_json::Value {
+pub(super) fn json(done: &Done) -> serde_json::Value {
     assert_eq!((done.status, done.err.as_str()), (0, ""));
     assert_eq!(done.out.lines().count(), 1);
     serde_json::from_str(&done.out).unwrap()
@@ -127,7 +127,11 @@ fn the_schema_is_the_documented_one() {
     let keys = |value: &serde_json::Value| -> Vec<String> {
         value.as_object().unwrap().keys().cloned().collect()
     };
-    assert_eq!(keys(&value), ["exe", "pid", "segments"]);
+    let head = ["errors", "schema", "status", "tool", "version", "warnings"];
+    let mut own = keys(&value);
+    own.retain(|key| !head.contains(&key.as_str()));
+    assert_eq!(own, ["exe", "name", "pid", "segments"]);
+    assert_eq!(keys(&value).len(), own.len() + head.len());
     let page = bless::text("man/hugectl.8");
     let bold = |key: &String| {
         page.lines().any(|line| {
@@ -244,17 +248,23 @@ fn pages_of_a_pool() {
     assert!(table.contains(&format!("{size} hugetlb\n")), "{table}");
 }
 
-/// One error, the status, and nothing on standard output.
+/// One error and the status, in the form that was asked for.
 #[test]
 fn what_cannot_be_looked_at() {
     let place = Place::new();
     let mut child = std::process::Command::new("/bin/true").spawn().unwrap();
     child.wait().unwrap();
-    let dead = place.run(&["--status", &child.id().to_string(), "--json"]);
+    let pid = child.id().to_string();
+    let why = format!("there is no process {pid}");
+    let dead = place.run(&["--status", &pid]);
     assert_eq!((dead.status, dead.out.as_str()), (125, ""));
+    assert_eq!(dead.err, format!("hugectl: ERROR: {why}\n"));
+    let dead = place.run(&["--status", &pid, "--json"]);
+    assert_eq!((dead.status, dead.err.as_str()), (125, ""));
+    let value: serde_json::Value = serde_json::from_str(&dead.out).unwrap();
     assert_eq!(
-        dead.err,
-        format!("hugectl: ERROR: there is no process {}\n", child.id())
+        (&value["status"], &value["errors"]),
+        (&125.into(), &serde_json::json!([why]))
     );
     if is_root("what_cannot_be_looked_at") {
         let running = Running::start(&place);

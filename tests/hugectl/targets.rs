@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
 use crate::support::live::skip;
+use crate::support::needs;
 
 fn ran(done: &Done, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
@@ -13,6 +14,9 @@ fn ran(done: &Done, out: &str) {
 
 #[test]
 fn musl_programs_get_the_same_library() {
+    if !needs::programs("musl_programs_get_the_same_library", &["musl-gcc"]) {
+        return;
+    }
     let place = Place::new();
     place.build_with("musl-gcc", "program", PROGRAM, &[]);
     let done = place.shell("SAY_LOADED=1 hugectl -v --heap=thp ./program");
@@ -78,6 +82,12 @@ fn a_static_glibc_program_is_told_by_its_tunables() {
 
 #[test]
 fn a_static_program_without_glibc_is_left_alone_and_told_of() {
+    if !needs::programs(
+        "a_static_program_without_glibc_is_left_alone_and_told_of",
+        &["musl-gcc"],
+    ) {
+        return;
+    }
     let place = Place::new();
     place.build_with("musl-gcc", "program", PROGRAM, &["-static"]);
     let done = place.shell("hugectl --heap=thp ./program");
@@ -213,6 +223,9 @@ fn a_missing_loader_is_named() {
 
 #[test]
 fn scripts_are_looked_through() {
+    if !needs::programs("scripts_are_looked_through", &["musl-gcc"]) {
+        return;
+    }
     let place = Place::new();
     place.build_with("musl-gcc", "interpreter", PROGRAM, &["-static"]);
     let line = format!("#!{}\n", place.path("interpreter").display());

@@ -8,7 +8,7 @@ use crate::support::live::{machine, skip};
 use crate::support::tool::{Ran, hugectl};
 
 /// Runs a script plainly, then under hugectl, and compares.
-fn same(name: &str, script: &str) {
+pub(crate) fn same(name: &str, script: &str) {
     let tool = script.split_whitespace().next().unwrap();
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {tool}")])

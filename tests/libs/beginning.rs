@@ -49,7 +49,8 @@ fn a_small_beginning_moves_up_to_the_pool_under_all_who_write_to_it() {
                 let after = Judged::find(&ran.out, "after");
                 assert_eq!((before.thp, before.hugetlb), (0, 0), "{ran:?}");
                 assert_eq!(after.thp, 0, "{ran:?}");
-                assert!(after.resident - after.hugetlb < 2048, "{ran:?}");
+                // The libraries, their tables and a stack of ours are not heap.
+                assert!(after.resident - after.hugetlb < 3072, "{ran:?}");
                 assert!(page_tables(&ran) < 100, "{ran:?}");
                 assert_eq!(live.free_pages(), 100, "{libc:?} {threads}");
             }

@@ -2,8 +2,9 @@
 //! what it finds without us, and those that call it by another name.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::support::live::machine;
+use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, tool};
 
@@ -72,6 +73,37 @@ fn an_allocator_with_a_second_door_stays() {
             let ran = run(&["--heap"], start, &program, &[]);
             assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
             assert!(ran.err.contains("calls sdallocx"), "{ran:?}");
+        }
+    }
+}
+
+/// Real allocators, each called by a name of its own as well.
+#[test]
+fn the_doors_of_allocators_that_people_use() {
+    for (library, calls) in [
+        ("jemalloc", "rallocx,dallocx"),
+        ("mimalloc", "mi_malloc,mi_free"),
+        ("tcmalloc_minimal", "tc_malloc,tc_free"),
+    ] {
+        let found = Command::new("sh")
+            .args(["-c", &format!("ls /usr/lib/*/lib{library}.so")])
+            .output();
+        if !found.unwrap().status.success() {
+            skip(library, "it is not installed").unwrap_or(());
+            continue;
+        }
+        let (flag, own) = (format!("-D{library}"), format!("-l{library}"));
+        let flags = ["-fno-builtin", &flag, "-Wl,--no-as-needed", &own];
+        let Some(program) = build("doors", Libc::Glibc, &flags) else {
+            return;
+        };
+        for start in STARTS {
+            let ran = run(&["--heap"], start, &program, &[]);
+            assert_eq!((ran.status, ran.out.as_str()), (0, "ok\n"), "{ran:?}");
+            let named = calls
+                .split(',')
+                .any(|name| ran.err.contains(&format!("calls {name}")));
+            assert!(named, "{library}: {ran:?}");
         }
     }
 }

@@ -73,6 +73,46 @@ fn a_limited_address_space_is_said_and_suffices() {
     }
 }
 
+#[test]
+fn blocks_that_are_aligned_far_stay_whole_in_a_narrow_address_space() {
+    let Some(live) = machine("ulimit -v") else {
+        return;
+    };
+    live.set_pool(0);
+    for libc in Libc::ALL {
+        let Some(program) = build("far_aligned", libc, &[]) else {
+            continue;
+        };
+        for kib in [96_000, 100_000] {
+            let mut command = Command::new("sh");
+            command.args(["-c", &format!("ulimit -v {kib} && exec \"$@\""), "sh"]);
+            command.arg(hugectl()).args(["--heap", "-q"]).arg(&program);
+            let ran: Ran = command.arg("62").output().unwrap().into();
+            assert_eq!(ran.status, 0, "{kib}: {ran:?}");
+        }
+    }
+}
+
+#[test]
+fn forks_in_a_used_up_address_space_kill_nobody() {
+    let Some(live) = machine("ulimit -v") else {
+        return;
+    };
+    for libc in Libc::ALL {
+        let Some(program) = build("torture", libc, &[]) else {
+            continue;
+        };
+        for pages in [20, 60] {
+            live.set_pool(pages);
+            let mut command = Command::new("sh");
+            command.args(["-c", "ulimit -v 700000 && exec \"$@\"", "sh"]);
+            command.arg(hugectl()).args(["--heap", "-q"]).arg(&program);
+            let ran: Ran = command.args(["2", "100"]).output().unwrap().into();
+            assert_eq!(ran.status, 0, "{libc:?} {pages}: {ran:?}");
+        }
+    }
+}
+
 /// A setting, put back at the end.
 struct Kept {
     path: &'static str,
@@ -187,4 +227,26 @@ fn a_full_memory_group_gets_base_pages_and_says_so() {
             assert!(report.unwrap().contains("little left"), "{mode}: {ran:?}");
         }
     }
+}
+
+/// What the report needs at the end is little: the kernel kills whoever is beyond
+/// the group's limit.
+#[test]
+fn a_report_fits_into_what_a_memory_group_leaves() {
+    let Some(live) = machine("a report in a memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    let group = MemoryGroup::new("a report in a memory group", "24M");
+    let (Some(group), Some(program)) = (group, build("bss", Libc::Glibc, &[])) else {
+        return;
+    };
+    let mut command = Command::new("sh");
+    let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", group.0.display());
+    command.args(["-c", &enter, "sh"]).arg(hugectl());
+    command.args(["--bss=thp", "--report"]).arg(&program);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("\nbss "), "{said}");
 }

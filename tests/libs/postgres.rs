@@ -7,10 +7,9 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use nix::unistd::User;
-
-use crate::support::live::{Live, machine, skip};
-use crate::support::tool::{Ran, tool};
+use crate::support::live::{Live, machine};
+use crate::support::postgres;
+use crate::support::tool::{Ran, copy, tool};
 
 /// A server's directory, programs and user.
 struct Server {
@@ -20,20 +19,14 @@ struct Server {
 
 impl Server {
     fn new() -> Option<Server> {
-        let bins = ["17", "16", "15", "14", "13"]
-            .map(|version| PathBuf::from(format!("/usr/lib/postgresql/{version}/bin")));
-        let bin = bins.into_iter().find(|bin| bin.join("pg_ctl").exists());
-        let user = User::from_name("postgres").ok().flatten();
-        let (Some(bin), Some(user)) = (bin, user) else {
-            return skip("PostgreSQL", "there is none");
-        };
+        let (bin, user) = postgres::installed("PostgreSQL")?;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let server = Server { dir, bin };
         let data = server.data();
         fs::create_dir(&data).unwrap();
         chown(&data, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_hugectl"), server.hugectl()).unwrap();
+        copy(env!("CARGO_BIN_EXE_hugectl"), server.hugectl());
         let ran = server.run("initdb", &["-A", "trust", "-D"], &[]);
         assert_eq!(ran.status, 0, "{ran:?}");
         Some(server)
@@ -74,11 +67,12 @@ impl Server {
         fs::write(self.data().join("postgresql.auto.conf"), text).unwrap();
     }
 
-    fn start(&self) -> Ran {
+    fn start(&self, options: &[&str]) -> Ran {
         let log = self.data().join("log");
         let _ = fs::remove_file(&log);
         let hugectl = self.hugectl();
-        let before = [hugectl.to_str().unwrap(), "--shm"];
+        let mut before = vec![hugectl.to_str().unwrap(), "--shm"];
+        before.extend(options);
         self.run(
             "pg_ctl",
             &["-w", "-l", log.to_str().unwrap(), "start", "-D"],
@@ -159,7 +153,7 @@ fn segments() -> usize {
 fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, String) {
     server.configure(kind, huge_pages);
     let (free, before) = (live.free_pages(), segments());
-    let ran = server.start();
+    let ran = server.start(&[]);
     assert_eq!(
         ran.status,
         0,
@@ -213,4 +207,47 @@ fn without_a_pool_it_starts_and_the_log_says_why() {
         assert_eq!(huge, 0, "{kind}");
         assert!(log.contains("hugeadm --"), "{kind}: {log}");
     }
+}
+
+/// The server's standard error is its log: who started it waits at the terminal.
+#[test]
+fn a_pool_that_is_too_small_is_told_where_the_start_was_asked_for() {
+    let Some(live) = machine("PostgreSQL with a small pool") else {
+        return;
+    };
+    let Some(server) = Server::new() else { return };
+    live.set_pool(20);
+    server.configure("mmap", "off");
+    let ran = server.start(&[]);
+    let (log, pid) = (server.log(), server.pid());
+    server.stop();
+    let told = format!("libhugetlbfs: WARNING: process {pid}: shared memory: ");
+    assert!(
+        ran.err.contains(&told) && ran.err.contains("20 are free"),
+        "{ran:?}"
+    );
+    assert!(
+        log.contains("libhugetlbfs: WARNING: shared memory: "),
+        "{log}"
+    );
+}
+
+#[test]
+fn the_report_of_its_starter_is_about_the_server() {
+    let Some(live) = machine("a report on PostgreSQL") else {
+        return;
+    };
+    let Some(server) = Server::new() else { return };
+    live.set_pool(320);
+    server.configure("mmap", "off");
+    let ran = server.start(&["--report"]);
+    let pid = server.pid();
+    server.stop();
+    let (_, server) = ran.err.split_once("still running").expect(&ran.err);
+    assert!(
+        server.contains(&format!("postgres, process {pid}\n")),
+        "{ran:?}"
+    );
+    let shm = server.lines().find(|line| line.starts_with("shm "));
+    assert!(shm.expect(server).ends_with("MB hugetlb"), "{server}");
 }

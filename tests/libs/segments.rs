@@ -117,6 +117,26 @@ fn a_variable_alone_or_transparent_pages_alone() {
     }
 }
 
+#[test]
+fn a_variable_that_does_nothing_is_told() {
+    let run = |variables: &[(&str, &str)]| -> Ran {
+        let mut command = Command::new("/bin/true");
+        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+        command.envs(variables.iter().copied());
+        command.output().unwrap().into()
+    };
+    let ran = run(&[("HUGETLB_ELFMAP", "RW")]);
+    let told = "libhugetlbfs: WARNING: HUGETLB_ELFMAP does nothing for this program: no whole huge \
+                page lies in its segments; ld.hugetlbfs(1) aligns them\n";
+    assert_eq!((ran.status, ran.err.as_str()), (0, told));
+    let nothing = ("HUGETLB_ELFMAP", "no");
+    // Where hugectl has said it.
+    let said = [("HUGETLB_ELFMAP", "RW"), ("HUGETLB_PID", "0")];
+    for variables in [&[nothing][..], &said, &[]] {
+        assert_eq!(run(variables).err, "", "{variables:?}");
+    }
+}
+
 /// How many bytes a report says are huge, by its own line of JSON.
 fn reported(line: &str, segment: &str, program: &Path) -> u64 {
     let report: serde_json::Value = serde_json::from_str(line).unwrap();

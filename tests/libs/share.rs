@@ -16,7 +16,7 @@ use nix::fcntl::{Flock, FlockArg};
 use super::parts::Part;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, copy, tool};
 
 const FLAGS: [&str; 3] = ["-DN=1000000", "-fno-pie", "-no-pie"];
 
@@ -46,7 +46,7 @@ impl Place {
     fn program(&self, name: &str, flags: &[&str]) -> Option<PathBuf> {
         let path = self.dir.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::copy(build("stream", Libc::Glibc, flags)?, &path).unwrap();
+        copy(build("stream", Libc::Glibc, flags)?, &path);
         Some(path)
     }
 
@@ -148,7 +148,7 @@ fn nobody_gets_the_text_of_another_program() {
     }
     assert_eq!(place.copies().len(), 2);
     // Rebuilt in place, then as a new file. The copy of old goes away.
-    fs::copy(&there, &here).unwrap();
+    copy(&there, &here);
     assert_eq!(result(&run(&here).out), second);
     fs::remove_file(&there).unwrap();
     place.program("b/solver", &FLAGS).unwrap();

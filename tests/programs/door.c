@@ -84,6 +84,12 @@ size_t malloc_usable_size(void *block)
 	return block ? mark_of(block)->size : 0;
 }
 
+void *mallocx(size_t size, int flags)
+{
+	(void)flags;
+	return malloc(size);
+}
+
 void sdallocx(void *block, size_t size, int flags)
 {
 	(void)size;

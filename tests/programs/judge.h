@@ -8,7 +8,7 @@ struct judged {
 	unsigned long resident, thp, hugetlb; /* kB */
 };
 
-static struct judged judge(void)
+static __attribute__((unused)) struct judged judge(void)
 {
 	struct judged sum = {0, 0, 0};
 	char line[512], name[256];
@@ -43,7 +43,7 @@ static struct judged judge(void)
 }
 
 /* One line that a test can read. */
-static void print_judged(const char *what)
+static __attribute__((unused)) void print_judged(const char *what)
 {
 	struct judged j = judge();
 

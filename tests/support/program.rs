@@ -1,5 +1,6 @@
 //! Programs in C from `tests/programs`, built once for each libc.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -37,11 +38,15 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
 /// Builds a program under a name of its own, where its flags would be too long
 /// for one.
 pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
-    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    // Once for all tests: what one of them runs cannot be written.
+    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
     let program = dir.join(new.replace('/', "-"));
+    if built.contains(new) {
+        return Some(program);
+    }
     let c = project("tests/programs").join(format!("{name}.c"));
     let (source, compiler) = match c.exists() {
         true => (c, libc.compiler()),
@@ -53,7 +58,10 @@ pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Opt
         .args(flags);
     command.arg(source).arg("-o").arg(&program);
     match command.output() {
-        Ok(output) if output.status.success() => Some(program),
+        Ok(output) if output.status.success() => {
+            built.insert(new.to_owned());
+            Some(program)
+        }
         Ok(output) => panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)),
         Err(error) => skip(name, &format!("{compiler}: {error}")),
     }

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hugetools_model::node::node_pool_path;
 use hugetools_model::pool::{Counter, counter_path};
-use hugetools_model::{KPath, Machine, Root, sysctl, thp};
+use hugetools_model::{KPath, Machine, Root, sysctl, thp, userfault};
 
 /// Where mounts and swap files are made.
 const PLACE: &str = "/var/lib/hugetlbfs";
@@ -53,6 +54,12 @@ impl Before {
             note(remove(made), made);
         }
         self.pools(root);
+        if let Some(owner) = self.found.userfault.owner.filter(|_| now != self.found) {
+            let path = Path::new(userfault::DEVICE);
+            let owned = chown(path, Some(owner.uid), Some(owner.gid));
+            let mode = fs::Permissions::from_mode(owner.mode);
+            note(owned.and_then(|()| fs::set_permissions(path, mode)), path);
+        }
         for (path, value) in self.settings() {
             put(root, &path, &value);
         }

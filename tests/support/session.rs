@@ -81,7 +81,7 @@ fn one(command: &str, dir: &Path) -> String {
     let words = words.iter().map(|word| word.replace("DIR", place));
     let ran: tool::Ran = command.args(words).envs(env).output().unwrap().into();
     let mut out = ran.out.replace(place, "DIR");
-    for version in ["hugeadm ", "pagesize ", "\"version\": \""] {
+    for version in ["hugeadm ", "pagesize ", "\"version\": \"", "\"version\":\""] {
         let now = format!("{version}{}", env!("CARGO_PKG_VERSION"));
         out = out.replace(&now, &format!("{version}VERSION"));
     }

@@ -1,8 +1,9 @@
 //! Running the tools.
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 /// What a run printed and how it ended.
@@ -38,11 +39,30 @@ pub(crate) fn hugectl() -> &'static Path {
         ] {
             let name = Path::new(file).file_name().unwrap();
             let new = place.join(format!("new-{}", std::process::id()));
-            fs::copy(file, &new).unwrap();
+            copy(file, &new);
             fs::rename(&new, place.join(name)).unwrap();
         }
         place.join("hugectl")
     })
+}
+
+/// Copies a file that is to be run, by another process: a child that some other test
+/// starts meanwhile would hold the copy open for writing, and it could not be run.
+pub(crate) fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
+    let mut cp = Command::new("cp");
+    let copied = cp.arg(from.as_ref()).arg(to.as_ref()).output().unwrap();
+    assert!(copied.status.success(), "{copied:?}");
+}
+
+/// Writes a file that is to be run, by another process as well.
+pub(crate) fn write(path: &Path, contents: &[u8]) {
+    let mut cat = Command::new("sh");
+    cat.args(["-c", "cat >\"$0\""])
+        .arg(path)
+        .stdin(Stdio::piped());
+    let mut cat = cat.spawn().unwrap();
+    cat.stdin.take().unwrap().write_all(contents).unwrap();
+    assert!(cat.wait().unwrap().success(), "{path:?}");
 }
 
 /// A tool by its name, in an environment of nothing but a locale.

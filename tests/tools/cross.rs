@@ -3,6 +3,7 @@
 use super::ld::{MODES, PRINTED, PROGRAM, check, link};
 use super::place::Place;
 use crate::support::live::skip;
+use crate::support::needs;
 
 const MIB: u64 = 1 << 20;
 
@@ -95,6 +96,9 @@ fn programs_of_other_machines() {
             continue;
         };
         for linker in machine.linkers {
+            if *linker == "lld" && !needs::linker("programs_of_other_machines", linker) {
+                continue;
+            }
             for kind in ["-fPIE -pie", "-no-pie", "-static"] {
                 for mode in MODES {
                     let triplet = machine.triplet;

@@ -3,6 +3,7 @@
 use super::place::Place;
 use super::segments::{faults, segments};
 use crate::support::live::skip;
+use crate::support::needs;
 
 /// Prints what its parts hold.
 pub(super) const PROGRAM: &str = r#"
@@ -66,6 +67,9 @@ pub(super) fn check(place: &Place, size: u64, mode: (&str, &str, &str), what: &s
 fn every_linker_kind_and_mode() {
     let place = place();
     for linker in ["bfd", "gold", "lld"] {
+        if !needs::linker("every_linker_kind_and_mode", linker) {
+            continue;
+        }
         for kind in ["-fPIE -pie", "-no-pie", "-static", "-fPIE -static-pie"] {
             // gold cannot make these.
             if (linker, kind) == ("gold", "-fPIE -static-pie") {
@@ -92,6 +96,9 @@ fn clang_finds_it_too() {
         return skip("clang_finds_it_too", "there is no clang").unwrap_or(());
     }
     for linker in ["bfd", "gold", "lld"] {
+        if !needs::linker("clang_finds_it_too", linker) {
+            continue;
+        }
         let mode = MODES[2];
         link(&place, &format!("clang -fuse-ld={linker}"), mode.0);
         check(&place, 2 << 20, mode, linker);
@@ -214,6 +221,9 @@ fn response_files_are_read() {
 fn what_the_linker_says_passes() {
     let place = place();
     for linker in ["ld.bfd", "ld.gold", "ld.lld"] {
+        if !needs::programs("what_the_linker_says_passes", &[linker]) {
+            continue;
+        }
         let ours = place.shell(&format!(
             "$PLACE/B/{linker} -m elf_x86_64 --hugetlbfs-align -o x nothing.o"
         ));

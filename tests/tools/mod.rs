@@ -6,6 +6,7 @@ mod ld;
 mod made;
 mod pagesize;
 mod place;
+mod readme;
 mod segments;
 mod signed;
 mod stream;

@@ -9,6 +9,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::tool::{copy, write};
+
 /// What a command did: its status as a shell has it, both outputs.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Done {
@@ -48,7 +50,7 @@ impl Place {
             ("ld.hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
             ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
         ] {
-            fs::copy(file, place.path("tools").join(name)).unwrap();
+            copy(file, place.path("tools").join(name));
         }
         for (target, link) in [
             ("libhugetlbfs.so", "tools/libhugetlbfs.so.0"),
@@ -74,7 +76,7 @@ impl Place {
     /// Writes a file that everybody can read and start.
     pub(super) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.work(name);
-        fs::write(&path, contents).unwrap();
+        write(&path, contents.as_ref());
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         path
     }

@@ -7,6 +7,7 @@ use super::place::{Done, Place};
 use crate::libs::parts::Part;
 use crate::support::bless::project;
 use crate::support::live::machine;
+use crate::support::needs;
 
 /// How it is linked and started, and what lies on huge pages then.
 struct Way {
@@ -20,6 +21,15 @@ const fn way(options: &'static str, variables: &'static str, huge: &'static [&'s
         options,
         variables,
         huge,
+    }
+}
+
+impl Way {
+    /// Whether its linker is there.
+    fn can_be_linked(&self) -> bool {
+        let linker = self.options.strip_prefix("-fuse-ld=");
+        let linker = linker.and_then(|rest| rest.split(' ').next());
+        linker.is_none_or(|linker| needs::linker("a_large_program_linked_again", linker))
     }
 }
 
@@ -84,7 +94,8 @@ fn judge(done: &Done, way: &Way, pages: u64) {
 #[test]
 fn a_large_program_linked_again() {
     let place = Place::new();
-    let programs = WAYS.map(|way| (build(&place, way.options), way));
+    let ways = WAYS.into_iter().filter(|way| way.can_be_linked());
+    let programs: Vec<_> = ways.map(|way| (build(&place, way.options), way)).collect();
     let Some(live) = machine("a_large_program_linked_again") else {
         return;
     };

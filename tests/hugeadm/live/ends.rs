@@ -65,12 +65,13 @@ fn a_signal_ends_a_run_in_good_order() {
     if live.now().pool(gigantic()).is_none() {
         return skip("signals", "this machine has no 1 GiB pages").unwrap_or(());
     }
-    let asked = (live.now().meminfo.total.get() >> 30) + 1;
+    let asked = live.now().meminfo.total.get() >> 30;
     let spec = format!("1GB:{asked}");
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         live.hugeadm(&["--pool-pages-min", "1GB:0"]);
         let args = [
             "--json",
+            "--force",
             "--hard",
             "--add-temp-swap=1",
             "--pool-pages-min",

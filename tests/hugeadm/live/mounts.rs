@@ -11,6 +11,7 @@ use hugetools_model::mount::mounted_at;
 
 use super::succeeds;
 use crate::support::live::machine;
+use crate::support::tool::Ran;
 
 const BASE: &str = "/var/lib/hugetlbfs";
 
@@ -232,4 +233,32 @@ fn a_link_in_the_place_of_a_mount_leads_nowhere() {
     assert_eq!((owner(victim.path()), live.now().mounts), before);
     std::fs::remove_file(&point).unwrap();
     succeeds(&live, &args);
+}
+
+/// In a mount namespace of its own, where no directory is left: as after a boot
+/// with a new root file system.
+#[test]
+fn the_printed_fstab_makes_its_directories() {
+    let Some(_live) = machine("the printed fstab") else {
+        return;
+    };
+    let script = r#"set -e
+        mount -t tmpfs none /var/lib
+        "$HUGEADM" --create-user-mounts daemon --mount-mode 0750
+        "$HUGEADM" --create-mounts
+        mounts() { grep " hugetlbfs " /proc/self/mounts | grep /var/lib/ | sort -k 2; }
+        mounts >/var/lib/before
+        "$HUGEADM" --print-persistent | grep " /var/lib/.* hugetlbfs " >/var/lib/fstab
+        sort -rk 2 /var/lib/before | while read none point rest; do umount "$point"; done
+        rm -r /var/lib/hugetlbfs
+        mount -a -T /var/lib/fstab
+        mounts | diff /var/lib/before -
+        wc -l </var/lib/before"#;
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script]);
+    command.env("HUGEADM", env!("CARGO_BIN_EXE_hugeadm"));
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    let mounts: u32 = ran.out.trim().parse().unwrap();
+    assert!(mounts >= 2, "{ran:?}");
 }

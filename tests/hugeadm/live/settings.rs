@@ -9,6 +9,7 @@ use hugetools_model::thp::Thp;
 use super::succeeds;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
+use crate::support::tool::copy;
 
 #[test]
 fn the_shared_memory_group() {
@@ -21,6 +22,52 @@ fn the_shared_memory_group() {
     assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(gid));
     succeeds(&live, &["--set-shm-group", "0"]);
     assert_eq!(live.now().sysctl.hugetlb_shm_group, Some(0));
+}
+
+#[test]
+fn the_group_of_userfaultfd() {
+    let Some(live) = machine("group of userfaultfd") else {
+        return;
+    };
+    if !live.now().userfault.device {
+        skip::<()>("/dev/userfaultfd", "it is there since Linux 6.1");
+        return;
+    }
+    let gid = nix::unistd::Group::from_name("daemon")
+        .unwrap()
+        .unwrap()
+        .gid
+        .as_raw();
+    let line = format!("z /dev/userfaultfd 0660 root {gid} - -");
+    let print = || live.hugeadm(&["--print-persistent"]).out;
+    succeeds(&live, &["--set-userfaultfd-group", "root"]);
+    assert!(!print().contains("/dev/userfaultfd"));
+    let opens = || {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", ": <> /dev/userfaultfd"])
+            .uid(65534)
+            .gid(gid);
+        command.output().unwrap().status.success()
+    };
+    assert!(!opens());
+    let planned = live
+        .hugeadm(&["--dry-run", "--set-userfaultfd-group", "daemon"])
+        .out;
+    let command = format!("chown 0:{gid} /dev/userfaultfd && chmod 0660 /dev/userfaultfd\n");
+    assert!(planned.ends_with(&command), "{planned}");
+    assert!(!opens(), "a dry run changes nothing");
+    succeeds(&live, &["--set-userfaultfd-group", "daemon"]);
+    assert_eq!(live.now().userfault.group(), Some(gid));
+    assert!(opens() && print().contains(&line), "{}", print());
+    let again = live.hugeadm(&["-v", "--set-userfaultfd-group", "daemon"]);
+    assert!(again.err.contains("already"), "{again:?}");
+    assert!(
+        !live
+            .hugeadm(&["--explain"])
+            .out
+            .contains("--set-userfaultfd-group")
+    );
 }
 
 /// A user with one group, and no leave to lock memory.
@@ -36,7 +83,7 @@ fn members_of_the_group_make_shared_memory() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let open = dir.path().join("segment");
-    std::fs::copy(program, &open).unwrap();
+    copy(program, &open);
     let (nobody, daemon) = (65534, 1);
     let size = live.default_size().get();
     let make = |gid: u32| {

@@ -11,7 +11,7 @@ use super::{Built, With, program, run};
 use crate::support::bless::compare;
 use crate::support::live::{machine, skip};
 use crate::support::program::{Libc, build_as};
-use crate::support::tool::Ran;
+use crate::support::tool::{Ran, copy};
 
 /// Variables of a run, its scene.
 const RUNS: &[(&[(&str, &str)], &str)] = &[
@@ -228,11 +228,11 @@ impl Place {
         let open = fs::Permissions::from_mode(0o755);
         fs::set_permissions(dir.path(), open.clone()).unwrap();
         let library = dir.path().join("libhugetlbfs.so.0");
-        fs::copy(env!("HUGETOOLS_PRELOAD"), &library).unwrap();
+        copy(env!("HUGETOOLS_PRELOAD"), &library);
         fs::set_permissions(&library, open).unwrap();
         let built = Place::build(dir.path(), name)?;
         let program = dir.path().join(name);
-        fs::copy(built, &program).unwrap();
+        copy(built, &program);
         if dir.path().to_str().is_none() {
             return skip(test, "the temporary directory has an odd name");
         }

@@ -1,0 +1,183 @@
+//! Who holds the pages of a pool.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::succeeds;
+use crate::support::live::{Live, machine};
+use crate::support::program::{Libc, build};
+use crate::support::tool::sh;
+
+/// A program that has pages in every way, until this is dropped.
+struct Holders {
+    child: Child,
+    used: u64,
+    orphan: u64,
+    fork: u64,
+}
+
+impl Holders {
+    fn start(live: &Live, dir: &str) -> Option<Holders> {
+        let mut command = Command::new(build("holders", Libc::Glibc, &[])?);
+        command.arg(live.default_size().get().to_string()).arg(dir);
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let numbers: Vec<u64> = (line.split_whitespace())
+            .map(|word| word.parse().unwrap())
+            .collect();
+        let [used, orphan, fork] = numbers[..] else {
+            panic!("{line}: {:?}", child.wait());
+        };
+        Some(Holders {
+            child,
+            used,
+            orphan,
+            fork,
+        })
+    }
+}
+
+impl Drop for Holders {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A pool of 60 pages, a mount, and a program that has pages of it.
+fn machine_with_holders(test: &str) -> Option<(Live, String, Holders)> {
+    let live = machine(test)?;
+    live.set_pool(60);
+    let dir = live.global_mount();
+    let holders = Holders::start(&live, &dir)?;
+    Some((live, dir, holders))
+}
+
+/// The account of the default pool.
+fn account(live: &Live) -> Value {
+    let ran = live.hugeadm(&["--who", "--json"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    let all: Value = serde_json::from_str(&ran.out).unwrap();
+    let size = live.default_size().get();
+    let pools = all["pools"].as_array().unwrap();
+    let pool = pools.iter().find(|pool| pool["size"] == size);
+    pool.unwrap().clone()
+}
+
+/// The pages of those holders that have a field of this value, in use and reserved.
+fn pages(account: &Value, field: &str, value: &Value) -> (u64, u64) {
+    let sum = |reserved: bool| -> u64 {
+        let holders = account["holders"].as_array().unwrap().iter();
+        let those =
+            holders.filter(|it| it[field] == *value && (it["kind"] == "reservation") == reserved);
+        those.map(|it| it["pages"].as_u64().unwrap()).sum()
+    };
+    (sum(false), sum(true))
+}
+
+/// All pages have a holder, and each has as many as it has.
+#[test]
+fn every_page_is_accounted_for() {
+    let Some((live, dir, holders)) = machine_with_holders("who holds pages") else {
+        return;
+    };
+    let found = account(&live);
+    let pool = live.now().default_pool().unwrap().clone();
+    assert_eq!(found["total"], 60);
+    assert_eq!(
+        (pool.free.get(), pool.reserved.get()),
+        (40, 12),
+        "{found:#}"
+    );
+    assert_eq!(found["unaccounted"], 0, "{found:#}");
+    assert_eq!(found["unaccounted_reserved"], 0, "{found:#}");
+    let parent = u64::from(holders.child.id());
+    for (field, value, wanted) in [
+        ("pid", Value::from(parent), (6, 3)),
+        ("pid", Value::from(holders.fork), (3, 0)),
+        ("id", Value::from(holders.used), (1, 1)),
+        ("id", Value::from(holders.orphan), (2, 1)),
+        ("path", Value::from("/anon_hugepage (deleted)"), (1, 3)),
+        ("path", Value::from("/memfd:open (deleted)"), (2, 1)),
+        ("path", Value::from(format!("{dir}/kept")), (2, 2)),
+        (
+            "path",
+            Value::from(format!("{dir}/deleted (deleted)")),
+            (2, 0),
+        ),
+        ("path", Value::from(format!("{dir}/or phan")), (1, 1)),
+    ] {
+        assert_eq!(pages(&found, field, &value), wanted, "{value}: {found:#}");
+    }
+    drop(holders);
+    sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
+    let after = account(&live);
+    assert_eq!(after["holders"].as_array().unwrap().len(), 0, "{after:#}");
+}
+
+/// What no process uses is a finding, until its command is carried out.
+#[test]
+fn orphans_are_told_with_what_frees_them() {
+    let Some((live, dir, holders)) = machine_with_holders("orphans") else {
+        return;
+    };
+    let orphans = || -> Vec<String> {
+        let ran = live.hugeadm(&["--explain", "--json"]);
+        let all: Value = serde_json::from_str(&ran.out).unwrap();
+        let findings = all["findings"].as_array().unwrap().iter();
+        let those = findings.filter(|it| it["fact"].as_str().unwrap().contains("no process"));
+        let commands = those.map(|it| it["command"].as_str().unwrap().to_owned());
+        commands.collect()
+    };
+    let segment = format!("ipcrm -m {}", holders.orphan);
+    let file = format!("rm '{dir}/or phan'");
+    let mut told = orphans();
+    told.sort();
+    assert_eq!(told, [segment.clone(), file.clone()]);
+    let text = live.hugeadm(&["--who"]).out;
+    for command in &told {
+        assert!(
+            text.contains(&format!("used by nobody; to free it: {command}\n")),
+            "{text}"
+        );
+        assert_eq!(sh(command).status, 0, "{command}");
+    }
+    assert_eq!(orphans(), [""; 0]);
+    drop(holders);
+    sh(&format!("rm '{dir}/kept'"));
+    succeeds(&live, &["--pool-pages-min", "DEFAULT:0"]);
+}
+
+/// Who may not see a process claims nothing of what it may use.
+#[test]
+fn an_ordinary_user_is_told_what_he_cannot_see() {
+    let Some((_live, dir, holders)) = machine_with_holders("who holds pages, for a user") else {
+        return;
+    };
+    let hugeadm = crate::support::tool::tool("hugeadm");
+    let hugeadm = hugeadm.get_program().to_str().unwrap();
+    let open = tempfile::tempdir().unwrap();
+    sh(&format!(
+        "chmod 755 {0}; cp {hugeadm} {0}/hugeadm",
+        open.path().display()
+    ));
+    let ran = sh(&format!(
+        "setpriv --reuid=65534 --regid=65534 --clear-groups {}/hugeadm --who",
+        open.path().display()
+    ));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let hidden = format!(
+        "not looked at: process {} (holders-Glibc), which has",
+        holders.child.id()
+    );
+    assert!(ran.err.contains(&hidden), "{ran:?}");
+    assert!(!ran.out.contains("to free it"), "{ran:?}");
+    assert!(ran.out.contains("in use, not accounted for"), "{ran:?}");
+    drop(holders);
+    sh(&format!("rm '{dir}/kept' '{dir}/or phan'"));
+}

@@ -1,0 +1,126 @@
+//! `--status` of several processes: by number, by name, with those they have
+//! started, again and again.
+
+use std::process::{Command, Stdio};
+
+use super::place::{Place, done};
+use super::status::{PROGRAM, Running, json};
+
+/// A name that no other process goes by, as long as the kernel lets names be.
+fn name(of: &str) -> String {
+    format!("ht{}{of}", std::process::id())
+}
+
+fn start(place: &Place, name: &str) -> Running {
+    Running::wait_for(Command::new(place.build(name, PROGRAM, &[])))
+}
+
+fn pids(value: &serde_json::Value) -> Vec<String> {
+    let processes = value["processes"].as_array().unwrap().iter();
+    processes.map(|it| it["pid"].to_string()).collect()
+}
+
+#[test]
+fn processes_are_found_by_number_and_name() {
+    let place = Place::new();
+    let (one, other) = (name("a"), name("b"));
+    let (first, second, third) = (
+        start(&place, &one),
+        start(&place, &one),
+        start(&place, &other),
+    );
+    let mut wanted = vec![first.pid(), second.pid()];
+    wanted.sort_by_key(|pid| pid.parse::<u32>().unwrap());
+    let both = json(&place.run(&["--json", "--status", &one]));
+    assert_eq!(pids(&both), wanted);
+    // What is said of one of several is what is said of it alone.
+    let alone = json(&place.run(&["--status", &first.pid(), "--json"]));
+    let among = both["processes"].as_array().unwrap().iter();
+    let mut among = among.filter(|it| it["pid"] == alone["pid"]);
+    let same = among.next().unwrap();
+    for key in ["exe", "name"] {
+        assert_eq!(same[key], alone[key]);
+    }
+    assert_eq!(
+        same["segments"].as_array().unwrap().len(),
+        alone["segments"].as_array().unwrap().len()
+    );
+    // Each once, whichever way it is meant.
+    let all = place.run(&["--status", &third.pid(), &one, &second.pid(), "--json"]);
+    assert_eq!(pids(&json(&all)).len(), 3);
+    let table = place.run(&["--status", &one, &third.pid()]);
+    assert_eq!((table.status, table.err.as_str()), (0, ""));
+    let heads = table.out.lines().filter(|line| line.contains(", process "));
+    assert_eq!(heads.count(), 3);
+    let total = table.out.lines().last().unwrap();
+    assert!(total.starts_with("3 processes: "), "{total}");
+    let nobody = place.run(&["--status", &name("c"), &first.pid()]);
+    let said = format!("hugectl: ERROR: there is no process {}\n", name("c"));
+    assert_eq!(
+        (nobody.status, nobody.err, nobody.out),
+        (125, said, String::new())
+    );
+}
+
+/// A name that is longer than the kernel keeps is found all the same.
+#[test]
+fn long_names_are_found() {
+    let place = Place::new();
+    let long = name("_with_a_long_name");
+    let running = start(&place, &long);
+    let found = json(&place.run(&["--json", "--status", &long]));
+    assert_eq!(pids(&found), [running.pid()]);
+}
+
+#[test]
+fn what_a_process_has_started_comes_with_it() {
+    let place = Place::new();
+    let name = name("t");
+    let program = place.build(&name, PROGRAM, &[]);
+    let mut shell = Command::new("sh");
+    shell
+        .args([
+            "-c",
+            "exec 3<&0; sh -c '\"$0\" <&3 & wait' \"$0\" & \"$0\"; wait",
+        ])
+        .arg(program);
+    let running = Running::wait_for(shell);
+    let alone = json(&place.run(&["--json", "--status", &running.pid()]));
+    assert!(alone["processes"].is_null());
+    let mut count = 0;
+    for _ in 0..100 {
+        let tree = json(&place.run(&["--json", "--tree", "--status", &running.pid()]));
+        let names = tree["processes"].as_array().unwrap().iter();
+        count = names.filter(|it| it["name"] == name.as_str()).count();
+        if count == 2 {
+            assert_eq!(pids(&tree)[0], running.pid());
+            assert!(pids(&tree).len() >= 4, "{tree:#}");
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(count, 2);
+}
+
+/// It ends when the process does.
+#[test]
+fn a_watch_shows_it_until_it_ends() {
+    let place = Place::new();
+    let running = start(&place, &name("w"));
+    let mut command = place.command(&["--watch=0.1", "--json", "--status", &running.pid()]);
+    let watch = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let pid = running.pid();
+    drop(running);
+    let done = done(&watch.unwrap().wait_with_output().unwrap());
+    assert_eq!((done.status, done.err.as_str()), (0, ""));
+    let lines = done.out.lines();
+    let looks = lines.map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let looks: Vec<_> = looks.collect();
+    assert!(looks.len() > 1, "{}", looks.len());
+    let pid: u64 = pid.parse().unwrap();
+    assert!(looks.iter().all(|look| look["pid"] == pid));
+}

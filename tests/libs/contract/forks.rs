@@ -1,0 +1,63 @@
+//! Rule 1: what happens around a fork.
+
+use super::row::User::{Crowd, Nobody, Root};
+use super::row::{HOLDING, SERVED, rows};
+use crate::support::program::Libc;
+
+rows! {
+    a_library_before_ours_allocates_around_a_small_fork: "atfork_allocates" {
+        library: true, args: &["0"],
+    }
+    a_library_before_ours_allocates_around_a_large_fork: "atfork_allocates" {
+        library: true, args: &["64", "0"], pools: HOLDING,
+    }
+    a_library_before_ours_allocates_with_threads: "atfork_allocates" {
+        library: true, args: &["64", "7"], pools: HOLDING,
+    }
+    a_lock_from_malloc_is_taken_before_a_fork: "prepare_locks" {
+        library: true, pools: SERVED,
+    }
+    a_handler_counts_with_one_thread: "signal_counts" { args: &["0"] }
+    a_handler_counts_with_threads: "signal_counts" { args: &["1"] }
+    a_handler_counts_with_many_threads: "signal_counts" { args: &["7"], pools: HOLDING }
+    a_handler_counts_in_many_groups: "signal_counts" {
+        args: &["3"], users: &[Crowd], pools: HOLDING,
+    }
+    a_handler_counts_in_data_and_bss: "signal_counts" {
+        flags: &["-DTABLE"], args: &["0"], options: &["--data", "--bss"], pools: HOLDING,
+    }
+    a_handler_counts_in_data_and_bss_with_threads: "signal_counts" {
+        flags: &["-DTABLE"], args: &["1"], options: &["--data", "--bss"], pools: HOLDING,
+    }
+    all_files_are_flushed_meanwhile: "stdio_flush" { pools: SERVED }
+    all_files_are_flushed_by_many_meanwhile: "stdio_flush" { args: &["7"], pools: HOLDING }
+    a_stack_from_malloc_forks: "deep_stack" { pools: SERVED }
+    a_stack_from_malloc_forks_while_another_writes: "deep_stack" { args: &["1"], pools: HOLDING }
+    the_alternate_stack_of_the_forking_thread_is_from_malloc: "alternate_stacks" {
+        args: &["main", "1"],
+    }
+    alternate_stacks_of_threads_are_from_malloc: "alternate_stacks" {
+        args: &["threads", "3"], pools: HOLDING,
+    }
+    stacks_of_threads_are_from_malloc: "alternate_stacks" {
+        args: &["whole", "3"], pools: HOLDING,
+    }
+    three_mappings_are_left: "few_mappings" { args: &["3"] }
+    priorities_of_real_time: "real_time" {
+        users: &[Root], pools: &[0, 150], options: &["--heap"],
+    }
+    a_write_barrier: "write_barrier" { args: &["0"], pools: &[0, 20, 60, 150] }
+    a_write_barrier_with_threads: "write_barrier" { args: &["1"] }
+    locked_memory_stays_locked: "locked" {}
+    handlers_run_on_the_stack_that_they_ask_for: "handlers_stack" { pools: &[0, 150] }
+    what_is_ignored_stays_ignored_in_another_program: "ignored_signal" { pools: &[0, 150] }
+    mutexes_that_inherit_priorities: "inheriting_mutex" { pools: HOLDING }
+    a_clone_past_libc_with_threads: "raw_clone" { args: &["16384", "2"], pools: HOLDING }
+    a_clone_past_libc_while_others_load: "clone_in_dlopen" { pools: &[0, 60, 30] }
+    all_signals_are_blocked: "blocked_signals" { pools: &[0, 20, 60, 70, 150] }
+    all_signals_are_blocked_by_threads: "blocked_signals" { args: &["3"], pools: &[20, 60, 70] }
+    a_registered_buffer: "registered_buffer" { pools: SERVED, libcs: &[Libc::Glibc] }
+    a_registered_buffer_and_threads: "registered_buffer" {
+        args: &["3"], pools: HOLDING, users: &[Nobody, Root],
+    }
+}

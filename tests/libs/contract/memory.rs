@@ -1,0 +1,14 @@
+//! What malloc answers, and what it gives back.
+
+use super::row::Judged::{AsPlain, RightHere};
+use super::row::rows;
+use crate::support::program::Libc;
+
+rows! {
+    malloc_answers_as_libc_does: "malloc_answers" {
+        libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
+    }
+    what_is_freed_is_given_back: "give_back" {
+        pools: &[0, 60, 150], judged: RightHere,
+    }
+}

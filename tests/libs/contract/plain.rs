@@ -1,0 +1,26 @@
+//! Rule 2: what a program may expect inside of malloc: its own limits, filters,
+//! stacks and streams.
+
+use super::row::rows;
+use crate::support::program::Libc;
+
+const GLIBC: &[Libc] = &[Libc::Glibc];
+
+rows! {
+    data_that_the_program_limits: "limits" { args: &["data", "400", "200"] }
+    a_filter_before_a_heap: "confined" { args: &["0", "prctl"] }
+    a_filter_after_a_heap: "confined" { args: &["64", "prctl"] }
+    a_filter_after_a_heap_by_the_call_itself: "confined" { args: &["64", "raw"] }
+    a_filter_after_a_fork: "confined" { args: &["64", "raw", "fork"] }
+    a_filter_for_all_threads: "confined" { args: &["64", "raw", "", "4"] }
+    a_message_without_a_standard_error: "messages" {
+        words: &["{program}", "closed", "{hugectl}", "{program}", "heap"],
+    }
+    a_heap_that_grows_on_a_small_stack: "small_stack" {
+        args: &["thread", "16384", "64"], pools: &[0, 20, 60, 150],
+    }
+    a_heap_that_grows_in_a_small_coroutine: "small_stack" {
+        args: &["coroutine", "8192", "64"], libcs: GLIBC,
+    }
+    threads_that_end_in_many_ways: "thread_ends" { pools: &[0, 60] }
+}

@@ -1,0 +1,42 @@
+//! Rule 4: whose memory it is, and what the kernel answers to calls on it.
+
+use super::row::Judged::AsPlain;
+use super::row::User::{Nobody, Root};
+use super::row::rows;
+
+const SHM: &[&str] = &["--shm"];
+const BOTH: &[&str] = &["--heap", "--shm"];
+
+rows! {
+    calls_on_segments_answer_as_the_kernel_does: "sysv_calls" {
+        options: SHM, pools: &[0, 15, 60, 150], judged: AsPlain,
+    }
+    calls_on_segments_with_a_heap_answer_so: "sysv_calls" {
+        options: BOTH, pools: &[0, 60], judged: AsPlain,
+    }
+    calls_on_shared_memory_answer_as_the_kernel_does: "shared_calls" {
+        options: SHM, pools: &[0, 3, 7, 60], judged: AsPlain,
+    }
+    calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
+        options: BOTH, pools: &[0, 60], judged: AsPlain,
+    }
+    a_handler_maps_inside_of_mmap: "signal_in_mmap" { options: SHM, pools: &[0, 2, 60] }
+    a_handler_maps_inside_of_mmap_with_a_heap: "signal_in_mmap" { options: BOTH, pools: &[0, 60] }
+    /// Plainly made, asked for by a process that cannot see its own limits.
+    a_segment_of_a_plain_process_stays_as_it_is: "segment_of_another" {
+        options: SHM, users: &[Root], pools: &[0, 12, 60],
+        words: &["{program}", "make", "1213548357", "unshare", "-C", "{hugectl}", "{program}", "use", "1213548357"],
+    }
+    a_segment_of_one_of_ours_stays_as_it_is: "segment_of_another" {
+        options: SHM, users: &[Root], pools: &[0, 12, 60],
+        words: &["{hugectl}", "{program}", "make", "1213548357", "unshare", "-C", "{hugectl}", "{program}", "use", "1213548357"],
+    }
+    a_segment_is_asked_for_under_a_policy: "segment_of_another" {
+        options: SHM, users: &[Root, Nobody], pools: &[0, 12, 60],
+        words: &["{hugectl}", "{program}", "make", "1213548357", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548357"],
+    }
+    a_plain_segment_is_asked_for_under_a_policy: "segment_of_another" {
+        options: SHM, users: &[Root, Nobody], pools: &[0, 12, 60],
+        words: &["{program}", "make", "1213548357", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548357"],
+    }
+}

@@ -1,0 +1,80 @@
+//! How much memory a heap takes for what was asked of it: exact figures of the
+//! kernel, held against those of other allocators.
+
+use std::path::Path;
+
+use super::heap::without_pool;
+use crate::support::live::machine;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// What is asked for, and what the better of jemalloc 5.3 and mimalloc 2.0 takes
+/// on base pages, in thousandths of that: measured with the same program under
+/// `LD_PRELOAD`.
+const ROWS: [(&[&str], u64); 18] = [
+    (&["blocks", "4368", "200"], 1175),
+    (&["blocks", "5120", "200"], 1002),
+    (&["blocks", "6600", "200"], 1093),
+    (&["blocks", "8208", "200"], 1250),
+    (&["blocks", "10300", "200"], 1195),
+    (&["blocks", "16400", "200"], 1251),
+    (&["blocks", "32800", "200"], 1126),
+    (&["blocks", "40000", "200"], 1026),
+    (&["blocks", "65600", "200"], 1064),
+    (&["blocks", "131088", "400"], 1033),
+    (&["blocks", "262160", "400"], 1017),
+    (&["blocks", "524304", "400"], 1010),
+    (&["blocks", "600000", "400"], 1006),
+    (&["blocks", "1100000", "400"], 1004),
+    (&["blocks", "1500000", "400"], 1003),
+    (&["shifted", "3400000", "100"], 1002),
+    (&["threads", "4096", "3"], 1496),
+    (&["threads", "16384", "3"], 1178),
+];
+
+/// How much more it may be, in hundredths.
+const MORE: u64 = 105;
+
+fn thousandths(ran: &Ran) -> u64 {
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let word = ran
+        .out
+        .split(' ')
+        .find_map(|word| word.strip_prefix("thousandths="));
+    word.unwrap().parse().unwrap()
+}
+
+fn judge(program: &Path, what: &str) {
+    for (args, others) in ROWS {
+        let mut command = tool("hugectl");
+        command.args(["--heap", "-q"]).arg(program).args(args);
+        let ran: Ran = command.output().unwrap().into();
+        let ours = thousandths(&ran);
+        assert!(
+            ours * 100 <= others * MORE,
+            "{what} {args:?}: {others}, {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn a_heap_takes_no_more_memory_than_others_take() {
+    let Some(_live) = without_pool("footprint without a pool") else {
+        return;
+    };
+    if let Some(program) = build("footprint", Libc::Glibc, &[]) {
+        judge(&program, "without a pool");
+    }
+}
+
+#[test]
+fn nor_of_a_pool() {
+    let Some(live) = machine("footprint with a pool") else {
+        return;
+    };
+    live.set_pool(300);
+    if let Some(program) = build("footprint", Libc::Glibc, &[]) {
+        judge(&program, "with a pool");
+        assert_eq!(live.free_pages(), 300);
+    }
+}

@@ -1,0 +1,124 @@
+//! Where nothing can be seen of the kernel, as in a chroot without `/sys` and
+//! `/proc`: transparent huge pages are tried, and what cannot be known is said.
+#![expect(clippy::disallowed_methods, reason = "reads what is seen from outside")]
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::judge::Judged;
+use crate::support::live::{Live, machine};
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are asked for";
+
+/// hugectl where empty folders lie over these, in a name space of its own.
+fn hugectl(hidden: &[&str]) -> Command {
+    let mounts: String = hidden
+        .iter()
+        .map(|folder| format!("mount -t tmpfs none {folder} && "))
+        .collect();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &format!("{mounts}exec \"$@\""), "sh"]);
+    command.arg(tool("hugectl").get_program());
+    command
+}
+
+/// The machine, where private memory has transparent huge pages.
+fn live(test: &str) -> Option<Live> {
+    let live = machine(test)?;
+    live.set_pool(0);
+    live.thp_serves().then_some(live)
+}
+
+#[test]
+fn without_sys_the_heap_is_tried_on_transparent_pages() {
+    let Some(_live) = live("hidden sys") else {
+        return;
+    };
+    let program = build("steps", Libc::Glibc, &[]).unwrap();
+    for options in ["--heap", "--heap=thp"] {
+        let mut command = hugectl(&["/sys"]);
+        command.arg(options).arg(&program).args(["+100", "=full"]);
+        let ran: Ran = command.output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let full = Judged::find(&ran.out, "full");
+        assert!(full.share(full.thp) >= 90, "{options}: {ran:?}");
+        assert_eq!(ran.err.matches(SAID).count(), 1, "{options}: {ran:?}");
+        assert!(!ran.err.contains("base pages"), "{options}: {ran:?}");
+    }
+}
+
+#[test]
+fn without_proc_it_is_tried_too() {
+    let Some(_live) = live("hidden proc") else {
+        return;
+    };
+    let program = build("steps", Libc::Glibc, &[]).unwrap();
+    let mut command = hugectl(&["/sys", "/proc"]);
+    command.arg("--heap=thp").arg(&program);
+    command.args(["+100", "?"]).stdin(Stdio::piped());
+    command.stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // It waits for a line once the blocks are filled; by then it is the program.
+    let filled = || huge(child.id()) >= 90 << 10;
+    let is_filled = (0..200).any(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        filled()
+    });
+    child.stdin.take().unwrap().write_all(b"\n").unwrap();
+    let mut said = String::new();
+    let mut err = child.stderr.take().unwrap();
+    err.read_to_string(&mut said).unwrap();
+    assert!(child.wait().unwrap().success(), "{said}");
+    assert!(is_filled, "{said}");
+    assert_eq!(said.matches(SAID).count(), 1, "{said}");
+    assert!(!said.contains("base pages"), "{said}");
+}
+
+/// What a process has on transparent huge pages, in kB, seen from outside.
+fn huge(pid: u32) -> u64 {
+    let path = format!("/proc/{pid}/smaps_rollup");
+    let text = std::fs::read_to_string(Path::new(&path)).unwrap_or_default();
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("AnonHugePages:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number.map_or(0, |number| number.parse().unwrap())
+}
+
+/// A root that has the system's programs, and not the library.
+const ROOT: &str = "root=$(mktemp -d); mount -t tmpfs none $root; cd $root
+    mkdir usr proc; mount --rbind /usr usr; mount -t proc proc proc
+    for dir in bin sbin lib lib32 lib64; do
+        if [ -L /$dir ]; then ln -s usr/$dir $dir
+        elif [ -d /$dir ]; then mkdir $dir; mount --rbind /$dir $dir; fi
+    done
+    \"$@\" $root sh -c 'sh -c true; echo \"<$LD_PRELOAD>\"'; cd /; umount -l $root; rmdir $root";
+
+/// The loader finds no fault with what is not there.
+#[test]
+fn a_new_root_without_the_library_is_quiet() {
+    let Some(_live) = live("a new root") else {
+        return;
+    };
+    let hugectl = tool("hugectl");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", ROOT, "sh"]);
+    command
+        .arg(hugectl.get_program())
+        .args(["--heap=thp", "-q"]);
+    command.args(["chroot"]).env_remove("LD_PRELOAD");
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(
+        (ran.status, ran.out.as_str(), ran.err.as_str()),
+        (0, "<>\n", "")
+    );
+    // Where it is there, it stays.
+    let mut command = tool("hugectl");
+    command.args(["--heap=thp", "-q", "/usr/sbin/chroot", "/"]);
+    command.args(["/bin/sh", "-c", "echo $LD_PRELOAD"]);
+    let ran: Ran = command.output().unwrap().into();
+    assert!(ran.out.ends_with("libhugetlbfs_heap.so\n"), "{ran:?}");
+}

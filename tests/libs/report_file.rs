@@ -1,0 +1,70 @@
+//! Where a report goes when the program has changed what it may do.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::live::skip;
+use crate::support::tool::{Ran, tool};
+
+/// Runs a program of perl under hugectl, with a report to a file.
+fn perl(file: &Path, options: &[&str], program: &str) -> Ran {
+    let mut command = tool("hugectl");
+    command
+        .args(options)
+        .arg(format!("--report={}", file.display()));
+    command.args(["perl", "-e", program]);
+    command.output().unwrap().into()
+}
+
+/// Servers that drop their rights could not open the file at the end.
+#[test]
+fn a_report_comes_after_rights_were_dropped() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("the file of a report", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o700)).unwrap();
+    let file = dir.path().join("report");
+    let drops = format!(
+        "$) = $( = 65534; $> = $< = 65534; open(F, '>>', '{}') and die; print 7",
+        file.display()
+    );
+    let ran = perl(&file, &["--shm", "-q"], &drops);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
+    let report = fs::read_to_string(&file).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(value["segments"].is_array(), "{report}");
+}
+
+/// The program's own files have the numbers that they have without us, and one
+/// that closes all it does not know, or gives our number away, loses nothing.
+#[test]
+fn its_descriptor_is_in_nobody_s_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let first = "open(F, '<', '/dev/null'); print fileno(F)";
+    assert_eq!(perl(&file, &["--shm", "-q"], first).out, "3");
+    let taken = format!(
+        "use POSIX; POSIX::close($_) for 3..1023; open(F, '>', '{}/other'); \
+         POSIX::dup2(fileno(F), $_) for 400..900",
+        dir.path().display()
+    );
+    let ran = perl(&file, &["--shm", "-q"], &taken);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let report = fs::read_to_string(&file).unwrap();
+    assert_eq!(report.lines().count(), 2, "{report}");
+    let other = fs::read_to_string(dir.path().join("other")).unwrap();
+    assert_eq!(other, "");
+}
+
+#[test]
+fn which_ends_give_none_is_said_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = perl(&dir.path().join("report"), &["--shm"], "exit 0");
+    assert!(
+        ran.err.contains("no report comes of an end by a signal"),
+        "{ran:?}"
+    );
+}

@@ -1,0 +1,110 @@
+//! The report of a program that starts another one and ends.
+
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::tool::{Ran, tool};
+
+/// What stays, says that it runs, and holds none of our pipes.
+const STAYS: &str = "$| = 1; print 7; close STDOUT; sleep 60";
+
+/// A starter in perl: `$CHILD` is what it becomes in its child, which it waits
+/// for until it runs.
+fn starter(child: &str) -> String {
+    format!(
+        "pipe(R, W); if (!fork) {{ open(STDOUT, '>&', \\*W); open(STDERR, '>', '/dev/null'); \
+         close R; close W; {child} }} close W; sysread(R, $x, 1); exit 3"
+    )
+}
+
+/// Starts it under hugectl; what it says, and whom it has left.
+fn leave(options: &[&str], child: &str) -> (Ran, i32) {
+    let mut command: Command = tool("hugectl");
+    command.args(options).args(["--heap", "--report"]);
+    command.args(["perl", "-e", &starter(child)]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
+    let pids = ["--status ", "WARNING: process ", "\"pid\":"].map(|mark| ran.err.rsplit_once(mark));
+    let pid = pids.iter().flatten().next().map(|(_, rest)| digits(rest));
+    let pid: i32 = pid.unwrap_or_default().parse().expect(&ran.err);
+    kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it stays");
+    (ran, pid)
+}
+
+#[test]
+fn what_stays_is_reported_on() {
+    let execs = format!("exec 'perl', '-e', '{STAYS}'");
+    // A daemon that writes over its environment, as for its title, is known as
+    // a child.
+    for child in [&execs, STAYS] {
+        let (ran, pid) = leave(&[], child);
+        let (own, other) = ran.err.split_once("still running").expect(&ran.err);
+        assert!(own.contains("text "), "{ran:?}");
+        assert!(other.contains(&format!("perl, process {pid}\n")), "{ran:?}");
+        assert!(other.contains("stack "), "{ran:?}");
+    }
+}
+
+#[test]
+fn it_is_a_line_of_json_too() {
+    let (ran, pid) = leave(&["--json", "-q"], &format!("exec 'perl', '-e', '{STAYS}'"));
+    let lines: Vec<serde_json::Value> = ran
+        .err
+        .lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect();
+    assert_eq!(lines.len(), 2, "{ran:?}");
+    for line in &lines {
+        assert_eq!(
+            (&line["tool"], &line["schema"]),
+            (&"hugectl".into(), &1.into())
+        );
+        assert!(!line["segments"].as_array().unwrap().is_empty(), "{ran:?}");
+    }
+    assert_eq!(lines[1]["pid"], pid);
+}
+
+#[test]
+fn what_has_nothing_of_ours_is_told() {
+    let drops = format!("delete @ENV{{'LD_PRELOAD'}}; exec 'perl', '-e', '{STAYS}'");
+    let (ran, _) = leave(&[], &drops);
+    assert!(ran.err.contains("has nothing of hugectl's"), "{ran:?}");
+    let (ran, pid) = leave(&["--json", "-q"], &drops);
+    let last: serde_json::Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+    assert_eq!(last["pid"], pid);
+    let told = last["warnings"][0].as_str().unwrap();
+    assert!(told.contains("has nothing of hugectl's"), "{told}");
+}
+
+#[test]
+fn who_leaves_nothing_says_nothing_more() {
+    let mut command = tool("hugectl");
+    command.args(["--heap", "--report", "perl", "-e", "system 'true'"]);
+    let ran: Ran = command.output().unwrap().into();
+    assert!(
+        ran.err.contains("text ") && !ran.err.contains("still run"),
+        "{ran:?}"
+    );
+}
+
+/// Debian's redis-server is a link to redis-check-rdb.
+#[test]
+fn a_program_goes_by_the_name_that_was_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let link = dir.path().join("other");
+    let perl = std::fs::canonicalize("/usr/bin/perl").unwrap();
+    std::os::unix::fs::symlink(&perl, &link).unwrap();
+    let mut command = tool("hugectl");
+    let ran: Ran = command
+        .args(["--heap", "--report"])
+        .arg(&link)
+        .args(["-e", "exit"])
+        .output()
+        .unwrap()
+        .into();
+    let head = format!("other ({}), process ", perl.display());
+    assert!(ran.err.contains(&head), "{ran:?}");
+}

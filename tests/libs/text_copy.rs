@@ -1,0 +1,93 @@
+//! A copy of code that other processes cannot share is made once, by the
+//! program that hugectl itself started: a starter script's many processes would
+//! have one each.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::parts::Part;
+use crate::support::live::machine;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, copy, tool};
+
+/// Runs a line of `sh`, which finds the program as `$1`.
+fn behind_a_shell(program: &Path, line: &str) -> Ran {
+    let mut command = tool("hugectl");
+    command.args(["--text=thp", "-v", "sh", "-c", line, "sh"]);
+    command.arg(program).output().unwrap().into()
+}
+
+#[test]
+fn a_copy_is_for_the_program_that_was_started() {
+    let Some(live) = machine("copies of code") else {
+        return;
+    };
+    if !live.thp_serves() {
+        return;
+    }
+    live.set_pool(0);
+    let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {
+        return;
+    };
+    // A file of its own, which nobody else runs meanwhile.
+    let alone = program.with_file_name("stream-text-copy");
+    copy(&program, &alone);
+    let mut command = tool("hugectl");
+    let ran: Ran = (command.args(["--text=thp", "-v"]).arg(&alone).output())
+        .unwrap()
+        .into();
+    let text = Part::find(&ran.out, "text");
+    assert!(text.whole > 0 && text.is_huge(), "{ran:?}");
+
+    // In the same process as the shell, and in a child of it.
+    for line in ["exec \"$1\"", "\"$1\"; true"] {
+        let ran = behind_a_shell(&alone, line);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let text = Part::find(&ran.out, "text");
+        assert_eq!((text.pool, text.thp), (0, 0), "{line}: {ran:?}");
+        assert!(
+            ran.err
+                .contains("not copied, since hugectl has not started"),
+            "{ran:?}"
+        );
+        assert!(ran.err.contains("hugeedit --align"), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_others_map_is_not_copied() {
+    let Some(live) = machine("code that others map") else {
+        return;
+    };
+    if !live.thp_serves() {
+        return;
+    }
+    live.set_pool(0);
+    let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {
+        return;
+    };
+    let shared = program.with_file_name("stream-text-mapped");
+    copy(&program, &shared);
+    let mut other = Command::new(&shared);
+    other
+        .arg("stay")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut other = other.spawn().unwrap();
+    let mut line = String::new();
+    let out = BufReader::new(other.stdout.take().unwrap());
+    let mut out = out.lines().map_while(Result::ok);
+    while !line.starts_with("result") {
+        line = out.next().unwrap();
+    }
+    let mut command = tool("hugectl");
+    command.args(["--text=thp", "-v"]).arg(&shared);
+    let ran: Ran = command.output().unwrap().into();
+    drop(other.stdin.take());
+    assert!(other.wait().unwrap().success());
+    let text = Part::find(&ran.out, "text");
+    assert_eq!((text.pool, text.thp), (0, 0), "{ran:?}");
+    let why = "not copied, since other processes map the file";
+    assert!(ran.err.contains(why), "{ran:?}");
+}

@@ -1,0 +1,99 @@
+/* A program that allows itself what glibc's malloc needs, and dies of anything
+   else. Arguments: MiB of heap before; prctl or raw (how the filter is set);
+   fork, for one before it; threads. */
+#include "contract.h"
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+/* The kernel's forms, since not every libc's compiler finds its headers. */
+struct filter {
+	unsigned short code;
+	unsigned char on, off;
+	unsigned k;
+};
+struct filters {
+	unsigned short count;
+	struct filter *filter;
+};
+
+#define ALLOW(call) {0x15, 0, 1, SYS_##call}, {0x06, 0, 0, 0x7fff0000}
+
+static void confine(int raw)
+{
+	struct filter filter[] = {
+	    {0x20, 0, 0, 0},
+	    ALLOW(read), ALLOW(write), ALLOW(writev), ALLOW(exit), ALLOW(exit_group), ALLOW(brk), ALLOW(mmap), ALLOW(munmap),
+	    ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(futex), ALLOW(rt_sigreturn), ALLOW(rt_sigprocmask),
+	    ALLOW(rt_sigaction), ALLOW(clock_gettime), ALLOW(nanosleep), ALLOW(clock_nanosleep), ALLOW(getpid),
+	    /* What the end of a thread needs. */
+	    ALLOW(set_robust_list),
+	    {0x06, 0, 0, 0x80000000},
+	};
+	struct filters all = {sizeof filter / sizeof *filter, filter};
+
+	CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (raw)
+		CHECK(!syscall(SYS_seccomp, 1, 1, &all));
+	else
+		CHECK(!prctl(PR_SET_SECCOMP, 2, &all));
+}
+
+static pthread_barrier_t confined;
+
+static void *allocate(void *argument)
+{
+	char *block[64];
+	int i, round;
+
+	for (round = 0; round < 30; round++) {
+		/* The first rounds may ask for more: glibc looks at /proc, once. */
+		if (round == 10) {
+			pthread_barrier_wait(&confined);
+			pthread_barrier_wait(&confined);
+		}
+		for (i = 0; i < 64; i++)
+			memset(block[i] = get(1000 + (size_t)i * 4000), i, 1000);
+		for (i = 0; i < 64; i++)
+			free(block[i]);
+	}
+	return argument;
+}
+
+int main(int argc, char **argv)
+{
+	int i, threads = number(argc, argv, 4, 0);
+	pthread_t thread[16];
+
+	fill_heap((size_t)number(argc, argv, 1, 0));
+	if (argc > 3 && !strcmp(argv[3], "fork")) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(0);
+		wait_for(child, "fork");
+	}
+	pthread_barrier_init(&confined, NULL, (unsigned)threads + 1);
+	for (i = 0; i < threads; i++)
+		thread[i] = start(allocate, NULL);
+	pthread_barrier_wait(&confined);
+	/* All threads, which only the system call can. */
+	confine(argc > 2 && !strcmp(argv[2], "raw"));
+	pthread_barrier_wait(&confined);
+	for (i = 0; i < 200000; i++)
+		memset(get(256), 2, 256);
+	usleep(10000);
+	for (i = 0; i < 1000; i++)
+		free(get(100000));
+	for (i = 0; i < 60; i++) {
+		char *block = get(MIB);
+
+		block = realloc(block, 3 * MIB);
+		memset(block, 1, 3 * MIB);
+		free(block);
+	}
+	for (i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+	check_heap("after the filter");
+	right();
+}

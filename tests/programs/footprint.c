@@ -1,0 +1,127 @@
+/* Takes blocks of one size, writes every page of them, and prints how much
+   memory the process has for each thousand bytes that it asked for: what it has
+   more than before its first block, hugetlb pages included.
+
+   footprint blocks SIZE MiB
+   footprint shifted SIZE COUNT
+   footprint threads SIZE COUNT: COUNT blocks of each of sixteen sizes between
+      SIZE and twice SIZE in each of four threads
+
+   `shifted` takes COUNT blocks, frees every second one, and takes as many again
+   that are 100,000 bytes larger. */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#define THREADS 4
+#define SIZES 16
+
+static size_t asked;
+
+/* Resident memory and hugetlb pages of this process, in kB. Allocates nothing. */
+static size_t taken(void)
+{
+	static char text[1 << 16];
+	size_t sum = 0, len = 0;
+	ssize_t got;
+	char *at;
+	int file = open("/proc/self/smaps_rollup", O_RDONLY);
+
+	if (file < 0)
+		abort();
+	while (len < sizeof text - 1 && (got = read(file, text + len, sizeof text - 1 - len)) > 0)
+		len += (size_t)got;
+	close(file);
+	text[len] = 0;
+	static const char *const names[] = {"\nRss:", "\nPrivate_Hugetlb:", "\nShared_Hugetlb:"};
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if ((at = strstr(text, names[i])))
+			sum += strtoul(strchr(at, ':') + 1, NULL, 10);
+	return sum;
+}
+
+static void *filled(size_t size)
+{
+	char *block = malloc(size);
+
+	if (!block) {
+		perror("footprint");
+		exit(3);
+	}
+	memset(block, 1, size);
+	__atomic_add_fetch(&asked, size, __ATOMIC_RELAXED);
+	return block;
+}
+
+static void drop(void *block, size_t size)
+{
+	free(block);
+	asked -= size;
+}
+
+static void blocks(size_t size, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / size; i++)
+		filled(size);
+}
+
+static void shifted(size_t size, size_t count, void **block)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		block[i] = filled(size);
+	for (i = 0; i < count; i += 2)
+		drop(block[i], size);
+	for (i = 0; i < count; i += 2)
+		block[i] = filled(size + 100000);
+}
+
+static pthread_barrier_t all;
+static size_t least, each;
+
+static void *work(void *arg)
+{
+	for (size_t i = 0; i < SIZES; i++)
+		for (size_t k = 0; k < each; k++)
+			filled(least + least / SIZES * i);
+	pthread_barrier_wait(&all);
+	pthread_barrier_wait(&all);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	static void *block[1000];
+	size_t before, size, number, i;
+
+	if (argc != 4)
+		return 2;
+	size = strtoul(argv[2], NULL, 0);
+	number = strtoul(argv[3], NULL, 0);
+	before = taken();
+	if (!strcmp(argv[1], "blocks"))
+		blocks(size, number << 20);
+	else if (!strcmp(argv[1], "shifted") && number <= sizeof block / sizeof *block)
+		shifted(size, number, block);
+	else if (!strcmp(argv[1], "threads")) {
+		pthread_t thread[THREADS];
+
+		least = size, each = number;
+		pthread_barrier_init(&all, NULL, THREADS + 1);
+		for (i = 0; i < THREADS; i++)
+			if (pthread_create(&thread[i], NULL, work, NULL))
+				return 3;
+		pthread_barrier_wait(&all);
+		/* The others wait for this thread to look. */
+	} else
+		return 2;
+	number = taken() - before;
+	printf("%s thousandths=%zu asked_kb=%zu taken_kb=%zu\n", argv[1], number * 1024 / (asked / 1000),
+	       asked >> 10, number);
+	return 0;
+}

@@ -1,0 +1,286 @@
+/* Calls on parts of memory, drawn at random: shared mappings, System V segments
+   and blocks from malloc. Each call is printed with its result, its error and a
+   sum of what the memory holds and allows then, so that two runs with the same
+   seed can be compared. No address is printed.
+
+   memory_calls KIND SEED COUNT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096ul
+#define PAGES 1540ul /* three huge pages of 2 MiB, and four base pages */
+#define SIZE (PAGES * PAGE)
+
+#define CHECK(what) ((what) ? (void)0 : fail(#what, __LINE__))
+
+static enum { SHARED, SEGMENT, BLOCK } kind;
+static char *memory;
+static int segment = -1, probe[2];
+
+static void fail(const char *what, int line)
+{
+	fprintf(stderr, "line %d: %s (errno %d)\n", line, what, errno);
+	if (segment >= 0)
+		shmctl(segment, IPC_RMID, NULL);
+	_exit(4);
+}
+
+static uint64_t state;
+
+static unsigned draw(unsigned below)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(state >> 33) % below;
+}
+
+/* What was unmapped or replaced: something else may lie there. */
+static char gone[PAGES];
+
+/* Whether a byte can be read, and written: the kernel says so, and no signal. */
+static int access_of(char *at)
+{
+	char byte;
+
+	if (write(probe[1], at, 1) != 1)
+		return 0;
+	if (read(probe[0], at, 1) == 1)
+		return 2;
+	CHECK(read(probe[0], &byte, 1) == 1);
+	return 1;
+}
+
+/* A sum of all contents that can be read, and of what may be done. */
+static uint64_t sum(void)
+{
+	uint64_t sum = 14695981039346656037u;
+	size_t page, i;
+
+	for (page = 0; page < PAGES; page++) {
+		char *at = memory + page * PAGE;
+		int may = access_of(at);
+
+		sum = (sum ^ (unsigned)may) * 1099511628211u;
+		for (i = 0; may && i < PAGE; i += 1024)
+			sum = (sum ^ (unsigned char)at[i]) * 1099511628211u;
+	}
+	return sum;
+}
+
+/* Puts something new where that can be done. */
+static void scribble(void)
+{
+	char *at = memory + draw(PAGES) * PAGE;
+
+	if (access_of(at) == 2)
+		at[1024 * draw(4)] = (char)draw(256);
+}
+
+static const int ADVICE[] = {
+    MADV_NORMAL, MADV_RANDOM, MADV_SEQUENTIAL, MADV_WILLNEED, MADV_DONTNEED, MADV_REMOVE, MADV_DONTFORK,
+    MADV_DOFORK, MADV_HUGEPAGE, MADV_NOHUGEPAGE, MADV_DONTDUMP, MADV_DODUMP, MADV_MERGEABLE, MADV_UNMERGEABLE,
+    18 /* WIPEONFORK */, 19 /* KEEPONFORK */, 20 /* COLD */, 21 /* PAGEOUT */, 24 /* DONTNEED_LOCKED */, 12345,
+};
+#define ADVICES (sizeof ADVICE / sizeof *ADVICE)
+
+static const int PROT[] = {PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE, PROT_READ | PROT_WRITE};
+
+/* In a child: writes here and there, and looks. */
+static int child(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	CHECK(pid >= 0);
+	if (!pid) {
+		scribble();
+		printf("  the child sees %016llx\n", (unsigned long long)sum());
+		fflush(stdout);
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	draw(2);
+	return status;
+}
+
+/* A part: some base pages, whole huge pages, or an end. */
+static void draw_part(size_t *at, size_t *len)
+{
+	switch (draw(4)) {
+	case 0:
+		*at = draw(3) * 512;
+		*len = 512;
+		break;
+	case 1:
+		*at = draw(PAGES);
+		*len = PAGES - *at;
+		break;
+	default:
+		*at = draw(PAGES - 8);
+		*len = 1 + draw(8);
+	}
+	*at *= PAGE;
+	*len *= PAGE;
+}
+
+/* Another view of the same memory, which must hold the same. */
+static long look_at_twice(size_t at, size_t len)
+{
+	char *other;
+	size_t i;
+	long differing = 0;
+
+	if (kind == SEGMENT) {
+		other = shmat(segment, NULL, SHM_RDONLY);
+		if (other == (void *)-1)
+			return -1;
+		for (i = at; i < at + len; i += 1024)
+			if (!gone[i / PAGE] && access_of(memory + i))
+				differing += other[i] != memory[i];
+		CHECK(shmdt(other) == 0);
+		return differing;
+	}
+	other = mremap(memory + at, 0, len, MREMAP_MAYMOVE);
+	if (other == MAP_FAILED)
+		return -1;
+	for (i = 0; i < len; i += 1024)
+		if (!gone[(at + i) / PAGE] && access_of(other + i) && access_of(memory + at + i))
+			differing += other[i] != memory[at + i];
+	CHECK(munmap(other, len) == 0);
+	return differing;
+}
+
+/* The memory moves as a whole, to somewhere where no huge page fits. */
+static long move(void)
+{
+	char *room = mmap(NULL, SIZE + (4ul << 20), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *now;
+
+	CHECK(room != MAP_FAILED);
+	now = (char *)(((uintptr_t)room + (2ul << 20)) & ~((2ul << 20) - 1)) + PAGE;
+	if (kind == SEGMENT) {
+		CHECK(munmap(room, SIZE + (4ul << 20)) == 0);
+		room = shmat(segment, now, 0);
+		if (room == (void *)-1)
+			return -1;
+		/* Nothing of it may be left. */
+		if (shmdt(memory) != 0)
+			printf("  the old place was empty\n");
+		memory = room;
+		memset(gone, 0, sizeof gone);
+		return 0;
+	}
+	if (mremap(memory, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, now) == MAP_FAILED)
+		return -1;
+	memory = now;
+	return 0;
+}
+
+static void step(int number)
+{
+	size_t at, len;
+	unsigned what = draw(kind == BLOCK ? 8 : 12);
+	long result = 0;
+	int detail = 0, error;
+
+	scribble();
+	draw_part(&at, &len);
+	errno = 0;
+	switch (what) {
+	case 0:
+	case 1:
+		detail = PROT[draw(4)];
+		result = mprotect(memory + at, len, detail);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		detail = ADVICE[draw(ADVICES)];
+		/* Of private memory that a child shares it is not told when it is dropped. */
+		result = madvise(memory + at, len, detail);
+		break;
+	case 5:
+		detail = (int)draw(2);
+		result = detail ? mlock(memory + at + 100, len - 200) : munlock(memory + at + 100, len - 200);
+		break;
+	case 6:
+		result = child();
+		break;
+	case 7:
+		result = msync(memory + at, len, MS_SYNC);
+		break;
+	case 8:
+		if (draw(6) == 0) {
+			result = munmap(memory + at, len);
+			memset(gone + at / PAGE, 1, len / PAGE);
+		}
+		break;
+	case 9:
+		if (draw(6) == 0) {
+			int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+			result = mmap(memory + at, len, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? -1 : 0;
+			memset(gone + at / PAGE, 1, len / PAGE);
+		}
+		break;
+	case 10:
+		result = look_at_twice(at, len);
+		break;
+	case 11:
+		if (draw(8) == 0)
+			result = move();
+		break;
+	}
+	error = errno;
+	printf("%d: call %u of %lu at %lu, %d: %ld %s, %016llx\n", number, what, len / PAGE, at / PAGE, detail, result,
+	       result < 0 ? strerror(error) : "", (unsigned long long)sum());
+	fflush(stdout);
+}
+
+static void get_memory(const char *word)
+{
+	size_t i;
+
+	if (!strcmp(word, "segment")) {
+		kind = SEGMENT;
+		segment = shmget(IPC_PRIVATE, SIZE, IPC_CREAT | 0600);
+		CHECK(segment >= 0);
+		memory = shmat(segment, NULL, 0);
+		CHECK(memory != (void *)-1);
+	} else if (!strcmp(word, "block")) {
+		/* Enough of them that the heap is on huge pages. */
+		kind = BLOCK;
+		for (i = 0; i < 64; i++)
+			memset(malloc(1ul << 20), 5, 1ul << 20);
+		memory = aligned_alloc(2ul << 20, SIZE);
+		CHECK(memory);
+	} else {
+		memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		CHECK(memory != MAP_FAILED);
+	}
+	for (i = 0; i < SIZE; i++)
+		memory[i] = (char)(i * 7 + i / PAGE);
+}
+
+int main(int argc, char **argv)
+{
+	int count, i;
+
+	CHECK(argc == 4);
+	state = strtoull(argv[2], NULL, 0);
+	count = atoi(argv[3]);
+	CHECK(pipe(probe) == 0);
+	get_memory(argv[1]);
+	for (i = 0; i < count; i++)
+		step(i);
+	if (kind == SEGMENT)
+		CHECK(shmctl(segment, IPC_RMID, NULL) == 0);
+	puts("end");
+	return 0;
+}

@@ -1,0 +1,211 @@
+/* Blocks that go to and fro between a program and a plugin that looks for
+   malloc in libc itself. Built as the plugin with -DPLUGIN, as a library that
+   loads it by its own search path with -DCALLER, and as the program:
+   plugins deep|lazy|base|space PATH, or plugins runpath. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef PLUGIN
+static char *early;
+
+__attribute__((constructor)) static void begin(void)
+{
+	early = strdup("made before dlopen returned");
+	early = realloc(early, 70000);
+	free(calloc(100, 100));
+}
+
+/* The program has one of that name, too. */
+const char *whose(void)
+{
+	return "the plugin's";
+}
+
+const char *ask(void)
+{
+	return whose();
+}
+
+char *give(size_t n)
+{
+	return memset(malloc(n), 'g', n);
+}
+
+char *give_early(void)
+{
+	char *p = early;
+
+	early = NULL;
+	return p;
+}
+
+char *grow(char *p, size_t n)
+{
+	return realloc(p, n);
+}
+
+size_t usable(char *p)
+{
+	return malloc_usable_size(p);
+}
+
+void take(char *p)
+{
+	free(p);
+}
+
+/* libc takes the block, and makes one. */
+char *line(char *p, size_t n)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	if (!f || getline(&p, &n, f) < 0)
+		abort();
+	fclose(f);
+	return p;
+}
+#elif defined(CALLER)
+void *load(void)
+{
+	void *plugin = dlopen("libplugins-plugin.so", RTLD_NOW | RTLD_DEEPBIND);
+
+	/* A jump to dlopen would have it come from the program. */
+	__asm__ volatile("" : "+r"(plugin));
+	return plugin;
+}
+#else
+const char *whose(void)
+{
+	return "the program's";
+}
+
+static void *function(void *plugin, const char *name)
+{
+	void *found = dlsym(plugin, name);
+
+	if (!found) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(3);
+	}
+	return found;
+}
+
+#define IN(plugin, type, name) ((type)function(plugin, #name))
+
+static int holds(const char *p, size_t n, char c)
+{
+	while (n--)
+		if (p[n] != c)
+			return 0;
+	return 1;
+}
+
+/* A namespace has a malloc of its own, whose blocks are its own affair. */
+static void hand_over(void *plugin)
+{
+	static const size_t sizes[] = { 1, 24, 100, 5000, 40000, 300000, 3000000 };
+	unsigned int i;
+
+	for (i = 0; i < 35; i++) {
+		size_t n = sizes[i % 7];
+		char *p = memset(malloc(n), 'm', n);
+
+		if (IN(plugin, size_t (*)(char *), usable)(p) < n)
+			exit(6);
+		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
+		if (!holds(p, n, 'm'))
+			exit(7);
+		p = IN(plugin, char *(*)(char *, size_t), line)(p, 3 * n);
+		if (!strchr(p, '\n'))
+			exit(8);
+		IN(plugin, void (*)(char *), take)(p);
+		p = IN(plugin, char *(*)(size_t), give)(n);
+		p = IN(plugin, char *(*)(char *, size_t), grow)(p, 3 * n);
+		if (!holds(p, n, 'g'))
+			exit(9);
+		IN(plugin, void (*)(char *), take)(p);
+	}
+}
+
+static void exchange(void *plugin)
+{
+	static const size_t sizes[] = { 1, 24, 100, 5000, 40000, 300000, 3000000 };
+	unsigned int i, k;
+
+	for (i = 0; i < 210; i++) {
+		size_t n = sizes[i % 7];
+		char *p = IN(plugin, char *(*)(size_t), give)(n), *mine[3];
+
+		if (malloc_usable_size(p) < n || !holds(p, n, 'g'))
+			exit(4);
+		p = realloc(p, 2 * n);
+		if (!holds(p, n, 'g'))
+			exit(5);
+		IN(plugin, void (*)(char *), take)(p);
+		free(IN(plugin, char *(*)(size_t), give)(n));
+		for (k = 0; k < 3; k++)
+			mine[k] = memset(malloc(n), 'm', n);
+		if (IN(plugin, size_t (*)(char *), usable)(mine[0]) < n)
+			exit(6);
+		IN(plugin, void (*)(char *), take)(mine[0]);
+		mine[1] = IN(plugin, char *(*)(char *, size_t), grow)(mine[1], 3 * n);
+		if (!holds(mine[1], n, 'm'))
+			exit(7);
+		free(mine[1]);
+		mine[2] = IN(plugin, char *(*)(char *, size_t), line)(mine[2], n);
+		if (!strchr(mine[2], '\n'))
+			exit(8);
+		free(mine[2]);
+	}
+	free(IN(plugin, char *(*)(void), give_early)());
+}
+
+int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	const char *path = argc > 2 ? argv[2] : "";
+	int deep = RTLD_NOW | RTLD_DEEPBIND;
+	void *plugin = NULL;
+
+	if (!strcmp(how, "deep"))
+		plugin = dlopen(path, deep);
+	else if (!strcmp(how, "lazy"))
+		plugin = dlopen(path, RTLD_LAZY | RTLD_DEEPBIND);
+	else if (!strcmp(how, "base"))
+		plugin = dlmopen(LM_ID_BASE, path, deep);
+	else if (!strcmp(how, "space")) {
+		int i;
+
+		/* More than there are at a time. */
+		for (i = 0; i < 40; i++) {
+			plugin = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+			if (!plugin)
+				break;
+			hand_over(plugin);
+			if (dlclose(plugin))
+				return 10;
+		}
+		puts(plugin ? "ok" : dlerror());
+		return 0;
+	}
+#ifdef RUNPATH
+	else if (!strcmp(how, "runpath")) {
+		extern void *load(void);
+
+		plugin = load();
+	}
+#endif
+	if (!plugin) {
+		fprintf(stderr, "%s\n", dlerror());
+		return 3;
+	}
+	exchange(plugin);
+	puts(IN(plugin, const char *(*)(void), ask)());
+	dlclose(plugin);
+	return 0;
+}
+#endif

@@ -1,0 +1,206 @@
+//! README, followed line by line: its commands are run as they stand, after the
+//! build, in a mount namespace that keeps what they install to itself. Pools
+//! are made on a recorded machine; a line that names a user is run as that user.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+use std::fs;
+use std::os::unix::fs::{chown, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::bless;
+use crate::support::live::machine;
+use crate::support::postgres;
+use crate::support::tool::{self, Ran};
+use crate::support::tree;
+
+/// The lines of the first block of a kind below a heading.
+fn block(heading: &str, kind: &str) -> Vec<String> {
+    let text = bless::text("README.md");
+    let (_, section) = text
+        .split_once(&format!("\n## {heading}\n"))
+        .expect(heading);
+    let (_, block) = section
+        .split_once(&format!("\n```{kind}\n"))
+        .expect(heading);
+    let lines = block.lines().take_while(|line| *line != "```");
+    lines.map(str::to_owned).collect()
+}
+
+/// The command of a line, without what is said of it.
+fn command(line: &str) -> &str {
+    line.split(" # ").next().unwrap_or(line).trim_end()
+}
+
+/// The commands of the dozen that begin with a name.
+fn of_the_dozen(name: &str) -> Vec<String> {
+    let lines = block("A dozen things to do", "sh");
+    let commands = lines.iter().map(|line| command(line).to_owned());
+    commands
+        .filter(|command| command.starts_with(name))
+        .collect()
+}
+
+#[test]
+fn pools_are_made_as_it_says() {
+    let commands = of_the_dozen("hugeadm ");
+    assert!(commands.len() >= 6, "{commands:?}");
+    for command in commands {
+        // Groups are the machine's own: this one has the number of one that is
+        // everywhere.
+        let words = command.replace("postgres", "root");
+        let words: Vec<&str> = words.split_whitespace().skip(1).collect();
+        let dir = tree::machine("x86_64-8node");
+        let ran = tool::hugeadm(dir.path(), &words);
+        assert_eq!(ran.status, 0, "{command}: {ran:?}");
+    }
+}
+
+/// A directory as after the build, and a home for what is tried.
+struct Place {
+    dir: tempfile::TempDir,
+    postgres: PathBuf,
+}
+
+impl Place {
+    fn new() -> Option<Place> {
+        let (postgres, user) = postgres::installed("README")?;
+        let dir = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .tempdir()
+            .unwrap();
+        let place = Place { dir, postgres };
+        let release = place.path("target/release");
+        fs::create_dir_all(&release).unwrap();
+        for (name, file) in [
+            ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
+            ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
+            ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
+            ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
+            ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
+            ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
+            ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
+        ] {
+            tool::copy(file, release.join(name));
+        }
+        for dir in ["crates", "man"] {
+            symlink(bless::project(dir), place.path(dir)).unwrap();
+        }
+        // User postgres works where it may write.
+        let home = place.path("home");
+        fs::create_dir(&home).unwrap();
+        chown(&home, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
+        fs::create_dir(place.path("over")).unwrap();
+        Some(place)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Runs a script in a mount namespace in which what is written to `/usr/local`
+    /// and `/etc` is gone afterwards.
+    fn run(&self, script: &str) -> Ran {
+        let begin = r#"set -e
+            mount -t tmpfs none over
+            for dir in usr/local etc; do
+                mkdir -p over/$dir over/scratch/$dir
+                mount -t overlay none -o lowerdir=/$dir,upperdir=over/$dir,workdir=over/scratch/$dir /$dir
+            done
+            "#;
+        let path = format!(
+            "/usr/local/bin:{}:/usr/sbin:/usr/bin:/sbin:/bin",
+            self.postgres.display()
+        );
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &format!("{begin}{script}")]);
+        command.env_clear().env("PATH", path).env("LC_ALL", "C");
+        command
+            .current_dir(self.dir.path())
+            .output()
+            .unwrap()
+            .into()
+    }
+}
+
+#[test]
+fn trying_it_needs_neither_root_nor_a_pool() {
+    let Some(place) = Place::new() else { return };
+    let lines = block("Try it", "sh");
+    let [line] = &lines[..] else {
+        panic!("{lines:?}")
+    };
+    let (build, run) = line.split_once(" && ").unwrap();
+    assert_eq!(build, "cargo build --release --workspace");
+    let mut command = Command::new("sh");
+    command.args(["-c", run]).current_dir(place.dir.path());
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.err.contains("\nheap "), "{ran:?}");
+}
+
+const SOLVER: &str = "#include <stdlib.h>\n#include <string.h>\n\
+    int main(void) { char *p = malloc(64 << 20); return !p || !memset(p, 1, 64 << 20); }\n";
+
+#[test]
+fn what_is_installed_works_as_it_says() {
+    let Some(live) = machine("README") else {
+        return;
+    };
+    let Some(place) = Place::new() else { return };
+    live.set_pool(64);
+    let install = block("Install", "sh").join("\n");
+    let code = block("Ask for huge pages in C", "c").join("\n");
+    let (include, statement) = code.split_once("\n\n").unwrap();
+    let matrix = format!(
+        "{include}\n#include <stddef.h>\nint main(void) {{ size_t n = 512;\n{statement}\n\
+         if (matrix) matrix[n] = 1; return !matrix; }}\n"
+    );
+    let home = place.path("home");
+    fs::write(home.join("solver.c"), SOLVER).unwrap();
+    fs::write(home.join("matrix.c"), matrix).unwrap();
+    let compile = block("Ask for huge pages in C", "sh").join("\n");
+    let script = [
+        &format!("{{ {install}\n}} >&2"),
+        "cd home",
+        "cc solver.c -o solver; cp solver server",
+        &as_written(&home),
+        &compile,
+        "./a.out",
+    ]
+    .join("\n");
+    let ran = place.run(&script);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.out.contains("server started"), "{ran:?}");
+    assert!(ran.out.contains("\nshm "), "the server's status: {ran:?}");
+    let report = fs::read_to_string(home.join("solver.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let heap = report["segments"].as_array().unwrap().iter();
+    let heap = heap.clone().find(|row| row["segment"] == "heap").unwrap();
+    assert!(heap["huge"]["2097152"].as_u64() >= Some(60 << 20), "{heap}");
+}
+
+/// The dozen but hugeadm's, each as its user, and a server for one of them that
+/// is stopped at the end, come what may.
+fn as_written(home: &Path) -> String {
+    let prepare = format!(
+        "runuser -u postgres -- initdb -A trust -D data >/dev/null\n\
+         printf '%s\\n' \"listen_addresses=''\" \"unix_socket_directories='{}'\" \
+         \"huge_pages=off\" \"shared_buffers=32MB\" >>data/postgresql.auto.conf\n\
+         trap 'runuser -u postgres -- pg_ctl -D data -m fast stop >/dev/null' EXIT",
+        home.display()
+    );
+    let mut script = vec![prepare];
+    for line in block("A dozen things to do", "sh") {
+        let command = command(&line);
+        match line.contains("(as its user)") {
+            _ if command.starts_with("hugeadm ") || command.is_empty() => {}
+            // A shell of a user waits for nothing that a server keeps open.
+            true => script.push(format!("runuser -u postgres -- {command} -l log")),
+            false => script.push(command.to_owned()),
+        }
+    }
+    assert!(script.len() >= 7, "{script:?}");
+    script.push("./a.out".to_owned());
+    script.join("\n")
+}
