@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static size_t size;
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
 	while (read(0, &byte, 1) > 0)
 		;
 	kill(child, 9);
+	/* Its pages go back before this ends. */
+	waitpid(child, NULL, 0);
 	shmctl(used, IPC_RMID, NULL);
 	shmctl(orphan, IPC_RMID, NULL);
 	return 0;

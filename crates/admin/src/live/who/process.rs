@@ -44,13 +44,16 @@ impl Look<'_> {
         }
     }
 
-    /// A process that may not be looked at: it matters where it has huge pages.
+    /// A process that may not be looked at: it matters where it has huge pages. One
+    /// that has ended meanwhile has no memory, and its status no such line.
     fn hidden(&mut self, pid: Pid) {
         let status = self.root.read(&pid.path("status")).unwrap_or_default();
         let status = String::from_utf8_lossy(&status).into_owned();
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        let pages = field("HugetlbPages:").unwrap_or_default().trim();
-        if status.is_empty() || pages.starts_with("0 ") {
+        let Some(pages) = field("HugetlbPages:").map(str::trim) else {
+            return;
+        };
+        if pages.starts_with("0 ") {
             return;
         }
         let name = field("Name:").unwrap_or_default().trim();
