@@ -11,7 +11,7 @@ use crate::support::tool::{Ran, tool};
 /// What is asked for, and what the better of jemalloc 5.3 and mimalloc 2.0 takes
 /// on base pages, in thousandths of that: measured with the same program under
 /// `LD_PRELOAD`.
-const ROWS: [(&[&str], u64); 18] = [
+const ROWS: [(&[&str], u64); 19] = [
     (&["blocks", "4368", "200"], 1175),
     (&["blocks", "5120", "200"], 1002),
     (&["blocks", "6600", "200"], 1093),
@@ -28,12 +28,17 @@ const ROWS: [(&[&str], u64); 18] = [
     (&["blocks", "1100000", "400"], 1004),
     (&["blocks", "1500000", "400"], 1003),
     (&["shifted", "3400000", "100"], 1002),
+    (&["rested", "3400000", "100"], 1002),
     (&["threads", "4096", "3"], 1496),
     (&["threads", "16384", "3"], 1178),
 ];
 
 /// How much more it may be, in hundredths.
 const MORE: u64 = 105;
+
+/// What is free goes back by the clock, so that a run may end just before: the
+/// figure is the median of so many.
+const RUNS: usize = 5;
 
 fn thousandths(ran: &Ran) -> u64 {
     assert_eq!(ran.status, 0, "{ran:?}");
@@ -46,13 +51,16 @@ fn thousandths(ran: &Ran) -> u64 {
 
 fn judge(program: &Path, what: &str) {
     for (args, others) in ROWS {
-        let mut command = tool("hugectl");
-        command.args(["--heap", "-q"]).arg(program).args(args);
-        let ran: Ran = command.output().unwrap().into();
-        let ours = thousandths(&ran);
+        let run = |_| -> u64 {
+            let mut command = tool("hugectl");
+            command.args(["--heap", "-q"]).arg(program).args(args);
+            thousandths(&command.output().unwrap().into())
+        };
+        let mut ours: Vec<u64> = (0..RUNS).map(run).collect();
+        ours.sort_unstable();
         assert!(
-            ours * 100 <= others * MORE,
-            "{what} {args:?}: {others}, {ran:?}"
+            ours[RUNS / 2] * 100 <= others * MORE,
+            "{what} {args:?}: {others}, {ours:?}"
         );
     }
 }

@@ -4,11 +4,13 @@
 
    footprint blocks SIZE MiB
    footprint shifted SIZE COUNT
+   footprint rested SIZE COUNT
    footprint threads SIZE COUNT: COUNT blocks of each of sixteen sizes between
       SIZE and twice SIZE in each of four threads
 
    `shifted` takes COUNT blocks, frees every second one, and takes as many again
-   that are 100,000 bytes larger. */
+   that are 100,000 bytes larger; `rested` waits before these for longer than an
+   allocator keeps what is free. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -69,7 +71,7 @@ static void blocks(size_t size, size_t bytes)
 		filled(size);
 }
 
-static void shifted(size_t size, size_t count, void **block)
+static void shifted(size_t size, size_t count, void **block, unsigned pause)
 {
 	size_t i;
 
@@ -77,6 +79,7 @@ static void shifted(size_t size, size_t count, void **block)
 		block[i] = filled(size);
 	for (i = 0; i < count; i += 2)
 		drop(block[i], size);
+	usleep(pause);
 	for (i = 0; i < count; i += 2)
 		block[i] = filled(size + 100000);
 }
@@ -107,7 +110,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "blocks"))
 		blocks(size, number << 20);
 	else if (!strcmp(argv[1], "shifted") && number <= sizeof block / sizeof *block)
-		shifted(size, number, block);
+		shifted(size, number, block, 0);
+	else if (!strcmp(argv[1], "rested") && number <= sizeof block / sizeof *block)
+		shifted(size, number, block, 1500000);
 	else if (!strcmp(argv[1], "threads")) {
 		pthread_t thread[THREADS];
 

@@ -62,7 +62,8 @@ fn give_back(now: usize) {
     }
     idle::unnoticed(|| mimalloc::hugetools_give_back());
     DIVIDES.store(0, Ordering::Relaxed);
-    if is_much {
+    // What was given back some time ago has left such pages, too.
+    if is_much || half_empty::free_in_pages(back::LARGE) > bytes_of_arenas() / MUCH {
         half_empty::leave(back::LARGE);
     }
     TRIES.store(false, Ordering::Release);
@@ -70,11 +71,16 @@ fn give_back(now: usize) {
 
 /// Whether much of what mimalloc has is free.
 fn is_much_free() -> bool {
+    let arenas = bytes_of_arenas();
+    arenas.saturating_sub(mimalloc::hugetools_bytes_of_pages()) > arenas / MUCH
+}
+
+/// What mimalloc has for blocks that are not windows or arenas of their own.
+fn bytes_of_arenas() -> usize {
     let windows = register::windows().filter(|window| window.holds == Holds::Heap);
     let has = windows
         .map(|window| window.used_slices() * SLICE)
         .sum::<usize>();
     let blocks = arena::blocks().bytes + growing::windows().map(growing::len).sum::<usize>();
-    let arenas = has.saturating_sub(blocks);
-    arenas.saturating_sub(mimalloc::hugetools_bytes_of_pages()) > arenas / MUCH
+    has.saturating_sub(blocks)
 }

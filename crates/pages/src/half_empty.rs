@@ -17,6 +17,21 @@ use crate::{behind, config, facts, move_down, register, sys};
 /// process may have 65530.
 const MOST: usize = 1024;
 
+/// How many bytes are free in pages of the pool that hold something else, in runs of
+/// so many bytes or more.
+pub fn free_in_pages(free: usize) -> usize {
+    let windows = register::windows().filter(|window| window.holds == Holds::Heap);
+    let in_window = |window: &Window| -> usize {
+        let units = 0..window.units().len();
+        let held = units.filter(|unit| window.units()[*unit].load().0 == State::Huge);
+        held.flat_map(|unit| free_runs(window, unit))
+            .map(|run| run.len() * SLICE)
+            .filter(|len| *len >= free)
+            .sum()
+    };
+    windows.map(in_window).sum()
+}
+
 /// Gives back the pages of the pool of which a run of so many bytes or more is free.
 pub fn leave(free: usize) {
     // It takes calls that a filter may not allow.
