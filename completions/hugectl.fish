@@ -14,7 +14,7 @@ complete -c hugectl -l only -d 'Only programs of these names get huge pages, not
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -r -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
 complete -c hugectl -l watch -d 'With --status: again and again, each SECONDS, until the processes have ended' -r
-complete -c hugectl -l sysroot -d 'With --status or --dry-run: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
+complete -c hugectl -l sysroot -d 'With --status, --dry-run or --explain: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
 complete -c hugectl -l text-libs -d 'The code of shared libraries, too; implies --text'
@@ -26,6 +26,7 @@ complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
+complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
 complete -c hugectl -l no-preload -d 'Set the variables only, for a program linked with the library'
 complete -c hugectl -l force-preload -d 'Preload even where it looks useless, or unwise for this program'
 complete -c hugectl -l library-use-path -d 'Name the library only, and let the loader find it'

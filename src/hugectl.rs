@@ -10,6 +10,7 @@ use hugetools_ctl::args;
 use hugetools_ctl::bundle::Bundle;
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::exec;
+use hugetools_ctl::explain;
 use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::live::Live;
@@ -50,10 +51,10 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let json = args.json;
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
-        Request::Status(status) => show::show(&status),
+        Request::Status(status) => show::show(&status).map(|()| 0),
     });
     match result {
-        Ok(()) => 0,
+        Ok(status) => status,
         Err(failure) if json => fail_as_json(&failure),
         Err(failure) => fail(&failure, level),
     }
@@ -107,18 +108,28 @@ fn say(notes: &[Note], verbosity: u8) {
     }
 }
 
-/// Starts the program, or prints how it would be started.
-fn start(run: &Run, caller: &Caller) -> Result<(), Failure> {
+/// Starts the program, or prints how it would be started; the status where none
+/// was.
+fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     let mut effects = Live::new(&root);
     let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
     let plan = plan::make(run, caller, &findings);
+    if run.explain {
+        let explained = explain::explain(run, &findings, &plan);
+        let text = match run.json {
+            true => explained.to_json(),
+            false => explained.to_text(),
+        };
+        return print(&text).map(|()| explained.status());
+    }
     if run.dry_run && run.json {
-        return print(&plan.to_json());
+        return print(&plan.to_json()).map(|()| 0);
     }
     say(&plan.notes, findings.verbosity);
     if run.dry_run {
-        return console::out_bytes(&plan.to_shell()).map_err(unwritable);
+        let printed = console::out_bytes(&plan.to_shell());
+        return printed.map(|()| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
         let lines = plan.to_string();

@@ -14,6 +14,7 @@ use hugetools_elf::Elf;
 
 use crate::files;
 use crate::needed;
+use crate::runtimes::Beyond;
 use crate::target::Libc;
 
 /// Why a program keeps its own allocator.
@@ -100,7 +101,7 @@ pub(crate) fn foreign_new(
     program: &Path,
     libc: Libc,
     library_path: Option<&OsStr>,
-) -> Option<String> {
+) -> Option<Beyond> {
     let elf = files::open_elf(program)?;
     elf.refers_to(&["_Znwm"]).ok().flatten()?;
     let gives = |name: &str, elf: &Elf<File>| elf.defines(name).unwrap_or(false);
@@ -112,9 +113,11 @@ pub(crate) fn foreign_new(
         true => "MALLOC_CONF=thp:always in its environment",
         false => "hugeadm --thp-always reaches it",
     };
-    Some(format!(
-        "what new hands out is taken from {name}, so --heap does not reach it; {instead}"
-    ))
+    Some(Beyond {
+        known: None,
+        fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
+        instead: instead.to_owned(),
+    })
 }
 
 /// By which other names programs may call the allocator that a library is, if
@@ -218,10 +221,7 @@ mod tests {
         let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
         let path = Some(dir.path().as_os_str());
         let said = foreign_new(&program, Libc::Glibc, path).unwrap();
-        assert!(
-            said.ends_with("MALLOC_CONF=thp:always in its environment"),
-            "{said}"
-        );
+        assert_eq!(said.instead, "MALLOC_CONF=thp:always in its environment");
         let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
         build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
         assert_eq!(foreign_new(&program, Libc::Glibc, path), None);

@@ -24,6 +24,7 @@ Examples:
   hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --status postgres             what running programs have on huge pages
+  hugectl --heap --explain ./solver     what it would get, what falls short and why
   hugectl --heap --dry-run ./solver     show what would be done
 
 Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
@@ -190,7 +191,13 @@ pub struct Args {
     #[arg(long, help_heading = "Proof")]
     pub dry_run: bool,
 
-    /// With --status or --dry-run: read the kernel's state below DIR
+    /// Say what each segment would get, what would fall short, why, and what
+    /// mends it, and do nothing; status 0 when all that is asked for will be
+    /// had, else 3
+    #[arg(long, help_heading = "Proof")]
+    pub explain: bool,
+
+    /// With --status, --dry-run or --explain: read the kernel's state below DIR
     #[arg(long, value_name = "DIR", help_heading = "Proof", value_hint = ValueHint::DirPath)]
     pub sysroot: Option<PathBuf>,
 

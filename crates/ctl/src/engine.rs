@@ -6,8 +6,11 @@ use hugetools_elf::Ident;
 
 use crate::allocator::Own;
 use crate::kernel::Wants;
-use crate::note::Note;
+use crate::note::{Level, Note};
+use crate::preflight::Subject;
 use crate::request::{HeapEngine, Preload, Run};
+use crate::runtimes::Beyond;
+use crate::shortfall::Shortfall;
 use crate::target::{Image, Libc, Target};
 
 /// What serves the heap.
@@ -35,10 +38,12 @@ pub struct Look {
     pub tunable: bool,
     /// What is to be said of memory that is not malloc's, where a heap is asked
     /// for.
-    pub beyond: Option<String>,
+    pub beyond: Option<Beyond>,
 }
 
 const STATIC: &str = "the program is static, so no library can be added to it";
+
+const HEAP_STAYS: &str = "the heap stays on base pages";
 
 const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
 
@@ -93,7 +98,7 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         .and_then(unreachable)
         .filter(|_| !forced)
     {
-        decision.warn(format!("nothing can be put on huge pages: {why}"));
+        decision.fall_short(why.outcome("nothing can be put on huge pages"));
         return decision;
     }
     let is_static = image == Some(&Image::Static);
@@ -111,11 +116,12 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         decision.say_static(asked, means, look.tunable);
     }
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
-        let text = format!("the heap stays as it is: the program has its own allocator ({own})");
-        decision.warn(text);
+        let fact = format!("the program has its own allocator ({own})");
+        let short = Shortfall::new(Subject::HEAP, fact);
+        decision.fall_short(short.outcome("the heap stays as it is"));
     }
-    if let (Some(text), true) = (&look.beyond, heap) {
-        decision.warn(text.clone());
+    if let (Some(beyond), true) = (&look.beyond, heap) {
+        decision.fall_short(beyond.shortfall());
     }
     if preload != Preload::Never {
         // Children of a static program may still be served.
@@ -131,25 +137,40 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
 }
 
 /// Why nothing of ours can get into the program.
-fn unreachable(target: &Target) -> Option<String> {
+fn unreachable(target: &Target) -> Option<Shortfall> {
     let name = target.program.display();
-    if let Some(secure) = target.secure {
-        return Some(format!(
-            "{name} is {secure}, and the loader of such a program takes no library from its user"
-        ));
-    }
-    match &target.image {
-        Image::Foreign(ident) => Some(format!(
-            "{name} is for {ident}, our libraries are for {}",
-            Ident::native()
-        )),
-        _ => None,
-    }
+    let (fact, value) = match (target.secure, &target.image) {
+        (Some(secure), _) => (
+            format!(
+                "{name} is {secure}, and the loader of such a program takes no library from its user"
+            ),
+            secure.to_string(),
+        ),
+        (None, Image::Foreign(ident)) => (
+            format!(
+                "{name} is for {ident}, our libraries are for {}",
+                Ident::native()
+            ),
+            ident.to_string(),
+        ),
+        _ => return None,
+    };
+    let short = Shortfall::new(Subject::ALL, fact).says(name, value);
+    Some(
+        match target.secure.map(|secure| secure.instead(&target.program)) {
+            Some(instead) => short.mend_some_day(instead),
+            None => short,
+        },
+    )
 }
 
 impl Decision {
     fn warn(&mut self, text: String) {
         self.notes.push(Note::warning(text));
+    }
+
+    fn fall_short(&mut self, short: Shortfall) {
+        self.notes.push(Note::short(Level::Warning, short));
     }
 
     /// Leaves the heap to the program's libc, if that can be told.
@@ -169,9 +190,8 @@ impl Decision {
                 .push(Note::info(format!("{KEPT} (--heap-engine=libc)")));
             return Engine::Libc;
         };
-        self.warn(format!(
-            "the heap stays on base pages: --heap-engine=libc needs glibc 2.35 or later, and {why}"
-        ));
+        let fact = format!("--heap-engine=libc needs glibc 2.35 or later, and {why}");
+        self.fall_short(Shortfall::new(Subject::HEAP, fact).outcome(HEAP_STAYS));
         Engine::None
     }
 
@@ -187,16 +207,20 @@ impl Decision {
                 "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
             )),
             (true, true) => self.notes.push(Note::info(format!("{KEPT}: {STATIC}"))),
-            (true, false) => self.warn(format!(
-                "the heap stays on base pages: {STATIC}, and it has no glibc of 2.35 or later, which could be told"
-            )),
+            (true, false) => {
+                let fact =
+                    format!("{STATIC}, and it has no glibc of 2.35 or later, which could be told");
+                self.fall_short(Shortfall::new(Subject::HEAP, fact).outcome(HEAP_STAYS));
+            }
             (false, _) => {}
         }
         if asked.shm.is_some() {
-            self.warn(format!("shared memory stays as it is: {STATIC}"));
+            let short = Shortfall::new(Subject::SHM, STATIC);
+            self.fall_short(short.outcome("shared memory stays as it is"));
         }
         if asked.data.is_some() {
-            self.warn(format!("data and bss stay on base pages: {STATIC}"));
+            let short = Shortfall::new(Subject::DATA, STATIC);
+            self.fall_short(short.outcome("data and bss stay on base pages"));
         }
     }
 }
@@ -230,6 +254,7 @@ mod tests {
             target: Some(Target {
                 path: PathBuf::from("/bin/x"),
                 is_text: false,
+                through: Vec::new(),
                 program: PathBuf::from("/bin/x"),
                 image,
                 layout: Layout::default(),

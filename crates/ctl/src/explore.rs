@@ -25,7 +25,9 @@ use crate::parts::Parts;
 use crate::preload;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::runtimes;
+use crate::shortfall::Shortfall;
 use crate::starter;
+use crate::surroundings::{self, Scene, Surroundings};
 use crate::target::{self, Image, Libc};
 use crate::tunables;
 
@@ -58,8 +60,10 @@ pub struct Findings {
     pub ours: Vec<Vec<u8>>,
     /// The kernel's state.
     pub kernel: Kernel,
+    /// What else was looked at, where nothing starts.
+    pub surroundings: Surroundings,
     /// What is to be said of a starter that drops the environment.
-    pub starter: Option<String>,
+    pub starter: Option<Shortfall>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub unknown_names: Vec<String>,
     /// The file of the report.
@@ -93,7 +97,8 @@ impl Asked {
             text: elfmap.text,
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
-            hints: verbosity >= 3,
+            hints: verbosity >= 3 || run.explain,
+            thorough: run.explain,
         };
         Asked {
             verbosity,
@@ -142,7 +147,7 @@ pub fn explore(
     };
     let preloaded = matches!(library, Some(Found::At(_)));
     let library_is_there = match &library {
-        Some(Found::At(path)) => !run.dry_run || path.exists(),
+        Some(Found::At(path)) => run.starts() || path.exists(),
         _ => false,
     };
     let served = served(asked, &decision, preloaded, run.preload, &look);
@@ -151,16 +156,29 @@ pub fn explore(
         asked,
         libraries,
         caller,
-        may_change: !run.dry_run,
+        may_change: run.starts(),
     };
     let mut parts = search.measure(root, &look).map_err(own)?;
     let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
     search
         .prepare(root, &look, &kernel, &mut parts, effects)
         .map_err(own)?;
+    let surroundings = match (run.explain, look.target.as_ref()) {
+        (true, Some(target)) => surroundings::look(&Scene {
+            run,
+            caller,
+            root,
+            kernel: &kernel,
+            served,
+            needs: parts.needs(target, served, &kernel),
+        })
+        .map_err(own)?,
+        _ => Surroundings::default(),
+    };
     let starter = starter::warning(&run.command, &|name| target::is_program(name, caller));
     Ok(Findings {
         verbosity,
+        surroundings,
         starter,
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
@@ -208,7 +226,7 @@ pub(crate) fn served(
             Engine::Libc if is_static => Fallback::Base,
             _ => asked.fallback,
         },
-        hints: asked.hints,
+        ..asked
     }
 }
 
@@ -236,7 +254,7 @@ fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
     let target = target::find(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = Look::default();
     if wants.heap.is_some() {
-        look.beyond = runtimes::warning(&run.command, caller);
+        look.beyond = runtimes::beyond(&run.command, caller);
         match target.image {
             Image::Dynamic(libc) => {
                 let path = caller.var("LD_LIBRARY_PATH");
@@ -282,7 +300,7 @@ fn find_library(
 ) -> Result<Found, Failure> {
     match &run.library {
         Library::At(dir) => locate::below(dir, name).map(Found::At),
-        Library::Auto => Ok(locate::find(caller, name, bundle, !run.dry_run)),
+        Library::Auto => Ok(locate::find(caller, name, bundle, run.starts())),
         Library::ByName => {
             let found = loader(caller).find_preload(name.as_bytes());
             Ok(match found {

@@ -7,13 +7,16 @@ mod source;
 pub use source::{Share, Source};
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::sysctl;
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};
 
+use crate::accounts;
 use crate::caller::Caller;
 use crate::failure::Failure;
 
@@ -67,6 +70,8 @@ pub struct Wants {
     pub fallback: Fallback,
     /// Whether hints that are no shortfall are wanted, too.
     pub hints: bool,
+    /// Whether everything is looked at, whatever it costs: nothing starts.
+    pub thorough: bool,
 }
 
 impl Wants {
@@ -101,6 +106,11 @@ pub struct Kernel {
     /// The group to set so that the caller may have System V segments of pool
     /// pages, where the caller may not have any.
     pub shm_group: Option<String>,
+    /// What the sysctl says of that group now.
+    pub shm_group_now: u64,
+    /// The tightest limit of the memory control groups, where everything is
+    /// looked at.
+    pub memory: Option<Limit>,
 }
 
 impl Kernel {
@@ -119,8 +129,7 @@ impl Kernel {
 
     /// The pool that pages of this kind come from.
     pub fn source(&self, pages: Pages) -> Option<&Source> {
-        let size = self.size(pages)?;
-        self.sources.iter().find(|source| source.pool.size == size)
+        self.of_size(self.size(pages)?)
     }
 
     /// The page size that is meant.
@@ -132,9 +141,39 @@ impl Kernel {
         }
     }
 
+    /// The pools that pages of this kind come from, in this order: what the one
+    /// that is asked for has not, that of the default size gives, where it is
+    /// smaller.
+    pub fn ladder(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
+        let asked = self.size(pages);
+        let second = self
+            .default
+            .filter(|size| asked.is_some_and(|asked| *size < asked));
+        asked.into_iter().chain(second)
+    }
+
+    /// The pool that gives what the one that is asked for has not.
+    pub fn second(&self, pages: Pages) -> Option<&Source> {
+        let size = self.ladder(pages).nth(1)?;
+        let source = self.of_size(size)?;
+        (source.obtainable() >= Bytes::new(size.get())).then_some(source)
+    }
+
+    /// The pool of a size.
+    pub fn of_size(&self, size: PageSize) -> Option<&Source> {
+        self.sources.iter().find(|source| source.pool.size == size)
+    }
+
+    /// Whether the memory control group leaves room for so much on transparent
+    /// huge pages: the library stops to ask for them at half of what is left.
+    pub fn has_room(&self, bytes: Bytes) -> bool {
+        let rest = self.memory.as_ref().map(|limit| limit.rest().get() / 2);
+        rest.is_none_or(|rest| rest >= bytes.get())
+    }
+
     /// Whether private memory can have transparent huge pages.
     pub fn serves_private(&self) -> bool {
-        self.serves(Thp::serves_madvise)
+        self.serves(Thp::serves_whole)
     }
 
     /// Whether shared memory can have transparent huge pages.
@@ -168,8 +207,11 @@ impl Kernel {
         let meminfo = Meminfo::read(root)?;
         self.default = meminfo.huge_page_size;
         for pages in asked {
-            if let (Some(size), None) = (self.size(pages), self.source(pages)) {
-                self.sources.extend(source::read(root, size, &meminfo)?);
+            for size in self.ladder(pages) {
+                if self.of_size(size).is_none() {
+                    let source = source::read(root, size, &meminfo, wants.thorough)?;
+                    self.sources.extend(source);
+                }
             }
         }
         Ok(())
@@ -184,11 +226,11 @@ impl Kernel {
         let comes = |pages| self.comes_to_thp(pages, enough(pages), wants.fallback);
         let limited = self.sources.iter().any(|source| source.limit.is_some());
         if wants.all().any(comes) || limited {
-            self.thp = Thp::read_modes(root)?;
+            self.thp = Thp::read_whole(root)?;
             self.thp_hidden = are_settings_hidden(root);
         }
         if wants.heap.is_some() {
-            self.overcommit = root.number_opt(&KPath::from("/proc/sys/vm/overcommit_memory"))?;
+            self.overcommit = root.number_opt(&KPath::from(OVERCOMMIT))?;
         }
         if root.is_live() {
             let (soft, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((libc::RLIM_INFINITY, 0));
@@ -197,11 +239,20 @@ impl Kernel {
         }
         let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
         if wants.hints && from_pool && root.is_live() && !group::may_lock(root, caller)? {
-            self.shm_group = Some(group::name(caller.egid));
+            self.shm_group = Some(accounts::group(caller.egid));
+            let now = root.number_opt(&sysctl::shm_group_path())?;
+            self.shm_group_now = now.unwrap_or(0);
+        }
+        if wants.thorough && self.thp.is_some() {
+            let membership = KPath::from("/proc/self/cgroup");
+            self.memory = cgroup::tightest_memory(root, &membership)?;
         }
         Ok(())
     }
 }
+
+/// The file of `vm.overcommit_memory`.
+pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 
 /// Where the kernel has its settings of memory, whatever it was built with.
 pub const SETTINGS: &str = "/sys/kernel/mm";

@@ -85,8 +85,33 @@ impl Layout {
         self.part(loads.flat_map(|load| self.open_parts(load)), size)
     }
 
+    /// What of data and bss comes from the file: that in all, and that in whole
+    /// pages; the rest of [`Layout::data`] is bss.
+    pub fn initialised(&self, size: PageSize) -> (Bytes, Bytes) {
+        let (mut all, mut inner) = (0u64, 0u64);
+        for load in self.loads.iter().filter(|load| load.writable) {
+            for range in self.open_parts(load) {
+                let clipped =
+                    |range: &Range<u64>| load.file_end().min(range.end).saturating_sub(range.start);
+                all = all.saturating_add(clipped(&range));
+                let whole = match self.is_exact(size) {
+                    true => within(&range, size),
+                    false => within(&(0..range.end - range.start), size)
+                        .map(|whole| range.start..range.start + whole.end),
+                };
+                inner = inner.saturating_add(whole.map_or(0, |whole| clipped(&whole)));
+            }
+        }
+        (Bytes::new(all), Bytes::new(inner))
+    }
+
+    /// Whether it is known before the start what lies in whole pages.
+    fn is_exact(&self, size: PageSize) -> bool {
+        !self.moves || self.align() >= size.get()
+    }
+
     fn part(&self, ranges: impl Iterator<Item = Range<u64>>, size: PageSize) -> Part {
-        let exact = !self.moves || self.align() >= size.get();
+        let exact = self.is_exact(size);
         let (mut all, mut inner) = (0u64, 0u64);
         for range in ranges {
             let len = range.end.saturating_sub(range.start);

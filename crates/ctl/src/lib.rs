@@ -11,6 +11,7 @@
 //! `plan` is a pure function of what was found. Nothing here prints: what
 //! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
 
+mod accounts;
 mod allocator;
 pub mod args;
 pub mod bundle;
@@ -18,6 +19,7 @@ pub mod caller;
 pub mod effects;
 pub mod engine;
 pub mod exec;
+pub mod explain;
 pub mod explore;
 pub mod failure;
 mod files;
@@ -36,11 +38,13 @@ mod preload;
 pub mod prepare;
 mod private;
 pub mod request;
-mod runtimes;
+pub mod runtimes;
 mod script;
 pub mod segments;
+pub mod shortfall;
 mod starter;
 pub mod status;
+pub mod surroundings;
 mod sys;
 pub mod target;
 mod text_files;

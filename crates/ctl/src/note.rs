@@ -1,5 +1,7 @@
 //! What there is to say, with its level.
 
+use crate::shortfall::Shortfall;
+
 /// How much a message matters; the numbers are those of `--verbose`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -27,31 +29,41 @@ pub struct Note {
     pub level: Level,
     /// What it says.
     pub text: String,
+    /// What falls short, where that is what it says.
+    pub shortfall: Option<Box<Shortfall>>,
 }
 
 impl Note {
+    fn new(level: Level, text: impl Into<String>) -> Note {
+        Note {
+            level,
+            text: text.into(),
+            shortfall: None,
+        }
+    }
+
+    /// What falls short.
+    pub(crate) fn short(level: Level, shortfall: Shortfall) -> Note {
+        let text = shortfall.to_string();
+        Note {
+            shortfall: Some(Box::new(shortfall)),
+            ..Note::new(level, text)
+        }
+    }
+
     /// What was asked cannot be done.
     pub fn error(text: impl Into<String>) -> Note {
-        Note {
-            level: Level::Error,
-            text: text.into(),
-        }
+        Note::new(Level::Error, text)
     }
 
     /// Less than asked is done.
     pub fn warning(text: impl Into<String>) -> Note {
-        Note {
-            level: Level::Warning,
-            text: text.into(),
-        }
+        Note::new(Level::Warning, text)
     }
 
     /// What was found or decided.
     pub fn info(text: impl Into<String>) -> Note {
-        Note {
-            level: Level::Info,
-            text: text.into(),
-        }
+        Note::new(Level::Info, text)
     }
 }
 

@@ -4,11 +4,14 @@
 mod subject;
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::Bytes;
 use hugetools_model::list::format_list;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::{Bytes, KPath, PageSize};
+use hugetools_model::{sysctl, thp};
 
-use crate::kernel::{Kernel, SETTINGS, Source, USEFUL, Wants};
-use crate::note::Note;
+use crate::kernel::{Kernel, OVERCOMMIT, SETTINGS, Share, Source, USEFUL, Wants};
+use crate::note::{Level, Note};
+use crate::shortfall::Shortfall;
 pub(crate) use subject::Subject;
 
 /// What is to be said about the request on this machine.
@@ -34,9 +37,11 @@ pub struct Needs {
 
 /// Looks for what will fall short.
 pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
+    let segments = needs.text.get().saturating_add(needs.data.get());
     let mut check = Check {
         fallback: wants.fallback,
         kernel,
+        segments: Bytes::new(segments),
         said: Checked::default(),
     };
     let asks = asks(wants, needs);
@@ -116,18 +121,26 @@ fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
 struct Check<'a> {
     fallback: Fallback,
     kernel: &'a Kernel,
+    /// What segments take.
+    segments: Bytes,
     said: Checked,
 }
 
 impl Check<'_> {
-    fn warn_of(&mut self, subject: Subject, text: String) {
-        self.said.heap_told |= subject.heap;
-        self.said.segments_told |= subject.text || subject.data;
-        self.warn(text);
+    fn warn_of(&mut self, short: Shortfall) {
+        self.said.heap_told |= short.subject.heap;
+        self.said.segments_told |= short.subject.text || short.subject.data;
+        self.warn(short);
     }
 
-    fn warn(&mut self, text: String) {
-        self.said.notes.push(Note::warning(text));
+    fn warn(&mut self, short: Shortfall) {
+        self.said.notes.push(Note::short(Level::Warning, short));
+    }
+
+    /// What may be no matter to the program; the library warns of it where it
+    /// is.
+    fn hint(&mut self, short: Shortfall) {
+        self.said.notes.push(Note::short(Level::Info, short));
     }
 
     fn comes_to_thp(&self, ask: &Ask) -> bool {
@@ -135,13 +148,24 @@ impl Check<'_> {
             .comes_to_thp(ask.pages, ask.enough(), self.fallback)
     }
 
+    /// What there should be room for.
+    fn least(&self, subject: Subject) -> Bytes {
+        match subject.is_segments() {
+            true => self.segments,
+            false => self.segments.max(USEFUL),
+        }
+    }
+
     /// What happens to what a pool cannot give.
-    fn then(&self, subject: Subject) -> String {
+    fn then(&self, ask: &Ask) -> String {
+        let subject = ask.subject;
+        // Shared memory is of one pool.
+        let second = self.kernel.second(ask.pages).filter(|_| !subject.shm);
         let to = |served: bool| match served && self.fallback == Fallback::Thp {
             true => "transparent huge pages",
             false => "base pages",
         };
-        if self.fallback == Fallback::None {
+        if self.fallback == Fallback::None && second.is_none() {
             return match subject.is_segments() {
                 true => format!(
                     "{} {} on base pages (--fallback=none)",
@@ -151,16 +175,20 @@ impl Check<'_> {
                 false => "requests beyond it fail (--fallback=none)".to_owned(),
             };
         }
-        let private = to(self.kernel.serves_private());
+        let has_room = self.kernel.has_room(self.least(subject));
+        let private = match second {
+            Some(source) => format!("{} pages", source.pool.size),
+            None => to(self.kernel.serves_private() && has_room).to_owned(),
+        };
         let shm = to(self.kernel.serves_shared());
-        let goes = |subject: Subject, to| {
+        let goes = |subject: Subject, to: &str| {
             format!("{} {} to {to}", subject.names(), subject.verb("goes", "go"))
         };
         match subject.private() {
             Subject::NONE => goes(subject, shm),
-            others if !subject.shm => goes(others, private),
-            _ if private == shm => goes(subject, private),
-            others => format!("{}, shared memory to {shm}", goes(others, private)),
+            others if !subject.shm => goes(others, &private),
+            _ if private == shm => goes(subject, &private),
+            others => format!("{}, shared memory to {shm}", goes(others, &private)),
         }
     }
 
@@ -169,26 +197,24 @@ impl Check<'_> {
             return;
         }
         let (subject, enough) = (ask.subject, ask.enough());
-        let then = self.then(subject);
+        let then = self.then(ask);
         let Some(source) = self.kernel.source(ask.pages) else {
-            return self.warn_of(
-                subject,
-                format!("this machine has no huge page pools: {then}"),
-            );
+            let short = Shortfall::new(subject, "this machine has no huge page pools");
+            return self.warn_of(short.then(then).says(pool::dir(), "absent"));
         };
         let (available, size) = (source.available(), source.pool.size);
         if available < enough.min(Bytes::new(size.get())) {
-            let why = shortage(source);
-            let remedy = remedy(source, ask);
-            let text = format!("the pool of {size} pages {why}: {then}; {remedy}");
-            self.warn_of(subject, text);
+            let fact = format!("the pool of {size} pages {}", shortage(source));
+            self.warn_of(remedy(
+                Shortfall::new(subject, fact).then(&then),
+                source,
+                ask,
+            ));
         } else if available < enough {
             let (pages, _) = available.pages(size);
-            let remedy = remedy(source, ask);
-            let text = format!(
-                "the pool of {size} pages has {pages} pages ({available}) left: beyond them, {then}; {remedy}"
-            );
-            self.warn_of(subject, text);
+            let fact = format!("the pool of {size} pages has {pages} pages ({available}) left");
+            let short = Shortfall::new(subject, fact).then(format!("beyond them, {then}"));
+            self.warn_of(remedy(short, source, ask));
         }
         self.control_group(ask, source, &then);
     }
@@ -198,88 +224,124 @@ impl Check<'_> {
             return;
         };
         let (rest, file) = (limit.rest(), &limit.file);
-        let text = format!(
+        let fact = format!(
             "the control group allows {rest} more of {} pages",
             source.pool.size
         );
         let is_enough = ask.subject.is_segments() && ask.needs <= rest;
-        match rest < source.available() && !is_enough {
-            true => self.warn_of(
-                ask.subject,
-                format!("{text}: beyond them, {then}; to lift it: echo max > {file}"),
-            ),
-            false => self.said.notes.push(Note::info(format!("{text} ({file})"))),
+        if rest >= source.available().max(ask.enough()) || is_enough {
+            return self.said.notes.push(Note::info(format!("{fact} ({file})")));
         }
+        let unlimited = match file.as_str().ends_with("limit_in_bytes") {
+            true => "-1",
+            false => "max",
+        };
+        let short = Shortfall::new(ask.subject, fact).then(format!("beyond them, {then}"));
+        let short = short.mend("to lift it", format!("echo {unlimited} > {file}"));
+        self.warn_of(short.says(file, limit.limit.get()));
     }
 
     fn private_thp(&mut self, subject: Subject) {
         let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+        let then = format!("{names} {stay} on base pages");
         let Some(thp) = &self.kernel.thp else {
             if self.kernel.thp_hidden {
-                return self.hidden_thp();
+                return self.hidden_thp(subject);
             }
-            return self.warn(format!(
-                "this kernel has no transparent huge pages: {names} {stay} on base pages"
-            ));
+            return self.warn(no_thp(subject).then(then));
         };
         if !thp.serves_madvise() {
             let word = thp.enabled.as_deref().unwrap_or("never");
-            self.warn(format!(
-                "transparent huge pages are set to {word}: {names} {stay} on base pages; to have \
-                 them: hugeadm --thp-madvise"
-            ));
+            let fact = format!("transparent huge pages are set to {word}");
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says(thp::dir().join("enabled"), word);
+            self.warn(short.mend("to have them", "hugeadm --thp-madvise"));
+        } else if let Some((size, word)) = thp.ruled_out() {
+            let fact = format!("transparent huge pages of {size} are set to {word}");
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says(thp::size_dir(size).join("enabled"), word);
+            self.warn(short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")));
         } else if self.kernel.thp_disabled {
-            self.warn(format!(
-                "transparent huge pages are switched off for this process and its children \
-                 (prctl PR_SET_THP_DISABLE): {names} {stay} on base pages; start it from elsewhere"
-            ));
+            let fact = "transparent huge pages are switched off for this process and its children \
+                        (prctl PR_SET_THP_DISABLE)";
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says("/proc/self/status", "THP_enabled: 0");
+            self.warn(short.advise("start it from elsewhere"));
+        } else {
+            self.memory_group(subject, then);
+        }
+    }
+
+    /// A group that is nearly full gets no whole huge pages: at half of what is
+    /// left the library stops to ask for them.
+    fn memory_group(&mut self, subject: Subject, then: String) {
+        let Some(limit) = &self.kernel.memory else {
+            return;
+        };
+        let (needs, rest, file) = (self.least(subject), limit.rest(), &limit.file);
+        if !self.kernel.has_room(needs) {
+            let more = needs
+                .get()
+                .saturating_mul(2)
+                .saturating_add(limit.used.get());
+            let fact = format!("the memory control group leaves {rest}");
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says(file, limit.limit.get());
+            let command = format!("echo {more} > {file}");
+            self.warn(short.mend_at_least("to have room for them", command, ", or more"));
         }
     }
 
     /// Once for all that is asked for.
-    fn hidden_thp(&mut self) {
-        let note = Note::warning(format!(
-            "{SETTINGS} is not there: transparent huge pages are asked for, but whether they come \
-             cannot be told before; to see it: mount -t sysfs sysfs /sys"
-        ));
-        if !self.said.notes.contains(&note) {
-            self.said.notes.push(note);
+    fn hidden_thp(&mut self, subject: Subject) {
+        let is_told = |note: &Note| {
+            let short = note.shortfall.as_ref();
+            short.is_some_and(|short| short.fact.starts_with(SETTINGS))
+        };
+        if !self.said.notes.iter().any(is_told) {
+            let short = Shortfall::new(subject, format!("{SETTINGS} is not there"));
+            let short = short.then(
+                "transparent huge pages are asked for, but whether they come cannot be told before",
+            );
+            let short = short.says(SETTINGS, "absent");
+            self.warn(short.mend("to see it", "mount -t sysfs sysfs /sys"));
         }
     }
 
     fn shared_thp(&mut self) {
+        let then = "shared memory stays on base pages";
         let Some(thp) = &self.kernel.thp else {
             if self.kernel.thp_hidden {
-                return self.hidden_thp();
+                return self.hidden_thp(Subject::SHM);
             }
-            return self.warn(
-                "this kernel has no transparent huge pages: shared memory stays on base pages"
-                    .to_owned(),
-            );
+            return self.warn(no_thp(Subject::SHM).then(then));
         };
         if !thp.serves_shared_madvise() {
             let word = thp.shmem_enabled.as_deref().unwrap_or("never");
-            // The library warns of it where there is such memory.
-            self.said.notes.push(Note::info(format!(
-                "transparent huge pages for shared memory are set to {word}: it stays on base \
-                 pages; to have them: hugeadm --thp-shmem advise"
-            )));
+            let fact = format!("transparent huge pages for shared memory are set to {word}");
+            let short = Shortfall::new(Subject::SHM, fact).then("it stays on base pages");
+            let short = short.says(thp::dir().join("shmem_enabled"), word);
+            self.hint(short.mend("to have them", "hugeadm --thp-shmem advise"));
         }
     }
 
     fn limits(&mut self) {
         if let Some(limit) = self.kernel.address_space {
-            self.warn(format!(
-                "the address space is limited to {limit} (ulimit -v): huge pages need more of it \
-                 than base pages; to lift it: ulimit -v unlimited"
-            ));
+            let fact = format!("the address space is limited to {limit} (ulimit -v)");
+            let short = Shortfall::new(Subject::HEAP, fact)
+                .then("huge pages need more of it than base pages")
+                .says(
+                    "/proc/self/limits",
+                    format!("Max address space: {}", limit.get()),
+                );
+            self.warn(short.mend("to lift it", "ulimit -v unlimited"));
         }
         if self.kernel.overcommit == Some(2) {
-            self.warn(
-                "memory is not overcommitted (vm.overcommit_memory is 2): the heap may get less \
-                 than asked; to change it: sysctl vm.overcommit_memory=0"
-                    .to_owned(),
-            );
+            let fact = "memory is not overcommitted (vm.overcommit_memory is 2)";
+            let short = Shortfall::new(Subject::HEAP, fact)
+                .then("the heap may get less than asked")
+                .says(OVERCOMMIT, 2);
+            self.warn(short.mend("to change it", "sysctl vm.overcommit_memory=0"));
         }
     }
 
@@ -291,12 +353,17 @@ impl Check<'_> {
             .source(pages)
             .is_some_and(|s| s.available() > Bytes::default());
         if has_pages {
-            self.said.notes.push(Note::info(format!(
-                "should the program use shmget, the kernel refuses it pool pages; to allow them: \
-                 hugeadm --set-shm-group {group}"
-            )));
+            let fact = "should the program use shmget, the kernel refuses it pool pages";
+            let short = Shortfall::new(Subject::SHM, fact);
+            let short = short.says(sysctl::shm_group_path(), self.kernel.shm_group_now);
+            self.hint(short.mend("to allow them", format!("hugeadm --set-shm-group {group}")));
         }
     }
+}
+
+fn no_thp(subject: Subject) -> Shortfall {
+    let short = Shortfall::new(subject, "this kernel has no transparent huge pages");
+    short.says(thp::dir(), "absent")
 }
 
 fn shortage(source: &Source) -> String {
@@ -319,21 +386,51 @@ fn shortage(source: &Source) -> String {
     }
 }
 
-/// The command that makes the pool large enough. What segments take is known,
-/// what a heap or shared memory will take is not.
-fn remedy(source: &Source, ask: &Ask) -> String {
+/// With the command that makes the pool large enough. What segments take is
+/// known, what a heap or shared memory will take is not.
+fn remedy(short: Shortfall, source: &Source, ask: &Ask) -> Shortfall {
     let size = source.pool.size;
     let nodes = source
         .share
         .as_ref()
         .map(|share| format!("@{}", format_list(&share.nodes)));
     let nodes = nodes.unwrap_or_default();
-    let command = format!("to fill it: hugeadm --pool-pages-min {size}{nodes}");
-    if !ask.subject.is_segments() {
-        return format!("{command}:+N, as many as the program takes");
+    let missing = ask.enough().get().saturating_sub(source.available().get());
+    let pages = missing.div_ceil(size.get()).max(1);
+    let command = format!("hugeadm --pool-pages-min {size}{nodes}:+{pages}");
+    let short = match &source.share {
+        Some(share) if share.free < source.pool.available() => {
+            short.says(node_file(share, size), share.free)
+        }
+        _ => short.says(pool_file(&source.pool), free(&source.pool)),
+    };
+    match ask.subject.is_segments() {
+        true => short.mend("to fill it", command),
+        false => short.mend_at_least("to fill it", command, ", or as many as the program takes"),
     }
-    let short = ask.needs.get().saturating_sub(source.available().get());
-    format!("{command}:+{}", short.div_ceil(size.get()).max(1))
+}
+
+/// The file that counts a pool's free pages.
+fn pool_file(pool: &Pool) -> KPath {
+    pool::pool_dir(pool.size).join("free_hugepages")
+}
+
+/// The same of some nodes.
+fn node_file(share: &Share, size: PageSize) -> String {
+    let nodes = match share.nodes.len() {
+        1 => format_list(&share.nodes),
+        _ => format!("[{}]", format_list(&share.nodes)),
+    };
+    let pool = format!("hugepages-{}kB", size.kib());
+    format!("/sys/devices/system/node/node{nodes}/hugepages/{pool}/free_hugepages")
+}
+
+/// What it says; promised pages are free ones, too.
+fn free(pool: &Pool) -> String {
+    match pool.reserved.get() {
+        0 => pool.free.to_string(),
+        reserved => format!("{} (resv_hugepages {reserved})", pool.free),
+    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,8 @@ pub struct Run {
     pub steps: Vec<Step>,
     /// Print instead of starting.
     pub dry_run: bool,
+    /// Say what each segment would get, and what would fall short.
+    pub explain: bool,
     /// As JSON.
     pub json: bool,
     /// A directory with a recorded `/proc` and `/sys`, for a dry run.
@@ -61,6 +63,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether the program is started.
+    pub fn starts(&self) -> bool {
+        !self.dry_run && !self.explain
+    }
+
     /// Whether the heap is to stay with the program's own libc.
     pub fn wants_libc(&self) -> bool {
         self.engine == Some(HeapEngine::Libc)
@@ -179,6 +186,7 @@ fn status(args: Args) -> Result<Status, Failure> {
         (args.fallback.is_some(), "--fallback"),
         (args.report.is_some(), "--report"),
         (args.dry_run, "--dry-run"),
+        (args.explain, "--explain"),
         (args.no_preload, "--no-preload"),
         (args.force_preload, "--force-preload"),
         (args.library_path.is_some(), "--library-path"),
@@ -223,12 +231,18 @@ fn run(args: Args) -> Result<Run, Failure> {
             "the name of the program is empty".to_owned(),
         ));
     }
-    if args.sysroot.is_some() && !args.dry_run {
-        return usage("--sysroot needs --status or --dry-run: a recorded machine runs no program");
+    if args.dry_run && args.explain {
+        return usage("--dry-run and --explain: one or the other");
+    }
+    let starts = !args.dry_run && !args.explain;
+    if args.sysroot.is_some() && starts {
+        return usage(
+            "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
+        );
     }
     not_of_status(&args)?;
-    if args.json && !args.dry_run && report.is_none() {
-        return usage("--json needs --status, --report or --dry-run");
+    if args.json && starts && report.is_none() {
+        return usage("--json needs --status, --report, --dry-run or --explain");
     }
     let heap = match (args.heap.as_deref(), args.thp) {
         // The classic tool lets a bare --heap leave --thp as it is.
@@ -259,6 +273,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         },
         steps: args.steps,
         dry_run: args.dry_run,
+        explain: args.explain,
         json: args.json,
         sysroot: args.sysroot,
         command: args.command,

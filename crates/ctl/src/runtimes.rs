@@ -11,12 +11,15 @@ use hugetools_elf::Elf;
 
 use crate::caller::Caller;
 use crate::files;
+use crate::preflight::Subject;
+use crate::shortfall::Shortfall;
 use crate::target;
 use crate::wrapped::{base, layers};
 
 /// What a program manages itself, and what puts that on huge pages.
 #[derive(Debug, PartialEq, Eq)]
 struct Runtime {
+    name: &'static str,
     /// What is not reached.
     memory: &'static str,
     /// What reaches it.
@@ -41,16 +44,19 @@ const ALWAYS: &str = "hugeadm --thp-always reaches it";
 
 const RUNTIMES: &[Runtime] = &[
     Runtime {
+        name: "Go",
         memory: "Go's own heap",
         instead: ALWAYS,
         by: &[By::GoBuild],
     },
     Runtime {
+        name: "Java",
         memory: "the Java heap",
         instead: "java -XX:+UseTransparentHugePages, or -XX:+UseLargePages with a pool",
         by: &[By::Needs("libjli.so"), By::Needs("libjvm.so")],
     },
     Runtime {
+        name: "Node.js",
         memory: "the heap of JavaScript",
         instead: ALWAYS,
         by: &[
@@ -60,11 +66,13 @@ const RUNTIMES: &[Runtime] = &[
         ],
     },
     Runtime {
+        name: "PHP",
         memory: "the memory of PHP scripts",
         instead: "USE_ZEND_ALLOC_HUGE_PAGES=1 in its environment",
         by: &[By::Defines("zend_startup"), By::Name("php")],
     },
     Runtime {
+        name: "Erlang",
         memory: "the memory of Erlang processes",
         instead: ALWAYS,
         by: &[
@@ -75,34 +83,59 @@ const RUNTIMES: &[Runtime] = &[
         ],
     },
     Runtime {
+        name: "LuaJIT",
         memory: "the memory of Lua scripts",
         instead: "nothing reaches all of it, hugeadm --thp-always a part",
         by: &[By::Name("luajit"), By::Needs("libluajit-")],
     },
     Runtime {
+        name: "Haskell",
         memory: "the heap of Haskell",
         instead: "nothing reaches it yet",
         by: &[By::Needs("libHSrts")],
     },
     Runtime {
+        name: "MariaDB or MySQL",
         memory: "the buffer pool of the database",
         instead: "its own option --large-pages takes pages of a pool",
         by: &[By::Name("mariadbd"), By::Name("mysqld")],
     },
 ];
 
+/// Memory that is not malloc's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beyond {
+    /// By which name the program is known, if it is.
+    pub known: Option<&'static str>,
+    /// What is so.
+    pub(crate) fact: String,
+    /// What reaches it.
+    pub(crate) instead: String,
+}
+
+impl Beyond {
+    /// What falls short.
+    pub(crate) fn shortfall(&self) -> Shortfall {
+        Shortfall::new(Subject::HEAP, &self.fact).advise(&self.instead)
+    }
+}
+
 /// What is to be said of a command line: of its program, or of one that it
 /// leads to by wrappers and scripts.
-pub(crate) fn warning(command: &[OsString], caller: &Caller) -> Option<String> {
+pub(crate) fn beyond(command: &[OsString], caller: &Caller) -> Option<Beyond> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
     let found = layers(command, &is_program).find_map(|command| {
         let target = target::find(command.first()?, caller).ok()?;
         find(&target.path).or_else(|| find(&target.program))
     })?;
-    Some(format!(
-        "{} is not taken from malloc, so --heap does not reach it; {}",
-        found.memory, found.instead
-    ))
+    Some(Beyond {
+        known: Some(found.name),
+        fact: format!(
+            "{} is not taken from malloc, so --heap does not reach it",
+            found.memory
+        ),
+        instead: found.instead.to_owned(),
+    })
 }
 
 fn find(program: &Path) -> Option<&'static Runtime> {
@@ -186,7 +219,7 @@ mod tests {
             let path = format!("{}:/usr/bin:/bin", self.0.path().display());
             let caller = Caller::this([("PATH".into(), path.into())]);
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            warning(&words, &caller)
+            Some(beyond(&words, &caller)?.fact)
         }
     }
 

@@ -4,6 +4,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use crate::preflight::Subject;
+use crate::shortfall::Shortfall;
 use crate::wrapped::{base, layers};
 
 /// What drops the environment, and what does it instead.
@@ -74,7 +76,10 @@ const STARTERS: &[Starter] = &[
 
 /// What is to be said where something in the command line drops the
 /// environment. `is_program` says which words are programs.
-pub(crate) fn warning(command: &[OsString], is_program: &dyn Fn(&OsStr) -> bool) -> Option<String> {
+pub(crate) fn warning(
+    command: &[OsString],
+    is_program: &dyn Fn(&OsStr) -> bool,
+) -> Option<Shortfall> {
     layers(command, is_program).find_map(|command| {
         let (name, words) = command.split_first()?;
         let name = base(name);
@@ -82,12 +87,11 @@ pub(crate) fn warning(command: &[OsString], is_program: &dyn Fn(&OsStr) -> bool)
             let named = starter.names.iter().any(|known| known.as_bytes() == name);
             named && (starter.drops)(words)
         })?;
-        Some(format!(
-            "{} starts its program without this environment, so nothing of that goes on huge \
-             pages; {}",
-            String::from_utf8_lossy(name),
-            (starter.instead)(command)
-        ))
+        let fact = format!(
+            "{} starts its program without this environment, so nothing of that goes on huge pages",
+            String::from_utf8_lossy(name)
+        );
+        Some(Shortfall::new(Subject::ALL, fact).advise((starter.instead)(command)))
     })
 }
 
@@ -132,6 +136,7 @@ mod tests {
         warning(&words, &|word| {
             !word.as_bytes().iter().all(u8::is_ascii_digit)
         })
+        .map(|short| short.to_string())
     }
 
     #[test]

@@ -88,6 +88,28 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
     Some((mode & !MODE_FLAGS, nodes.collect()))
 }
 
+/// Whether a filter of system calls lets `mremap(2)` through. A child tries it,
+/// with arguments that change nothing: the filter may end the one that asks.
+pub(crate) fn may_move_memory() -> bool {
+    use nix::sys::wait::{WaitStatus, waitpid};
+    use nix::unistd::{ForkResult, fork};
+    // SAFETY: this process has one thread, and the child makes two system calls.
+    match unsafe { fork() } {
+        Ok(ForkResult::Child) => {
+            // SAFETY: a new size of zero is refused before anything is looked at.
+            let result = unsafe { libc::mremap(std::ptr::null_mut(), 0, 0, 0) };
+            let errno = io::Error::last_os_error().raw_os_error();
+            let is_asked = result == libc::MAP_FAILED && errno == Some(libc::EINVAL);
+            // SAFETY: it ends at once, and runs nothing that was registered.
+            unsafe { libc::_exit(i32::from(!is_asked)) }
+        }
+        Ok(ForkResult::Parent { child }) => {
+            matches!(waitpid(child, None), Ok(WaitStatus::Exited(_, 0)))
+        }
+        Err(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +122,11 @@ mod tests {
         assert!(map_executable(&open(Path::new("/"))).is_err());
         assert!(!has_file_capabilities(&program));
         assert!(!has_file_capabilities(Path::new("/no/such/file")));
+    }
+
+    #[test]
+    fn without_a_filter_memory_may_be_moved() {
+        assert!(may_move_memory());
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub struct Target {
     /// The program that runs in the end: the file itself, or the last of the
     /// interpreters that it leads to.
     pub program: PathBuf,
+    /// The files that lead to it, the first one first; none where it is that
+    /// itself.
+    pub through: Vec<PathBuf>,
     /// What that program is.
     pub image: Image,
     /// What its headers say of its segments; nothing where they cannot be read.
@@ -139,6 +142,7 @@ fn look(path: &Path, caller: &Caller) -> Result<Target, Refused> {
         path: path.to_owned(),
         is_text: false,
         program: path.to_owned(),
+        through: Vec::new(),
     };
     for _ in 0..=DEEPEST {
         if let Some(target) = walk.step()? {
@@ -157,6 +161,7 @@ struct Walk<'c> {
     path: PathBuf,
     is_text: bool,
     program: PathBuf,
+    through: Vec<PathBuf>,
 }
 
 impl Walk<'_> {
@@ -182,7 +187,7 @@ impl Walk<'_> {
             }
             Head::Text => {
                 self.is_text = true;
-                self.program = PathBuf::from(SHELL);
+                self.go_on(PathBuf::from(SHELL));
                 Ok(None)
             }
             Head::Elf => {
@@ -211,6 +216,7 @@ impl Walk<'_> {
             path: self.path.clone(),
             is_text: self.is_text,
             program: self.program.clone(),
+            through: self.through.clone(),
             image,
             layout: Layout::default(),
             secure: None,
@@ -255,7 +261,7 @@ impl Walk<'_> {
     /// Goes on with the interpreter of a script; with the program that `env`
     /// is told to find, where that is plain.
     fn enter(&mut self, line: &script::Line) -> Result<(), Refused> {
-        self.program = line.interpreter.clone();
+        self.go_on(line.interpreter.clone());
         let Some(name) = line.argument.as_deref().and_then(env_program) else {
             return Ok(());
         };
@@ -269,9 +275,14 @@ impl Walk<'_> {
                 && candidate.is_file()
         });
         if let Some(found) = found {
-            self.program = found;
+            self.go_on(found);
         }
         Ok(())
+    }
+
+    fn go_on(&mut self, program: PathBuf) {
+        let before = std::mem::replace(&mut self.program, program);
+        self.through.push(before);
     }
 }
 

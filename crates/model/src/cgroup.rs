@@ -1,5 +1,6 @@
-//! Limits of the hugetlb controller: `hugetlb.<size>.max` and its relatives in
-//! the control groups of a process, in version 1 and 2 of the interface.
+//! Limits of control groups, in version 1 and 2 of the interface: of memory
+//! (`memory.max`), and those of the hugetlb controller: `hugetlb.<size>.max` and
+//! its relatives.
 //!
 //! A limit anywhere on the path from a process's group to the root holds, and
 //! there are two kinds: of pages in use, which is felt at the first touch, and
@@ -57,6 +58,28 @@ const V2: [Names; 2] = [
     },
 ];
 
+/// The names of the memory controller's files.
+const MEMORY_V1: [Names; 1] = [Names {
+    limit: "memory.limit_in_bytes",
+    used: "memory.usage_in_bytes",
+}];
+
+const MEMORY_V2: [Names; 1] = [Names {
+    limit: "memory.max",
+    used: "memory.current",
+}];
+
+/// A controller: how version 1 calls it, and where its files are.
+struct Controller<'a> {
+    name: &'static str,
+    /// The usual place of its hierarchy of version 1.
+    usual: &'static str,
+    /// What stands in front of the files' names.
+    prefix: &'a str,
+    one: &'static [Names],
+    two: &'static [Names],
+}
+
 /// The limit with the least left, of all that hold for the process whose
 /// groups `membership` names (such as `/proc/self/cgroup`). `None` where
 /// nothing is limited.
@@ -68,25 +91,58 @@ pub fn tightest(
     membership: &KPath,
     size: PageSize,
 ) -> Result<Option<Limit>, FileError> {
+    let controller = Controller {
+        name: "hugetlb",
+        usual: "/sys/fs/cgroup/hugetlb",
+        prefix: &format!("hugetlb.{size}."),
+        one: &V1,
+        two: &V2,
+    };
+    tightest_of(root, membership, &controller)
+}
+
+/// The same of memory: `memory.max` and `memory.limit_in_bytes`. What is used
+/// counts the page cache, too, which the kernel takes back first.
+///
+/// # Errors
+/// As for [`tightest`].
+pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>, FileError> {
+    let controller = Controller {
+        name: "memory",
+        usual: "/sys/fs/cgroup/memory",
+        prefix: "",
+        one: &MEMORY_V1,
+        two: &MEMORY_V2,
+    };
+    tightest_of(root, membership, &controller)
+}
+
+fn tightest_of(
+    root: &Root,
+    membership: &KPath,
+    controller: &Controller<'_>,
+) -> Result<Option<Limit>, FileError> {
     let Some(bytes) = root.read_opt(membership)? else {
         return Ok(None);
     };
     let mut found: Option<Limit> = None;
-    for group in groups(&bytes) {
-        // The root group has no limits, and most processes are in it.
-        if group.path.is_empty() {
-            continue;
-        }
-        let Some(mount) = mount_point(root, group.version)? else {
+    for group in groups(&bytes, controller.name) {
+        // The root group has no limits, and most processes are in it; in a
+        // container, what looks like it may have some.
+        let mount = match group.path.is_empty() {
+            true => usual_place(root, group.version, controller),
+            false => mount_point(root, group.version, controller)?,
+        };
+        let Some(mount) = mount else {
             continue;
         };
         let names = match group.version {
-            Version::One => &V1,
-            Version::Two => &V2,
+            Version::One => controller.one,
+            Version::Two => controller.two,
         };
         for dir in dirs(root, &mount, &group.path) {
             for names in names {
-                let limit = read_limit(root, &dir, names, size)?;
+                let limit = read_limit(root, &dir, names, controller.prefix)?;
                 let tighter =
                     |limit: &Limit| found.as_ref().is_none_or(|f| limit.rest() < f.rest());
                 found = limit.filter(tighter).or(found);
@@ -112,17 +168,20 @@ struct Group {
 
 /// The hierarchies that can have the controller, from lines such as
 /// `5:hugetlb:/a` and `0::/a`.
-fn groups(bytes: &[u8]) -> Vec<Group> {
+fn groups(bytes: &[u8], controller: &str) -> Vec<Group> {
     let text = String::from_utf8_lossy(bytes);
-    text.lines().filter_map(parse_group).collect()
+    let lines = text.lines();
+    lines
+        .filter_map(|line| parse_group(line, controller))
+        .collect()
 }
 
-fn parse_group(line: &str) -> Option<Group> {
+fn parse_group(line: &str, controller: &str) -> Option<Group> {
     let mut fields = line.splitn(3, ':');
     let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
     let version = match (number, controllers) {
         ("0", "") => Version::Two,
-        (_, names) if names.split(',').any(|name| name == "hugetlb") => Version::One,
+        (_, names) if names.split(',').any(|name| name == controller) => Version::One,
         _ => return None,
     };
     let names = path.split('/').filter(|name| !name.is_empty());
@@ -132,23 +191,32 @@ fn parse_group(line: &str) -> Option<Group> {
     inside.then_some(Group { version, path })
 }
 
-/// Where a hierarchy is: the usual place, else what the mount table says.
-fn mount_point(root: &Root, version: Version) -> Result<Option<KPath>, FileError> {
+/// The usual place of a hierarchy, if it is there.
+fn usual_place(root: &Root, version: Version, controller: &Controller<'_>) -> Option<KPath> {
     let usual: &[&'static str] = match version {
-        Version::One => &["/sys/fs/cgroup/hugetlb"],
+        Version::One => &[controller.usual],
         Version::Two => &["/sys/fs/cgroup", "/sys/fs/cgroup/unified"],
     };
     let there = |dir: &KPath| match version {
         Version::One => root.exists(dir),
         Version::Two => root.exists(&dir.join("cgroup.controllers")),
     };
-    let found = usual.iter().map(|dir| KPath::from(*dir)).find(there);
+    usual.iter().map(|dir| KPath::from(*dir)).find(there)
+}
+
+/// Where a hierarchy is: the usual place, else what the mount table says.
+fn mount_point(
+    root: &Root,
+    version: Version,
+    controller: &Controller<'_>,
+) -> Result<Option<KPath>, FileError> {
+    let found = usual_place(root, version, controller);
     if found.is_some() {
         return Ok(found);
     }
     let is_it = |mount: &&Mount| match version {
         Version::One => {
-            mount.fs_type == "cgroup" && mount.options.split(',').any(|o| o == "hugetlb")
+            mount.fs_type == "cgroup" && mount.options.split(',').any(|o| o == controller.name)
         }
         Version::Two => mount.fs_type == "cgroup2",
     };
@@ -183,9 +251,9 @@ fn read_limit(
     root: &Root,
     dir: &KPath,
     names: &Names,
-    size: PageSize,
+    prefix: &str,
 ) -> Result<Option<Limit>, FileError> {
-    let file = dir.join(format_args!("hugetlb.{size}.{}", names.limit));
+    let file = dir.join(format_args!("{prefix}{}", names.limit));
     let Some(bytes) = root.read_opt(&file)? else {
         return Ok(None);
     };
@@ -197,7 +265,7 @@ fn read_limit(
     if limit >= 1 << 62 {
         return Ok(None);
     }
-    let used = dir.join(format_args!("hugetlb.{size}.{}", names.used));
+    let used = dir.join(format_args!("{prefix}{}", names.used));
     Ok(Some(Limit {
         limit: Bytes::new(limit),
         used: Bytes::new(root.number_opt(&used)?.unwrap_or(0)),
@@ -269,6 +337,20 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_limited_likewise() {
+        let tree = tree(&[
+            ("/proc/self/cgroup", "0::/a/b\n"),
+            ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("/sys/fs/cgroup/a/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/a/memory.current", "900\n"),
+            ("/sys/fs/cgroup/a/b/memory.max", "max\n"),
+        ]);
+        let found = tightest_memory(&tree.root, &KPath::from("/proc/self/cgroup")).unwrap();
+        let found = found.map(|limit| (limit.file.to_string(), limit.rest().get()));
+        assert_eq!(found, Some(("/sys/fs/cgroup/a/memory.max".to_owned(), 100)));
+    }
+
+    #[test]
     fn an_unusual_mount_point_is_found_in_the_mount_table() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a\n"),
@@ -302,7 +384,7 @@ mod tests {
     proptest! {
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = groups(&bytes);
+            let _ = groups(&bytes, "hugetlb");
         }
     }
 }

@@ -84,9 +84,14 @@ impl Counter {
     }
 }
 
+/// The directory of all pools.
+pub fn dir() -> KPath {
+    KPath::from("/sys/kernel/mm/hugepages")
+}
+
 /// The directory of a size's pool.
 pub fn pool_dir(size: PageSize) -> KPath {
-    KPath::from("/sys/kernel/mm/hugepages").join(format_args!("hugepages-{}kB", size.kib()))
+    dir().join(format_args!("hugepages-{}kB", size.kib()))
 }
 
 /// The sysctl that sets a counter of the default size.
@@ -131,7 +136,7 @@ pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
 /// The sizes that the machine has pools of, smallest first. The default size
 /// is among them on kernels that list none.
 pub fn sizes(root: &Root, default: Option<PageSize>) -> Result<Vec<PageSize>, FileError> {
-    let names = root.list(&KPath::from("/sys/kernel/mm/hugepages"))?;
+    let names = root.list(&dir())?;
     let mut sizes: Vec<PageSize> = names.iter().filter_map(|name| size_of_dir(name)).collect();
     sizes.extend(default);
     sizes.sort_unstable();
@@ -162,7 +167,7 @@ pub fn read_overcommit(root: &Root, pool: &Pool) -> Result<Option<PageCount>, Fi
 /// Reads all pools, smallest pages first.
 pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     let mut pools = Vec::new();
-    for name in root.list(&KPath::from("/sys/kernel/mm/hugepages"))? {
+    for name in root.list(&dir())? {
         let Some(size) = size_of_dir(&name) else {
             continue;
         };

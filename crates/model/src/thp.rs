@@ -116,9 +116,25 @@ impl Thp {
         }))
     }
 
-    /// Reads `enabled` and `shmem_enabled` alone, for those to whom every file
-    /// counts.
-    pub fn read_modes(root: &Root) -> Result<Option<Thp>, FileError> {
+    /// Reads `enabled`, also that of whole huge pages, and `shmem_enabled` alone,
+    /// for those to whom every file counts.
+    pub fn read_whole(root: &Root) -> Result<Option<Thp>, FileError> {
+        let Some(mut modes) = Thp::read_modes(root)? else {
+            return Ok(None);
+        };
+        modes.pmd_size = pmd_size(root)?;
+        if let Some(size) = modes.pmd_size {
+            let enabled = choice(root, &size_dir(size).join("enabled"))?;
+            modes.sizes.push(ThpSize {
+                size,
+                enabled,
+                shmem_enabled: None,
+            });
+        }
+        Ok(Some(modes))
+    }
+
+    fn read_modes(root: &Root) -> Result<Option<Thp>, FileError> {
         let Some(enabled) = choice(root, &dir().join("enabled"))? else {
             return Ok(None);
         };
@@ -134,6 +150,25 @@ impl Thp {
     /// Whether private memory marked with `MADV_HUGEPAGE` gets huge pages.
     pub fn serves_madvise(&self) -> bool {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))
+    }
+
+    /// The size of a whole huge page and its own mode, where that rules out what
+    /// `enabled` would give.
+    pub fn ruled_out(&self) -> Option<(PageSize, &str)> {
+        let size = self.pmd_size?;
+        let own = self.mode_of(size)?;
+        (own == "never").then_some((size, own))
+    }
+
+    /// Whether private memory marked with `MADV_HUGEPAGE` gets whole huge pages,
+    /// not only those of a smaller size.
+    pub fn serves_whole(&self) -> bool {
+        self.serves_madvise() && self.ruled_out().is_none()
+    }
+
+    fn mode_of(&self, size: PageSize) -> Option<&str> {
+        let own = self.sizes.iter().find(|own| own.size == size)?;
+        own.enabled.as_deref()
     }
 
     /// Whether shared memory marked with `MADV_HUGEPAGE` gets huge pages.

@@ -59,11 +59,12 @@ impl Source {
 }
 
 /// Reads the pool of a size, and what limits it where it has something to
-/// give.
+/// give, or where that is asked for.
 pub(super) fn read(
     root: &Root,
     size: PageSize,
     meminfo: &Meminfo,
+    thorough: bool,
 ) -> Result<Option<Source>, FileError> {
     let pool = match pool_in_meminfo(size, meminfo).filter(|_| root.is_live()) {
         Some(pool) => Some(pool),
@@ -83,7 +84,7 @@ pub(super) fn read(
     if source.pool.overcommit.is_none() && source.available() < USEFUL {
         source.pool.overcommit = pool::read_overcommit(root, &source.pool)?;
     }
-    if source.available() > Bytes::default() {
+    if thorough || source.available() > Bytes::default() {
         let membership = KPath::from("/proc/self/cgroup");
         source.limit = cgroup::tightest(root, &membership, size)?;
     }

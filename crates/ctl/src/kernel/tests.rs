@@ -135,9 +135,3 @@ fn pages_that_are_promised_are_not_available() {
     });
     assert_eq!(source.obtainable(), Bytes::new(1 << 21));
 }
-
-#[test]
-fn a_group_is_named_by_the_file_or_by_its_number() {
-    assert_eq!(group::name(0), "root");
-    assert_eq!(group::name(4_000_000_000), "4000000000");
-}

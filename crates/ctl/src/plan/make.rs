@@ -2,7 +2,7 @@
 
 mod libc;
 mod segments;
-mod whom;
+pub(crate) mod whom;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,10 +17,11 @@ use crate::caller::Caller;
 use crate::engine::{self, Engine};
 use crate::explore::Findings;
 use crate::locate::Found;
-use crate::note::Note;
-use crate::preflight::{self, Needs};
+use crate::note::{Level, Note};
+use crate::preflight::{self, Needs, Subject};
 use crate::preload;
 use crate::request::{Preload, ReportTo, Run};
+use crate::shortfall::Shortfall;
 use crate::target::Image;
 
 /// Makes the plan: a pure function of its arguments.
@@ -45,6 +46,9 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.tunables();
     maker.report();
     maker.shortfalls();
+    maker
+        .notes
+        .extend(findings.surroundings.notes.iter().cloned());
     Plan {
         variables: maker.variables,
         program: target.map(|target| Program {
@@ -86,6 +90,10 @@ impl Maker<'_> {
 
     fn warn(&mut self, text: impl Into<String>) {
         self.notes.push(Note::warning(text));
+    }
+
+    fn fall_short(&mut self, short: Shortfall) {
+        self.notes.push(Note::short(Level::Warning, short));
     }
 
     fn info(&mut self, text: impl Into<String>) {
@@ -142,8 +150,8 @@ impl Maker<'_> {
         }
         self.text_copy();
         let is_any = self.findings.asked.are_any() || segments.off || self.run.report.is_some();
-        if let (Some(text), true) = (&self.findings.starter, is_any) {
-            self.warn(text.clone());
+        if let (Some(short), true) = (&self.findings.starter, is_any) {
+            self.fall_short(short.clone());
         }
         if !is_any {
             self.warn(
@@ -164,14 +172,13 @@ impl Maker<'_> {
             return;
         }
         let by_libc = decision.engine == Engine::Libc;
-        for (option, pages) in [
-            ("--heap", served.heap.filter(|_| !by_libc)),
-            ("--shm", served.shm),
+        for (option, subject, pages) in [
+            ("--heap", Subject::HEAP, served.heap.filter(|_| !by_libc)),
+            ("--shm", Subject::SHM, served.shm),
         ] {
             if pages == Some(Pages::Thp) {
-                self.warn(format!(
-                    "{option}=thp gets no huge page: --fallback=base rules transparent ones out"
-                ));
+                let short = Shortfall::new(subject, "--fallback=base rules transparent ones out");
+                self.fall_short(short.outcome(format!("{option}=thp gets no huge page")));
             }
         }
     }
@@ -254,9 +261,9 @@ impl Maker<'_> {
         match &self.findings.library {
             None => {}
             Some(Found::Nowhere(why)) => {
-                self.warn(format!(
-                    "{why}: the program runs without it, on the pages it has"
-                ));
+                let short = Shortfall::new(Subject::ALL, why);
+                let then = "the program runs without it, on the pages it has";
+                self.fall_short(short.then(then));
             }
             Some(Found::At(path)) => {
                 let list = self.caller.var("LD_PRELOAD");

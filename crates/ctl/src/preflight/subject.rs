@@ -35,6 +35,26 @@ impl Subject {
         ..Subject::NONE
     };
 
+    pub(crate) const SEGMENTS: Subject = Subject {
+        text: true,
+        data: true,
+        ..Subject::NONE
+    };
+    pub(crate) const ALL: Subject = Subject {
+        heap: true,
+        shm: true,
+        text: true,
+        data: true,
+    };
+
+    /// Whether both have something in common.
+    pub(crate) fn meets(self, other: Subject) -> bool {
+        self.heap && other.heap
+            || self.shm && other.shm
+            || self.text && other.text
+            || self.data && other.data
+    }
+
     /// Without shared memory.
     pub(crate) fn private(self) -> Subject {
         Subject { shm: false, ..self }

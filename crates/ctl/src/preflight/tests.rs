@@ -47,6 +47,7 @@ const BOTH: Wants = Wants {
     data: None,
     fallback: Fallback::Thp,
     hints: true,
+    thorough: false,
 };
 
 const HEAP: Wants = Wants { shm: None, ..BOTH };
@@ -69,7 +70,7 @@ fn an_empty_pool_names_the_next_rung_and_the_remedy() {
         said(HEAP, &kernel(0, 0)),
         [
             "Warning: the pool of 2MB pages is empty: the heap goes to transparent huge \
-          pages; to fill it: hugeadm --pool-pages-min 2MB:+N, as many as the program takes"
+          pages; to fill it: hugeadm --pool-pages-min 2MB:+8, or as many as the program takes"
         ]
     );
     let text = said(BOTH, &kernel(5, 5)).concat();
@@ -199,7 +200,7 @@ fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
         [
             "Warning: the pool of 2MB pages has no page left on node 1, which this process \
           is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
-          --pool-pages-min 2MB@1:+N, as many as the program takes"
+          --pool-pages-min 2MB@1:+8, or as many as the program takes"
         ]
     );
 }
@@ -262,7 +263,7 @@ fn one_line_for_one_pool() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains("heap, shared memory, text, data and bss go to transparent"));
     assert!(
-        said[0].ends_with("--pool-pages-min 2MB:+N, as many as the program takes"),
+        said[0].ends_with("--pool-pages-min 2MB:+8, or as many as the program takes"),
         "{said:?}"
     );
     assert!(heap && segments);

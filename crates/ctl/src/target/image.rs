@@ -10,6 +10,7 @@ use hugetools_elf::{Elf, Ident, Kind};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::Refused;
+use crate::accounts;
 use crate::caller::Caller;
 use crate::sys;
 
@@ -66,6 +67,29 @@ impl fmt::Display for Secure {
             Secure::SetGroupId => "set-group-id",
             Secure::Capabilities => "given capabilities by its file",
         })
+    }
+}
+
+impl Secure {
+    /// As whom the mark changes nothing.
+    pub(crate) fn instead(self, program: &Path) -> String {
+        let metadata = std::fs::metadata(program);
+        let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
+        match self {
+            Secure::SetUserId => {
+                format!(
+                    "start hugectl as user {}",
+                    accounts::user(owner(Metadata::uid))
+                )
+            }
+            Secure::SetGroupId => {
+                format!(
+                    "start hugectl as group {}",
+                    accounts::group(owner(Metadata::gid))
+                )
+            }
+            Secure::Capabilities => "start hugectl as root".to_owned(),
+        }
     }
 }
 

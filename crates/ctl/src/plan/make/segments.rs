@@ -7,11 +7,12 @@ use hugetools_model::{Bytes, PageSize};
 
 use crate::explore::Findings;
 use crate::layout::{Obstacle, Part};
-use crate::note::Note;
+use crate::note::{Level, Note};
 use crate::parts::is_reachable;
 use crate::preflight::Subject;
 use crate::prepare::{Prepared, State, Why};
 use crate::request::Run;
+use crate::shortfall::Shortfall;
 use crate::target::{Image, Target};
 
 /// What is to be said before the pools are looked at.
@@ -93,9 +94,9 @@ fn too_large(class: &Class, target: &Target) -> Option<Note> {
     };
     (measured.inner == Bytes::default()).then(|| {
         let (names, program) = (class.subject.names(), target.program.display());
-        Note::warning(format!(
-            "no whole {size} page lies in {names} of {program}: smaller pages are taken"
-        ))
+        let fact = format!("no whole {size} page lies in {names} of {program}");
+        let short = Shortfall::new(class.subject, fact).then("smaller pages are taken");
+        Note::short(Level::Warning, short.says(program, measured.all.get()))
     })
 }
 
@@ -109,20 +110,22 @@ fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
     let program = target.program.display();
     // Libraries may be what was meant.
-    let note = match run.segments.libraries {
-        true => Note::info,
-        false => Note::warning,
+    let note = |short: Shortfall| match run.segments.libraries {
+        true => Note::info(short.to_string()),
+        false => Note::short(Level::Warning, short),
     };
     let Some(part) = none().find_map(|class| class.part) else {
-        return vec![note(format!(
-            "{names} {stay} on base pages: this machine has no huge pages for them"
-        ))];
+        let short = Shortfall::new(subject, "this machine has no huge pages for them");
+        let short = short.outcome(format!("{names} {stay} on base pages"));
+        return vec![note(short)];
     };
     let size = part.size;
+    let all = none().filter_map(|class| class.part);
+    let all = all.fold(0u64, |sum, part| sum.saturating_add(part.all.get()));
+    let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
+    let short = short.outcome(format!("{names} of {program} {stay} on base pages"));
     vec![
-        note(format!(
-            "{names} of {program} {stay} on base pages: no whole {size} page lies there"
-        )),
+        note(short.says(&program, all).mend_some_day(RELINK)),
         Note::info(format!("to align {program} to {size} pages, {RELINK}")),
     ]
 }
@@ -146,10 +149,10 @@ fn static_text(findings: &Findings, target: &Target) -> Option<Note> {
     let is_asked = findings.asked.text.is_some() && findings.parts.text?.inner > Bytes::default();
     let has_own = findings.parts.own(target) > Bytes::default();
     (target.image == Image::Static && is_asked && !has_own).then(|| {
-        Note::warning(
-            "text stays on base pages: the program is static, so no library can be added to it, \
-             and the huge pages of its file cannot be had",
-        )
+        let fact = "the program is static, so no library can be added to it, and the huge pages \
+                    of its file cannot be had";
+        let short = Shortfall::new(Subject::TEXT, fact).outcome("text stays on base pages");
+        Note::short(Level::Warning, short)
     })
 }
 

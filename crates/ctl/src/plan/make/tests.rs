@@ -8,6 +8,7 @@ use crate::layout::Layout;
 use crate::parts::Parts;
 use crate::prepare::{Prepared, State, Why};
 use crate::request::{Library, Request, verbosity};
+use crate::surroundings::Surroundings;
 use crate::target::{Libc, Target};
 use hugetools_contract::env::Settings;
 use hugetools_elf::Load;
@@ -36,6 +37,7 @@ fn target(image: Image) -> Look {
         target: Some(Target {
             path: "/bin/x".into(),
             is_text: false,
+            through: Vec::new(),
             program: "/bin/x".into(),
             image,
             layout: Layout::default(),
@@ -101,12 +103,14 @@ fn findings(run: &Run, look: Look) -> Findings {
         data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),
         hints: true,
+        thorough: run.explain,
     };
     let decision = engine::decide(asked, engine::Means::of(run), &look);
     let library = decision
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
     Findings {
+        surroundings: Surroundings::default(),
         starter: None,
         unknown_names: Vec::new(),
         verbosity: verbosity(2, &run.steps),

@@ -9,6 +9,10 @@ use hugetools_contract::env::{self, Limit, Pages};
 use super::Maker;
 use crate::engine::Engine;
 use crate::kernel::Source;
+use crate::preflight::Subject;
+use crate::request::Run;
+use crate::shortfall::Shortfall;
+use crate::target::Target;
 
 impl Maker<'_> {
     /// The variables for it.
@@ -29,10 +33,9 @@ impl Maker<'_> {
         if self.run.no_inherit || is_in_force {
             self.set_process(env::NO_INHERIT);
             if self.is_left_out() {
-                self.warn(
-                    "nothing gets huge pages: PROGRAM alone may (--no-inherit), and --only does \
-                     not name it",
-                );
+                let fact = "PROGRAM alone may (--no-inherit), and --only does not name it";
+                let short = Shortfall::new(Subject::ALL, fact);
+                self.fall_short(short.outcome("nothing gets huge pages"));
             }
         }
         self.beyond_reach();
@@ -95,20 +98,13 @@ impl Maker<'_> {
 
     /// Whether the program that is started is left out itself.
     pub(super) fn is_left_out(&self) -> bool {
-        let (Some(names), Some(name)) = (&self.run.only, self.name_of_process()) else {
-            return false;
-        };
-        !env::is_among(name.as_bytes(), names.as_bytes())
+        is_left_out(self.run, self.findings.look.target.as_ref())
     }
 
     /// The name by which the program's process goes: that of the interpreter,
     /// for a script.
     fn name_of_process(&self) -> Option<&OsStr> {
-        let target = self.findings.look.target.as_ref()?;
-        match target.program == target.path {
-            true => Path::new(self.run.command.first()?).file_name(),
-            false => target.program.file_name(),
-        }
+        name_of_process(self.run, self.findings.look.target.as_ref()?)
     }
 
     /// What the limit comes to, for each size that it is about.
@@ -126,9 +122,11 @@ impl Maker<'_> {
         for source in sizes {
             let (size, pages) = (source.pool.size, pages_within(limit, source));
             match pages {
-                0 => self.warn(format!(
-                    "--limit={limit} is less than a page of {size}: no page of that pool is taken"
-                )),
+                0 => {
+                    let fact = format!("--limit={limit} is less than a page of {size}");
+                    let short = Shortfall::new(Subject::SEGMENTS | Subject::HEAP, fact);
+                    self.fall_short(short.then("no page of that pool is taken"));
+                }
                 _ => self.info(format!(
                     "each process takes at most {pages} pages of {size} (--limit={limit})"
                 )),
@@ -161,8 +159,25 @@ impl Maker<'_> {
     }
 }
 
+/// Whether the program that is started gets nothing itself: `--only` does not
+/// name it.
+pub(crate) fn is_left_out(run: &Run, target: Option<&Target>) -> bool {
+    let name = target.and_then(|target| name_of_process(run, target));
+    let (Some(names), Some(name)) = (&run.only, name) else {
+        return false;
+    };
+    !env::is_among(name.as_bytes(), names.as_bytes())
+}
+
+fn name_of_process<'a>(run: &'a Run, target: &'a Target) -> Option<&'a OsStr> {
+    match target.program == target.path {
+        true => Path::new(run.command.first()?).file_name(),
+        false => target.program.file_name(),
+    }
+}
+
 /// How many pages of a pool one process may take.
-fn pages_within(limit: Limit, source: &Source) -> u64 {
+pub(crate) fn pages_within(limit: Limit, source: &Source) -> u64 {
     let pool = &source.pool;
     match limit {
         Limit::Bytes(bytes) => bytes / pool.size.get(),

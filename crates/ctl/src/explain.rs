@@ -1,0 +1,251 @@
+//! `--explain`: what each segment that is asked for would get, and what would
+//! fall short. The rows come from the same findings as the plan, the shortfalls
+//! from the plan's own notes: nothing is said here that a start would not say.
+
+mod rows;
+mod text;
+
+use std::collections::BTreeMap;
+
+use hugetools_model::Head;
+use serde::Serialize;
+
+use crate::engine::{Engine, describe};
+use crate::explore::Findings;
+use crate::note::{Level, Note};
+use crate::plan::Plan;
+use crate::preflight::Subject;
+use crate::request::Run;
+use crate::target::{Image, Libc, Target};
+
+/// All that is asked for will be had.
+const HAD: u8 = 0;
+
+/// Something falls short.
+const SHORT: u8 = 3;
+
+/// It cannot be told.
+const UNKNOWN: u8 = 125;
+
+/// Where memory comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Rung {
+    /// A pool.
+    Pool,
+    /// Transparent huge pages.
+    Thp,
+    /// Huge pages of the page cache: the file's own.
+    File,
+    /// Base pages.
+    Base,
+    /// Nowhere: requests fail.
+    None,
+}
+
+/// One rung of what a segment would get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Row {
+    /// `text`, `data`, `bss`, `heap` or `shm`.
+    pub segment: &'static str,
+    /// The file, of text, data and bss.
+    pub object: Option<String>,
+    /// The pages that are asked for: `default`, `thp` or a size.
+    pub asked: String,
+    /// Where it would come from; `None` where that cannot be told.
+    pub rung: Option<Rung>,
+    /// How, in the words of a report.
+    pub mechanism: Option<&'static str>,
+    /// How much; `None` of what grows as the program runs.
+    pub bytes: Option<u64>,
+    /// How many huge pages by their size; of what grows, how many there are.
+    pub pages: BTreeMap<u64, u64>,
+    /// Whether `bytes` is the most that can be.
+    #[serde(skip)]
+    pub at_most: bool,
+    /// What falls short, with the last row of a segment.
+    pub shortfalls: Vec<Short>,
+}
+
+/// What falls short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Short {
+    /// What is so.
+    pub fact: String,
+    /// What follows from it.
+    pub then: Option<String>,
+    /// The file that says it.
+    pub file: Option<String>,
+    /// What it says.
+    pub value: Option<String>,
+    /// What mends it; nothing does, where there is none.
+    pub command: Option<String>,
+}
+
+/// What is known of the program.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Program {
+    /// The file that is started.
+    pub path: String,
+    /// Scripts and interpreters on the way to the program that runs.
+    pub through: Vec<String>,
+    /// The program that runs.
+    pub runs: String,
+    /// `dynamic`, `static`, `foreign` or `unknown`.
+    pub kind: &'static str,
+    /// `glibc`, `musl` or `other`, of a dynamic one.
+    pub libc: Option<Libc>,
+    /// What would serve its heap.
+    pub allocator: &'static str,
+    /// By which name it is known, if its memory needs more than malloc's.
+    pub known: Option<&'static str>,
+}
+
+/// The whole answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    #[serde(flatten)]
+    head: Head,
+    program: Option<Program>,
+    segments: Vec<Row>,
+    /// What else was found.
+    notes: Vec<String>,
+    /// What falls short, each once, for the text.
+    #[serde(skip)]
+    shortfalls: Vec<Short>,
+}
+
+impl Explained {
+    /// The exit status.
+    pub fn status(&self) -> u8 {
+        self.head.status
+    }
+
+    /// The document.
+    pub fn to_json(&self) -> String {
+        let json = serde_json::to_string(self);
+        debug_assert!(json.is_ok(), "its keys are numbers and texts");
+        json.unwrap_or_default() + "\n"
+    }
+
+    /// The same as text.
+    pub fn to_text(&self) -> String {
+        text::whole(self)
+    }
+}
+
+/// Answers. `plan` must be made of the same findings.
+pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
+    let mut rows = rows::rows(run, findings, plan);
+    let asked = rows.iter().map(|row| subject_of(row.segment));
+    let asked = asked.fold(Subject::NONE, |all, one| all | one);
+    let concerns = |note: &&Note| {
+        let short = note.shortfall.as_ref();
+        short.is_some_and(|short| short.subject.meets(asked))
+    };
+    let shortfalls: Vec<Short> = plan
+        .notes
+        .iter()
+        .filter(concerns)
+        .filter_map(short)
+        .collect();
+    attach(&mut rows, &plan.notes);
+    let target = findings.look.target.as_ref();
+    let doubt = target.and_then(doubt);
+    let mut head = Head::new("hugectl");
+    head.status = match (&doubt, shortfalls.is_empty()) {
+        (Some(_), _) => UNKNOWN,
+        (None, false) => SHORT,
+        (None, true) => HAD,
+    };
+    head.errors.extend(doubt);
+    let told = |level| {
+        let notes = plan.notes.iter().filter(move |note| note.level == level);
+        let notes = notes.filter(|note| note.shortfall.is_none());
+        notes.map(|note| note.text.clone())
+    };
+    head.warnings.extend(told(Level::Warning));
+    Explained {
+        head,
+        program: target.map(|target| program(target, findings)),
+        segments: rows,
+        notes: told(Level::Info)
+            .filter(|note| target.is_none_or(|target| *note != describe(target).text))
+            .collect(),
+        shortfalls,
+    }
+}
+
+/// Why nothing can be told of a program.
+fn doubt(target: &Target) -> Option<String> {
+    match &target.image {
+        Image::Unknown(why) => Some(format!(
+            "what {} would get cannot be told: {why}",
+            target.program.display()
+        )),
+        _ => None,
+    }
+}
+
+/// Puts what falls short of a segment to its last row.
+fn attach(rows: &mut [Row], notes: &[Note]) {
+    for segment in ["text", "data", "bss", "heap", "shm"] {
+        let concerns = |note: &&Note| {
+            let short = note.shortfall.as_ref();
+            short.is_some_and(|short| short.subject.meets(subject_of(segment)))
+        };
+        if let Some(row) = rows.iter_mut().rfind(|row| row.segment == segment) {
+            row.shortfalls = notes.iter().filter(concerns).filter_map(short).collect();
+        }
+    }
+}
+
+fn subject_of(segment: &str) -> Subject {
+    match segment {
+        "text" => Subject::TEXT,
+        "data" | "bss" => Subject::DATA,
+        "heap" => Subject::HEAP,
+        _ => Subject::SHM,
+    }
+}
+
+fn short(note: &Note) -> Option<Short> {
+    let short = note.shortfall.as_ref()?;
+    let (file, value) = match &short.cause {
+        Some(cause) => (Some(cause.file.clone()), Some(cause.value.clone())),
+        None => (None, None),
+    };
+    Some(Short {
+        fact: short.fact.clone(),
+        then: short.then.clone(),
+        file,
+        value,
+        command: short.command().map(str::to_owned),
+    })
+}
+
+fn program(target: &Target, findings: &Findings) -> Program {
+    let look = &findings.look;
+    let (kind, libc) = match &target.image {
+        Image::Dynamic(libc) => ("dynamic", Some(*libc)),
+        Image::Static => ("static", None),
+        Image::Foreign(_) => ("foreign", None),
+        Image::Unknown(_) => ("unknown", None),
+    };
+    let through = target.through.iter();
+    Program {
+        path: target.path.display().to_string(),
+        through: through.map(|path| path.display().to_string()).collect(),
+        runs: target.program.display().to_string(),
+        kind,
+        libc,
+        allocator: match (findings.decision.engine, &look.own) {
+            (_, Some(_)) => "own",
+            (Engine::Arena, _) => "arena",
+            (Engine::Libc, _) => "libc",
+            (Engine::Linked, _) => "linked",
+            (Engine::None, _) => "libc, untold",
+        },
+        known: look.beyond.as_ref().and_then(|beyond| beyond.known),
+    }
+}

@@ -1,0 +1,156 @@
+//! The answer as text: the program, a table, what falls short.
+
+use std::fmt::Write;
+
+use hugetools_model::{Bytes, PageSize};
+
+use super::{Explained, Program, Row, Rung, Short};
+
+pub(super) fn whole(explained: &Explained) -> String {
+    let mut text = String::new();
+    if let Some(program) = &explained.program {
+        text += &described(program);
+    }
+    if !explained.segments.is_empty() {
+        text += "\n";
+        text += &table(&explained.segments);
+    }
+    for error in &explained.head.errors {
+        let _ = write!(text, "\n{error}\n");
+    }
+    text += match (explained.shortfalls.len(), explained.head.errors.is_empty()) {
+        (0, true) => "\nNothing falls short.\n",
+        (0, false) => "",
+        _ => "\nWhat falls short:\n",
+    };
+    for (number, short) in (1..).zip(&explained.shortfalls) {
+        text += &numbered(number, short);
+    }
+    let others = explained.head.warnings.iter().chain(&explained.notes);
+    let others: Vec<&String> = others.collect();
+    if !others.is_empty() {
+        text += "\nGood to know:\n";
+    }
+    for other in others {
+        let _ = writeln!(text, "* {other}");
+    }
+    text
+}
+
+fn described(program: &Program) -> String {
+    let Program {
+        path,
+        through,
+        runs,
+        ..
+    } = program;
+    let kind = match (program.kind, program.libc) {
+        ("dynamic", Some(libc)) => format!("dynamic, with {libc}"),
+        ("foreign", _) => "for another machine".to_owned(),
+        ("unknown", _) => "of an unknown kind".to_owned(),
+        (kind, _) => kind.to_owned(),
+    };
+    let known = program.known.map(|name| format!(" ({name})"));
+    let known = known.unwrap_or_default();
+    match through.as_slice() {
+        [] => format!("{path} is {kind}{known}.\n"),
+        [_, between @ ..] => {
+            let between: String = between
+                .iter()
+                .map(|file| format!("{file}, then "))
+                .collect();
+            format!("{path} is run by {between}{runs}, which is {kind}{known}.\n")
+        }
+    }
+}
+
+/// Columns as wide as what is in them.
+fn table(rows: &[Row]) -> String {
+    let head = ["segment", "asked", "gets", "pages", "bytes"].map(str::to_owned);
+    let lines: Vec<[String; 5]> = std::iter::once(head)
+        .chain(rows.iter().map(cells))
+        .collect();
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(String::len).max().unwrap_or(0)
+    };
+    let mut text = String::new();
+    for line in &lines {
+        let cells = line.iter().enumerate();
+        let cells: Vec<String> = cells
+            .map(|(column, cell)| format!("{cell:<width$}", width = width(column)))
+            .collect();
+        let _ = writeln!(text, "{}", cells.join("  ").trim_end());
+    }
+    text
+}
+
+fn cells(row: &Row) -> [String; 5] {
+    let pages: Vec<String> = row
+        .pages
+        .iter()
+        .map(|(size, count)| counted(*size, *count))
+        .collect();
+    let bytes = match row.bytes {
+        Some(bytes) => {
+            let most = if row.at_most { "at most " } else { "" };
+            format!("{most}{}", Amount(bytes))
+        }
+        None => "as it grows".to_owned(),
+    };
+    let gets = match row.rung {
+        Some(Rung::Pool) => "pool",
+        Some(Rung::Thp) => "transparent",
+        Some(Rung::File) => "file's own",
+        Some(Rung::Base) => "base",
+        Some(Rung::None) => "none",
+        None => "unknown",
+    };
+    let pages = match pages.is_empty() {
+        true => "-".to_owned(),
+        false => pages.join(", "),
+    };
+    [
+        row.segment.to_owned(),
+        row.asked.clone(),
+        gets.to_owned(),
+        pages,
+        bytes,
+    ]
+}
+
+/// Bytes in the unit that suits them, to a tenth.
+struct Amount(u64);
+
+impl std::fmt::Display for Amount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let exact = Bytes::new(self.0);
+        let tenths = |unit: u64| (self.0 % unit).saturating_mul(10) / unit;
+        match self.0 {
+            bytes if bytes % (1 << 20) == 0 => write!(f, "{exact}"),
+            bytes if bytes >= 1 << 20 => write!(f, "{}.{}MB", bytes >> 20, tenths(1 << 20)),
+            bytes if bytes >= 1 << 10 => write!(f, "{}.{}KB", bytes >> 10, tenths(1 << 10)),
+            _ => write!(f, "{exact}"),
+        }
+    }
+}
+
+fn counted(size: u64, count: u64) -> String {
+    match PageSize::new(size) {
+        Some(size) => format!("{count} of {size}"),
+        None => format!("{count} of {size}"),
+    }
+}
+
+fn numbered(number: usize, short: &Short) -> String {
+    let mut text = format!("\n{number}. {}\n", short.fact);
+    if let Some(then) = &short.then {
+        let _ = writeln!(text, "   {then}");
+    }
+    if let (Some(file), Some(value)) = (&short.file, &short.value) {
+        let _ = writeln!(text, "   {file}: {value}");
+    }
+    let command = short.command.as_deref().unwrap_or("nothing mends it");
+    let _ = writeln!(text, "   -> {command}");
+    text
+}
