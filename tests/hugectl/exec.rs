@@ -129,7 +129,8 @@ fn a_program_that_cannot_be_read_runs_all_the_same() {
         (4, "program 4 HUGETLB_SHM=yes\n")
     );
     assert!(
-        done.err.contains("of an unknown kind (Permission denied"),
+        done.err
+            .contains("of an unknown kind (permission denied (EACCES)"),
         "{}",
         done.err
     );

@@ -141,10 +141,7 @@ pub fn explore(
         Some(name) => Some(find_library(run, name, caller, bundle)?),
     };
     let library_dir = library_dir(run, library.as_ref())?;
-    let ours = match (caller.var("LD_PRELOAD"), &library) {
-        (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
-        _ => Vec::new(),
-    };
+    let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
     let library_is_there = match &library {
         Some(Found::At(path)) => run.starts() || path.exists(),
@@ -163,18 +160,17 @@ pub fn explore(
     search
         .prepare(root, &look, &kernel, &mut parts, effects)
         .map_err(own)?;
-    let surroundings = match (run.explain, look.target.as_ref()) {
-        (true, Some(target)) => surroundings::look(&Scene {
-            run,
-            caller,
-            root,
-            kernel: &kernel,
-            served,
-            needs: parts.needs(target, served, &kernel),
-        })
-        .map_err(own)?,
-        _ => Surroundings::default(),
+    let scene = |target| Scene {
+        run,
+        caller,
+        root,
+        kernel: &kernel,
+        served,
+        needs: parts.needs(target, served, &kernel),
     };
+    let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
+    let surroundings = scene.map(|scene| surroundings::look(&scene)).transpose();
+    let surroundings = surroundings.map_err(own)?.unwrap_or_default();
     let starter = starter::warning(&run.command, &|name| target::is_program(name, caller));
     Ok(Findings {
         verbosity,
@@ -194,6 +190,14 @@ pub fn explore(
         ours,
         report,
     })
+}
+
+/// Entries of ours in the caller's `LD_PRELOAD`.
+fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
+    match (caller.var("LD_PRELOAD"), library) {
+        (Some(list), Some(_)) => preload::ours(list, &loader(caller)),
+        _ => Vec::new(),
+    }
 }
 
 /// What of the request can be served: where nothing is, nothing falls short.

@@ -91,15 +91,16 @@ impl Layout {
         let (mut all, mut inner) = (0u64, 0u64);
         for load in self.loads.iter().filter(|load| load.writable) {
             for range in self.open_parts(load) {
-                let clipped =
-                    |range: &Range<u64>| load.file_end().min(range.end).saturating_sub(range.start);
-                all = all.saturating_add(clipped(&range));
+                let from_file = load.file_end().min(range.end).saturating_sub(range.start);
+                all = all.saturating_add(from_file);
                 let whole = match self.is_exact(size) {
-                    true => within(&range, size),
-                    false => within(&(0..range.end - range.start), size)
-                        .map(|whole| range.start..range.start + whole.end),
+                    true => within(&range, size).map_or(0, |whole| {
+                        let end = load.file_end().min(whole.end);
+                        end.saturating_sub(whole.start)
+                    }),
+                    false => from_file - from_file % size.get(),
                 };
-                inner = inner.saturating_add(whole.map_or(0, |whole| clipped(&whole)));
+                inner = inner.saturating_add(whole);
             }
         }
         (Bytes::new(all), Bytes::new(inner))

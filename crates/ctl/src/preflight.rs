@@ -258,7 +258,9 @@ impl Check<'_> {
             self.warn(short.mend("to have them", "hugeadm --thp-madvise"));
         } else if let Some((size, word)) = thp.ruled_out() {
             let fact = format!("transparent huge pages of {size} are set to {word}");
-            let short = Shortfall::new(subject, fact).then(then);
+            // What is collapsed later does not heed it.
+            let mostly = format!("{names} {stay} mostly on base pages");
+            let short = Shortfall::new(subject, fact).then(mostly);
             let short = short.says(thp::size_dir(size).join("enabled"), word);
             self.warn(short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")));
         } else if self.kernel.thp_disabled {
@@ -282,7 +284,7 @@ impl Check<'_> {
         if !self.kernel.has_room(needs) {
             let more = needs
                 .get()
-                .saturating_mul(2)
+                .saturating_mul(4)
                 .saturating_add(limit.used.get());
             let fact = format!("the memory control group leaves {rest}");
             let short = Shortfall::new(subject, fact).then(then);

@@ -219,31 +219,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         Some(file) if file.as_os_str() == TERMINAL => Some(ReportTo::Terminal),
         Some(file) => Some(ReportTo::File(file.clone())),
     };
-    if args.command.is_empty() && !args.dry_run {
-        return usage("which program? (see hugectl --help)");
-    }
-    if args
-        .command
-        .first()
-        .is_some_and(|program| program.is_empty())
-    {
-        return Err(Failure::NotFound(
-            "the name of the program is empty".to_owned(),
-        ));
-    }
-    if args.dry_run && args.explain {
-        return usage("--dry-run and --explain: one or the other");
-    }
-    let starts = !args.dry_run && !args.explain;
-    if args.sysroot.is_some() && starts {
-        return usage(
-            "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
-        );
-    }
-    not_of_status(&args)?;
-    if args.json && starts && report.is_none() {
-        return usage("--json needs --status, --report, --dry-run or --explain");
-    }
+    check_run(&args)?;
     let heap = match (args.heap.as_deref(), args.thp) {
         // The classic tool lets a bare --heap leave --thp as it is.
         (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
@@ -278,6 +254,36 @@ fn run(args: Args) -> Result<Run, Failure> {
         sysroot: args.sysroot,
         command: args.command,
     })
+}
+
+/// What does not go together.
+fn check_run(args: &Args) -> Result<(), Failure> {
+    if args.command.is_empty() && !args.dry_run {
+        return usage("which program? (see hugectl --help)");
+    }
+    if args
+        .command
+        .first()
+        .is_some_and(|program| program.is_empty())
+    {
+        return Err(Failure::NotFound(
+            "the name of the program is empty".to_owned(),
+        ));
+    }
+    if args.dry_run && args.explain {
+        return usage("--dry-run and --explain: one or the other");
+    }
+    let starts = !args.dry_run && !args.explain;
+    if args.sysroot.is_some() && starts {
+        return usage(
+            "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
+        );
+    }
+    not_of_status(args)?;
+    if args.json && starts && args.report.is_none() {
+        return usage("--json needs --status, --report, --dry-run or --explain");
+    }
+    Ok(())
 }
 
 fn segments(args: &Args) -> Result<Segments, Failure> {

@@ -171,7 +171,11 @@ impl Walk<'_> {
         let (mut file, metadata) = match files::open_regular(&self.program) {
             Ok(opened) => opened,
             // It may be executable without being readable.
-            Err(error) => return Ok(Some(self.end(Image::Unknown(error.to_string())))),
+            Err(error) => {
+                let why = error.raw_os_error().map(describe_errno);
+                let why = why.unwrap_or_else(|| error.to_string());
+                return Ok(Some(self.end(Image::Unknown(why))));
+            }
         };
         let mut head = [0; LOOKED_AT];
         let read =

@@ -7,6 +7,7 @@ use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::{Bytes, PageSize};
 
 use super::{Row, Rung};
+use crate::engine::Engine;
 use crate::explore::Findings;
 use crate::kernel::{Kernel, USEFUL, Wants};
 use crate::plan::{Plan, is_left_out, pages_within};
@@ -70,6 +71,9 @@ struct Maker<'a> {
     pools: BTreeMap<PageSize, u64>,
     rows: Vec<Row>,
 }
+
+/// A page size, where none matters.
+const ANY: u64 = 1 << 21;
 
 /// What a segment takes, from its beginning on.
 struct Taken {
@@ -237,13 +241,21 @@ impl Maker<'_> {
 
     fn untold(&mut self, segment: &'static str, target: &Target, asked: Pages) {
         let is_known = !matches!(target.image, Image::Unknown(_));
+        let part = PageSize::new(ANY).map(|size| match segment {
+            "text" => target.layout.text(size).all.get(),
+            "data" => target.layout.initialised(size).0.get(),
+            _ => {
+                let all = target.layout.data(size).all.get();
+                all - target.layout.initialised(size).0.get().min(all)
+            }
+        });
         self.rows.push(Row {
             segment,
             object: Some(target.program.display().to_string()),
             asked: word(asked),
             rung: is_known.then_some(Rung::Base),
             mechanism: None,
-            bytes: None,
+            bytes: part.filter(|_| is_known),
             pages: BTreeMap::new(),
             at_most: false,
             shortfalls: Vec::new(),
@@ -301,7 +313,10 @@ impl Maker<'_> {
         if pages != Pages::Thp && self.served.fallback == Fallback::None {
             return Rung::None;
         }
-        let is_ruled_out = self.served.fallback == Fallback::Base;
+        // A heap that stays with libc is on transparent huge pages by its own.
+        let by_libc = segment == "heap" && self.findings.decision.engine == Engine::Libc;
+        let is_ruled_out =
+            self.served.fallback == Fallback::Base && !(by_libc && pages == Pages::Thp);
         let serves = match segment {
             "shm" => self.kernel().serves_shared(),
             _ => self.kernel().serves_private() && self.has_room(USEFUL.get()),
@@ -345,6 +360,7 @@ fn row(
         };
         (size.get(), pages)
     });
+    let pages = pages.filter(|(_, pages)| *pages > 0);
     Row {
         segment,
         object,

@@ -96,6 +96,7 @@ fn cells(row: &Row) -> [String; 5] {
             let most = if row.at_most { "at most " } else { "" };
             format!("{most}{}", Amount(bytes))
         }
+        None if row.object.is_some() => "-".to_owned(),
         None => "as it grows".to_owned(),
     };
     let gets = match row.rung {
