@@ -129,10 +129,7 @@ pub fn explore(
         libraries,
     } = Asked::find(run, caller);
     check_sizes(root, run)?;
-    let report = match &run.report {
-        Some(ReportTo::File(file)) => Some(report_file(file)?),
-        _ => None,
-    };
+    let report = report_to(run)?;
     let look = look(run, wants, caller)?;
     let asked = segments::with_marks(wants, elfmap, &look);
     let decision = engine::decide(asked, Means::of(run), &look);
@@ -143,10 +140,7 @@ pub fn explore(
     let library_dir = library_dir(run, library.as_ref())?;
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
-    let library_is_there = match &library {
-        Some(Found::At(path)) => run.starts() || path.exists(),
-        _ => false,
-    };
+    let library_is_there = is_there(run, library.as_ref());
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
     let search = segments::Search {
@@ -169,8 +163,7 @@ pub fn explore(
         needs: parts.needs(target, served, &kernel),
     };
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
-    let surroundings = scene.map(|scene| surroundings::look(&scene)).transpose();
-    let surroundings = surroundings.map_err(own)?.unwrap_or_default();
+    let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
     let starter = starter::warning(&run.command, &|name| target::is_program(name, caller));
     Ok(Findings {
         verbosity,
@@ -190,6 +183,22 @@ pub fn explore(
         ours,
         report,
     })
+}
+
+/// The report's file, if it can be written.
+fn report_to(run: &Run) -> Result<Option<PathBuf>, Failure> {
+    match &run.report {
+        Some(ReportTo::File(file)) => report_file(file).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Whether the library's file will be on disk.
+fn is_there(run: &Run, library: Option<&Found>) -> bool {
+    match library {
+        Some(Found::At(path)) => run.starts() || path.exists(),
+        _ => false,
+    }
 }
 
 /// Entries of ours in the caller's `LD_PRELOAD`.
