@@ -4,6 +4,7 @@
 mod alone;
 mod environment;
 mod exec;
+mod explain;
 mod find;
 mod own_pages;
 mod place;

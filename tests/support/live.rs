@@ -172,6 +172,7 @@ impl Live {
         Some(Group {
             path,
             control,
+            controller: "hugetlb",
             was_on,
         })
     }
@@ -180,11 +181,38 @@ impl Live {
 /// A control group, removed at the end of the test.
 pub(crate) struct Group {
     pub(crate) path: PathBuf,
+    /// The file that turns its controller on.
     control: PathBuf,
+    controller: &'static str,
     was_on: bool,
 }
 
 impl Group {
+    /// A group of the memory controller, version 1 or 2, with a limit.
+    pub(crate) fn of_memory(test: &str, limit: &str) -> Option<Group> {
+        let name = format!("hugetools-memory-{}", std::process::id());
+        let one = Path::new("/sys/fs/cgroup/memory");
+        let (root, file) = match one.exists() {
+            true => (one, "memory.limit_in_bytes"),
+            false => (Path::new("/sys/fs/cgroup"), "memory.max"),
+        };
+        let control = root.join("cgroup.subtree_control");
+        let controls = fs::read_to_string(&control);
+        let was_on = controls.is_ok_and(|names| names.contains("memory")) || one.exists();
+        if !was_on && fs::write(&control, "+memory").is_err() {
+            return skip(test, "the memory controller cannot be turned on");
+        }
+        let path = root.join(name);
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join(file), limit).unwrap();
+        Some(Group {
+            path,
+            control,
+            controller: "memory",
+            was_on,
+        })
+    }
+
     /// Sets a limit such as `hugetlb.2MB.max`.
     pub(crate) fn limit(&self, size: PageSize, file: &str, limit: &str) {
         fs::write(self.path.join(format!("hugetlb.{size}.{file}")), limit).unwrap();
@@ -195,7 +223,8 @@ impl Drop for Group {
     fn drop(&mut self) {
         note(fs::remove_dir(&self.path), &self.path);
         if !self.was_on {
-            note(fs::write(&self.control, "-hugetlb"), &self.control);
+            let off = format!("-{}", self.controller);
+            note(fs::write(&self.control, off), &self.control);
         }
     }
 }

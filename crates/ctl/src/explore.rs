@@ -164,11 +164,10 @@ pub fn explore(
     };
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
     let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
-    let starter = starter::warning(&run.command, &|name| target::is_program(name, caller));
     Ok(Findings {
         verbosity,
         surroundings,
-        starter,
+        starter: starter::warning(&run.command, &|name| target::is_program(name, caller)),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
         asked,

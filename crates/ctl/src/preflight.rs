@@ -259,7 +259,7 @@ impl Check<'_> {
         } else if let Some((size, word)) = thp.ruled_out() {
             let fact = format!("transparent huge pages of {size} are set to {word}");
             // What is collapsed later does not heed it.
-            let mostly = format!("{names} {stay} mostly on base pages");
+            let mostly = mostly_base(subject);
             let short = Shortfall::new(subject, fact).then(mostly);
             let short = short.says(thp::size_dir(size).join("enabled"), word);
             self.warn(short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")));
@@ -270,13 +270,13 @@ impl Check<'_> {
             let short = short.says("/proc/self/status", "THP_enabled: 0");
             self.warn(short.advise("start it from elsewhere"));
         } else {
-            self.memory_group(subject, then);
+            self.memory_group(subject);
         }
     }
 
     /// A group that is nearly full gets no whole huge pages: at half of what is
     /// left the library stops to ask for them.
-    fn memory_group(&mut self, subject: Subject, then: String) {
+    fn memory_group(&mut self, subject: Subject) {
         let Some(limit) = &self.kernel.memory else {
             return;
         };
@@ -287,7 +287,7 @@ impl Check<'_> {
                 .saturating_mul(4)
                 .saturating_add(limit.used.get());
             let fact = format!("the memory control group leaves {rest}");
-            let short = Shortfall::new(subject, fact).then(then);
+            let short = Shortfall::new(subject, fact).then(mostly_base(subject));
             let short = short.says(file, limit.limit.get());
             let command = format!("echo {more} > {file}");
             self.warn(short.mend_at_least("to have room for them", command, ", or more"));
@@ -361,6 +361,11 @@ impl Check<'_> {
             self.hint(short.mend("to allow them", format!("hugeadm --set-shm-group {group}")));
         }
     }
+}
+
+fn mostly_base(subject: Subject) -> String {
+    let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+    format!("{names} {stay} mostly on base pages")
 }
 
 fn no_thp(subject: Subject) -> Shortfall {

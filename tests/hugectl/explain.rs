@@ -1,0 +1,65 @@
+//! `--explain` in situations that are set up for real: it predicts, the run
+//! confirms, report and prediction agree, and the command that it names mends it.
+
+mod table;
+mod world;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use table::{Mend, SITUATIONS, Situation};
+use world::{Answer, World};
+
+use crate::support::live::machine;
+
+#[test]
+fn what_is_predicted_comes_true_and_what_is_suggested_mends_it() {
+    let Some(live) = machine("situations") else {
+        return;
+    };
+    let world = World::new(&live);
+    let mut wrong = Vec::new();
+    for situation in SITUATIONS {
+        let Some(place) = world.enter(situation) else {
+            continue;
+        };
+        // All that are wrong are named, not only the first one.
+        let examined = catch_unwind(AssertUnwindSafe(|| examine(&place, situation)));
+        wrong.extend(examined.err().map(|_| situation.name));
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+fn examine(place: &world::Place<'_>, situation: &Situation) {
+    let name = situation.name;
+    let answer = place.explain(situation.before);
+    assert_eq!(answer.status, situation.status, "{name}: {answer:?}");
+    for (segment, rung) in situation.rungs {
+        let first = answer.rungs(segment).first().cloned();
+        assert_eq!(first.as_deref(), Some(*rung), "{name}: {answer:?}");
+    }
+    let is_told = |answer: &Answer| answer.shortfall(situation.fact).is_some();
+    let expected = !situation.fact.is_empty();
+    assert_eq!(is_told(&answer), expected, "{name}: {answer:?}");
+    for text in situation.besides {
+        assert!(answer.is_said(text), "{name}: {text}: {answer:?}");
+    }
+    place.check_cause(&answer, situation);
+    let ran = place.run(situation.before);
+    assert_eq!(ran.status, situation.ends, "{name}: {ran:?}");
+    place.compare(&answer, &ran, name);
+    let command = answer
+        .shortfall(situation.fact)
+        .and_then(|s| s.command.clone());
+    let (command, before) = match (situation.mend, command) {
+        (Mend::No, command) => return assert_eq!(command, None, "{name}"),
+        (Mend::Advice, command) => return assert!(command.is_some(), "{name}: {answer:?}"),
+        (Mend::Command, command) => (command.expect(name), situation.before),
+        (Mend::Before(before), _) => (String::new(), before),
+    };
+    place.shell(&command);
+    let mended = place.explain(before);
+    assert!(!is_told(&mended), "{name}, mended by {command}: {mended:?}");
+    let ran = place.run(before);
+    assert_eq!(ran.status, 0, "{name}, mended: {ran:?}");
+    place.compare(&mended, &ran, name);
+}

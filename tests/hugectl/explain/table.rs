@@ -1,0 +1,311 @@
+//! The situations.
+
+/// What becomes of a situation when the suggestion is followed.
+#[derive(Clone, Copy)]
+pub(super) enum Mend {
+    /// There is no suggestion: nothing mends it.
+    No,
+    /// It is no command for now, such as to link a program anew.
+    Advice,
+    /// The command, as root, mends it.
+    Command,
+    /// It is mended by starting hugectl behind these words instead.
+    Before(&'static str),
+}
+
+/// A control group that hugectl is started in.
+#[derive(Clone, Copy)]
+pub(super) enum Group {
+    No,
+    /// A file of the hugetlb controller, and its limit.
+    Hugetlb(&'static str, &'static str),
+    /// What is to be left of memory.
+    Memory(&'static str),
+}
+
+/// One situation. Words may name the world's directory, `DIR`, and the group, `GROUP`.
+#[derive(Clone, Copy)]
+pub(super) struct Situation {
+    pub(super) name: &'static str,
+    /// Pages in the pool of the default size.
+    pub(super) pool: u64,
+    pub(super) group: Group,
+    /// What is done beforehand, by root, in a shell.
+    pub(super) set: &'static str,
+    /// The words in front of hugectl.
+    pub(super) before: &'static str,
+    /// Options and program.
+    pub(super) line: &'static str,
+    /// The status of `--explain`.
+    pub(super) status: i32,
+    /// The first rung of segments.
+    pub(super) rungs: &'static [(&'static str, &'static str)],
+    /// What falls short, a part of it; nothing does, where it is empty.
+    pub(super) fact: &'static str,
+    /// What else is said.
+    pub(super) besides: &'static [&'static str],
+    /// How the run ends.
+    pub(super) ends: i32,
+    pub(super) mend: Mend,
+}
+
+const PLAIN: Situation = Situation {
+    name: "",
+    pool: 0,
+    group: Group::No,
+    set: "",
+    before: "",
+    line: "",
+    status: 3,
+    rungs: &[],
+    fact: "",
+    besides: &[],
+    ends: 0,
+    mend: Mend::Command,
+};
+
+const NOBODY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
+
+/// It is empty, or what it has is promised.
+const NO_PAGE: &str = "the pool of 2MB pages ";
+
+/// In the group of the situation.
+const INSIDE: &str = "sh -c 'echo 0 >GROUP/cgroup.procs && exec \"$@\"' sh";
+
+pub(super) const SITUATIONS: &[Situation] = &[
+    Situation {
+        name: "enough of everything",
+        pool: 40,
+        line: "--data --heap --shm=thp DIR/segments",
+        set: "hugeadm --thp-shmem advise",
+        status: 0,
+        rungs: &[
+            ("data", "pool"),
+            ("bss", "pool"),
+            ("heap", "pool"),
+            ("shm", "thp"),
+        ],
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
+        name: "empty pool",
+        line: "--data DIR/segments",
+        rungs: &[("data", "thp"), ("bss", "thp")],
+        fact: NO_PAGE,
+        ..PLAIN
+    },
+    Situation {
+        name: "empty pool, for a heap",
+        line: "--heap DIR/explained heap 40",
+        rungs: &[("heap", "thp")],
+        fact: NO_PAGE,
+        ..PLAIN
+    },
+    Situation {
+        name: "empty pool, and base pages next",
+        line: "--heap --fallback=base DIR/explained heap 40",
+        rungs: &[("heap", "base")],
+        fact: NO_PAGE,
+        ..PLAIN
+    },
+    Situation {
+        name: "a pool short by one page",
+        pool: 10,
+        line: "--data DIR/segments",
+        rungs: &[("data", "pool"), ("bss", "pool")],
+        fact: "the pool of 2MB pages has 10 pages (20MB) left",
+        ..PLAIN
+    },
+    Situation {
+        name: "hugetlb.max",
+        pool: 30,
+        group: Group::Hugetlb("max", "8388608"),
+        before: INSIDE,
+        line: "--data DIR/segments",
+        rungs: &[("data", "pool"), ("bss", "pool")],
+        fact: "the control group allows 8MB more of 2MB pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "hugetlb.rsvd.max",
+        pool: 30,
+        group: Group::Hugetlb("rsvd.max", "0"),
+        before: INSIDE,
+        line: "--shm DIR/explained mmap 20",
+        rungs: &[("shm", "base")],
+        fact: "the control group allows 0 more of 2MB pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "little left of memory",
+        group: Group::Memory("31457280"),
+        before: INSIDE,
+        line: "--heap=thp DIR/explained heap 20",
+        rungs: &[("heap", "base")],
+        fact: "the memory control group leaves",
+        ..PLAIN
+    },
+    Situation {
+        name: "no group for shared memory",
+        pool: 20,
+        before: NOBODY,
+        line: "--shm DIR/explained sysv 20",
+        rungs: &[("shm", "pool")],
+        fact: "should the program use shmget, the kernel refuses it pool pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "no group, and little that may be locked",
+        pool: 20,
+        before: "prlimit --memlock=65536 setpriv --reuid=65534 --regid=65534 --clear-groups --",
+        line: "--shm DIR/explained sysv 20",
+        rungs: &[("shm", "pool")],
+        fact: "should the program use shmget, the kernel refuses it pool pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "missing mount",
+        pool: 20,
+        line: "--text=2MB --share-text DIR/segments",
+        rungs: &[("text", "pool")],
+        fact: "no hugetlbfs with pages of 2MB is mounted",
+        ..PLAIN
+    },
+    Situation {
+        name: "mount of another owner",
+        pool: 20,
+        set: "hugeadm --create-mounts",
+        before: NOBODY,
+        line: "--text=2MB --share-text DIR/segments",
+        rungs: &[("text", "pool")],
+        fact: "pagesize-2MB is for others",
+        ..PLAIN
+    },
+    Situation {
+        name: "transparent huge pages are off",
+        set: "hugeadm --thp-never",
+        line: "--heap=thp DIR/explained heap 40",
+        rungs: &[("heap", "base")],
+        fact: "transparent huge pages are set to never",
+        ..PLAIN
+    },
+    Situation {
+        name: "transparent huge pages of shared memory are off",
+        set: "hugeadm --thp-shmem never",
+        line: "--shm=thp DIR/explained mmap 20",
+        rungs: &[("shm", "base")],
+        fact: "transparent huge pages for shared memory are set to never",
+        ..PLAIN
+    },
+    Situation {
+        name: "transparent huge pages are off by prctl",
+        before: "DIR/no_thp",
+        line: "--heap=thp DIR/explained heap 40",
+        rungs: &[("heap", "base")],
+        fact: "transparent huge pages are switched off for this process",
+        mend: Mend::Before(""),
+        ..PLAIN
+    },
+    Situation {
+        name: "static",
+        pool: 20,
+        line: "--data DIR/static",
+        rungs: &[("data", "base"), ("bss", "base")],
+        fact: "the program is static, so no library can be added to it",
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
+        name: "set-user-id",
+        pool: 20,
+        before: NOBODY,
+        line: "--data DIR/set-user-id",
+        rungs: &[("data", "base"), ("bss", "base")],
+        fact: "set-user-id is set-user-id, and the loader",
+        mend: Mend::Before(""),
+        ..PLAIN
+    },
+    Situation {
+        name: "script of a script",
+        pool: 10,
+        line: "--data DIR/one.sh",
+        rungs: &[("data", "pool"), ("bss", "pool")],
+        fact: "the pool of 2MB pages has 10 pages (20MB) left",
+        ..PLAIN
+    },
+    Situation {
+        name: "musl",
+        line: "--heap DIR/musl heap 40",
+        rungs: &[("heap", "thp")],
+        fact: NO_PAGE,
+        ..PLAIN
+    },
+    Situation {
+        name: "for another machine",
+        pool: 20,
+        line: "--heap DIR/foreign heap 40",
+        rungs: &[("heap", "base")],
+        fact: "our libraries are for",
+        ends: 126,
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
+        name: "unreadable",
+        pool: 20,
+        before: NOBODY,
+        line: "--data DIR/unreadable",
+        status: 125,
+        besides: &["cannot be told: permission denied (EACCES)"],
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
+        name: "too small for a huge page",
+        pool: 20,
+        line: "--text --data DIR/explained heap 1",
+        rungs: &[("text", "base"), ("data", "base"), ("bss", "base")],
+        fact: "no whole 2MB page lies there",
+        mend: Mend::Advice,
+        ..PLAIN
+    },
+    Situation {
+        name: "an allocator of its own",
+        pool: 20,
+        line: "--heap DIR/own",
+        rungs: &[("heap", "base")],
+        fact: "the program has its own allocator (it defines malloc itself)",
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
+        name: "a filter that refuses mremap",
+        pool: 20,
+        before: "DIR/no_mremap",
+        line: "--data DIR/segments",
+        rungs: &[("data", "base"), ("bss", "thp")],
+        fact: "a filter of system calls (seccomp) refuses mremap",
+        mend: Mend::Before(""),
+        ..PLAIN
+    },
+    Situation {
+        name: "a container with a read-only /sys",
+        before: "unshare -rm sh -c 'mount -o remount,bind,ro /sys && exec \"$@\"' sh",
+        line: "--data DIR/segments",
+        rungs: &[("data", "thp"), ("bss", "thp")],
+        fact: NO_PAGE,
+        besides: &["this is a user namespace", "/sys is mounted read-only"],
+        ..PLAIN
+    },
+    Situation {
+        name: "a narrow address space",
+        pool: 20,
+        before: "prlimit --as=2000000000",
+        line: "--heap DIR/explained heap 20",
+        rungs: &[("heap", "pool")],
+        fact: "the address space is limited to",
+        mend: Mend::Before(""),
+        ..PLAIN
+    },
+];

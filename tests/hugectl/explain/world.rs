@@ -1,0 +1,353 @@
+//! Programs of every kind in a place that everybody can reach, and how hugectl is
+//! asked and run there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::table::{self, Situation};
+use crate::support::live::{Group, Live};
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, copy, hugectl, write};
+
+const OWN: &str = "
+static char pool[1 << 20]; static unsigned long used;
+void *malloc(unsigned long n) { void *p = pool + used; used += (n + 15) & ~15ul; return p; }
+void free(void *p) { (void)p; }
+int main(void) { return 0; }";
+
+pub(super) struct World<'l> {
+    live: &'l Live,
+    dir: tempfile::TempDir,
+}
+
+/// The world in one situation, until it is dropped.
+pub(super) struct Place<'w> {
+    world: &'w World<'w>,
+    situation: &'w Situation,
+    group: Option<Group>,
+}
+
+/// What `--explain` answers.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: i32,
+    document: Value,
+}
+
+/// What falls short.
+#[derive(Debug)]
+pub(super) struct Short {
+    file: Option<String>,
+    value: Option<String>,
+    pub(super) command: Option<String>,
+}
+
+/// What a run did, and its reports.
+#[derive(Debug)]
+pub(super) struct Done {
+    pub(super) status: i32,
+    err: String,
+    reports: Vec<Value>,
+}
+
+impl Answer {
+    /// The rungs of a segment, in their order.
+    pub(super) fn rungs(&self, segment: &str) -> Vec<String> {
+        let rows = self.rows(segment);
+        rows.map(|row| row["rung"].as_str().unwrap_or("unknown").to_owned())
+            .collect()
+    }
+
+    fn rows<'a>(&'a self, segment: &'a str) -> impl Iterator<Item = &'a Value> {
+        let rows = self.document["segments"].as_array().unwrap().iter();
+        rows.filter(move |row| row["segment"] == segment)
+    }
+
+    /// What falls short and has this in its fact.
+    pub(super) fn shortfall(&self, fact: &str) -> Option<Short> {
+        let rows = self.document["segments"].as_array().unwrap().iter();
+        let mut all = rows.flat_map(|row| row["shortfalls"].as_array().unwrap());
+        let is_it =
+            |short: &&Value| !fact.is_empty() && short["fact"].as_str().unwrap().contains(fact);
+        let short = all.find(is_it)?;
+        let text = |key: &str| short[key].as_str().map(str::to_owned);
+        Some(Short {
+            file: text("file"),
+            value: text("value"),
+            command: text("command"),
+        })
+    }
+
+    /// Whether an error or a warning has this in it.
+    pub(super) fn is_said(&self, text: &str) -> bool {
+        let said = ["errors", "warnings"].map(|key| self.document[key].to_string());
+        said.concat().contains(text)
+    }
+
+    /// The file of a segment.
+    fn object<'a>(&'a self, segment: &'a str) -> Option<&'a str> {
+        self.rows(segment).find_map(|row| row["object"].as_str())
+    }
+
+    /// Huge bytes of a segment of a file.
+    fn huge(&self, segment: &str) -> u64 {
+        let huge = self.rows(segment).filter(|row| row["rung"] != "base");
+        huge.map(|row| row["bytes"].as_u64().unwrap_or(0)).sum()
+    }
+}
+
+impl Done {
+    /// Resident and huge bytes of a segment, of one file where it has one, and by
+    /// which mechanism.
+    fn had(&self, segment: &str, object: Option<&str>) -> (u64, u64, String) {
+        let rows = self
+            .reports
+            .iter()
+            .flat_map(|report| report["segments"].as_array().unwrap());
+        let rows: Vec<&Value> = rows
+            .filter(|row| row["segment"] == segment && is_of(row, object))
+            .collect();
+        let huge = |row: &Value| -> u64 {
+            let sizes = row["huge"].as_object().unwrap().values();
+            sizes.map(|bytes| bytes.as_u64().unwrap()).sum()
+        };
+        let resident = |row: &Value| row["resident"].as_u64().unwrap();
+        let how = rows
+            .iter()
+            .filter_map(|row| row["mechanism"].as_str())
+            .collect();
+        (
+            rows.iter().map(|row| resident(row)).sum(),
+            rows.iter().map(|row| huge(row)).sum(),
+            how,
+        )
+    }
+}
+
+fn is_of(row: &Value, object: Option<&str>) -> bool {
+    object.is_none_or(|object| row["object"] == object)
+}
+
+impl<'l> World<'l> {
+    pub(super) fn new(live: &'l Live) -> World<'l> {
+        let dir = tempfile::tempdir().unwrap();
+        let world = World { live, dir };
+        world.open_to_all("");
+        let tools = hugectl().parent().unwrap();
+        fs::create_dir(world.path("bin")).unwrap();
+        world.open_to_all("bin");
+        for name in ["hugectl", "libhugetlbfs.so", "libhugetlbfs_heap.so"] {
+            copy(tools.join(name), world.path("bin").join(name));
+        }
+        copy(env!("CARGO_BIN_EXE_hugeadm"), world.path("bin/hugeadm"));
+        world.programs();
+        world
+    }
+
+    fn programs(&self) {
+        let fixed = ["-fno-pie", "-no-pie"];
+        self.put("segments", build("segments", Libc::Glibc, &fixed));
+        self.put("static", build("segments", Libc::Glibc, &["-static"]));
+        self.put("explained", build("explained", Libc::Glibc, &[]));
+        self.put("no_thp", build("no_thp", Libc::Glibc, &[]));
+        self.put("no_mremap", build("no_mremap", Libc::Glibc, &[]));
+        self.put("musl", build("explained", Libc::Musl, &[]));
+        self.put("set-user-id", build("segments", Libc::Glibc, &fixed));
+        self.put("unreadable", build("segments", Libc::Glibc, &fixed));
+        self.mode("set-user-id", 0o4755);
+        self.mode("unreadable", 0o711);
+        self.text("one.sh", &format!("#!{}\n", self.path("two.sh").display()));
+        self.text(
+            "two.sh",
+            &format!("#!{}\n", self.path("segments").display()),
+        );
+        self.foreign();
+        self.text("own.c", OWN);
+        let own = format!(
+            "cc -fno-builtin {0}/own.c -o {0}/own",
+            self.dir.path().display()
+        );
+        self.shell(&own);
+    }
+
+    /// The same file, for another machine.
+    fn foreign(&self) {
+        const MACHINE: usize = 18;
+        let mut bytes = fs::read(self.path("explained")).unwrap();
+        bytes[MACHINE] = 0x08;
+        bytes[MACHINE + 1] = 0;
+        write(&self.path("foreign"), &bytes);
+        self.mode("foreign", 0o755);
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    fn open_to_all(&self, name: &str) {
+        self.mode(name, 0o755);
+    }
+
+    fn mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn put(&self, name: &str, program: Option<PathBuf>) {
+        if let Some(program) = program {
+            copy(program, self.path(name));
+            self.mode(name, 0o755);
+        }
+    }
+
+    fn text(&self, name: &str, text: &str) {
+        write(&self.path(name), text.as_bytes());
+        self.mode(name, 0o755);
+    }
+
+    /// Sets a situation up; `None` where this machine cannot, which is said.
+    pub(super) fn enter<'w>(&'w self, situation: &'w Situation) -> Option<Place<'w>> {
+        let others = self.others();
+        self.live.set_pool(situation.pool + others);
+        self.shell("hugeadm --thp-madvise --thp-shmem never");
+        let group = match situation.group {
+            table::Group::No => None,
+            table::Group::Hugetlb(file, limit) => {
+                let group = self.live.hugetlb_group(situation.name)?;
+                group.limit(self.live.default_size(), file, limit);
+                Some(group)
+            }
+            table::Group::Memory(limit) => Some(Group::of_memory(situation.name, limit)?),
+        };
+        self.shell(situation.set);
+        let program = situation
+            .line
+            .split(' ')
+            .find_map(|word| word.strip_prefix("DIR/"));
+        let is_there = program.is_none_or(|program| self.path(program).exists());
+        is_there.then_some(Place {
+            world: self,
+            situation,
+            group,
+        })
+    }
+
+    /// Pages that others have, or were promised: copies of text that are shared
+    /// stay, too.
+    fn others(&self) -> u64 {
+        let now = self.live.now();
+        let pool = now.default_pool().unwrap();
+        pool.total.get() - pool.free.get() + pool.reserved.get()
+    }
+
+    fn shell(&self, line: &str) -> Ran {
+        let ran = self.try_shell(line);
+        assert_eq!(ran.status, 0, "{line}: {ran:?}");
+        ran
+    }
+
+    fn try_shell(&self, line: &str) -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).stdin(Stdio::null()).env_clear();
+        let path = self.path("bin");
+        command.env(
+            "PATH",
+            format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", path.display()),
+        );
+        command.env("LC_ALL", "C");
+        command.output().unwrap().into()
+    }
+}
+
+impl Place<'_> {
+    /// A line with its names put in.
+    fn line(&self, text: &str) -> String {
+        let group = self
+            .group
+            .as_ref()
+            .map(|group| group.path.display().to_string());
+        let dir = self.world.dir.path().display().to_string();
+        text.replace("GROUP", &group.unwrap_or_default())
+            .replace("DIR", &dir)
+    }
+
+    /// Does what was suggested.
+    pub(super) fn shell(&self, command: &str) {
+        self.world.shell(command);
+    }
+
+    pub(super) fn explain(&self, before: &str) -> Answer {
+        let line = format!("{before} hugectl --explain --json {}", self.situation.line);
+        let ran = self.world.try_shell(&self.line(&line));
+        let document = serde_json::from_str(&ran.out);
+        let document = document.unwrap_or_else(|error| panic!("{line}: {error}: {ran:?}"));
+        Answer {
+            status: ran.status,
+            document,
+        }
+    }
+
+    /// The figure is what the file says, where there is one.
+    pub(super) fn check_cause(&self, answer: &Answer, situation: &Situation) {
+        let Some(short) = answer.shortfall(situation.fact) else {
+            return;
+        };
+        let (Some(file), Some(value)) = (short.file, short.value) else {
+            return;
+        };
+        let is_kernels = file.starts_with("/sys/") || file.starts_with("/proc/sys/");
+        if is_kernels && Path::new(&file).is_file() {
+            let text = fs::read_to_string(&file).unwrap();
+            let figure = value.split(' ').next().unwrap_or_default();
+            let name = situation.name;
+            assert!(text.contains(figure), "{name}: {file}: {text}, not {value}");
+        }
+    }
+
+    /// Runs the program with a report.
+    pub(super) fn run(&self, before: &str) -> Done {
+        let report = self.world.path("report");
+        write(&report, b"");
+        self.world.mode("report", 0o666);
+        let line = format!(
+            "{before} hugectl --report=DIR/report {}",
+            self.situation.line
+        );
+        let ran = self.world.try_shell(&self.line(&line));
+        let text = fs::read_to_string(&report).unwrap();
+        Done {
+            status: ran.status,
+            err: ran.err,
+            reports: text
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect(),
+        }
+    }
+
+    /// Holds a run to what was predicted of it.
+    pub(super) fn compare(&self, answer: &Answer, done: &Done, name: &str) {
+        for segment in ["text", "data", "bss", "heap", "shm"] {
+            let rungs = answer.rungs(segment);
+            let (Some(first), false) = (rungs.first(), done.reports.is_empty()) else {
+                continue;
+            };
+            let (resident, huge, how) = done.had(segment, answer.object(segment));
+            let is_had = match (segment, first.as_str()) {
+                (_, "unknown") => true,
+                // shmget may be refused what mappings get.
+                ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
+                ("heap" | "shm", _) if resident < 1 << 20 => true,
+                ("heap" | "shm", "pool") => how.contains("hugetlb"),
+                ("heap" | "shm", "thp") => how == "thp" && huge * 2 > resident,
+                ("heap" | "shm", _) => huge * 2 < resident,
+                _ => answer.huge(segment) == huge,
+            };
+            assert!(is_had, "{name}: {segment}: {answer:?}\n{done:?}");
+        }
+        assert!(done.err.len() < 4096, "{name}: {done:?}");
+    }
+}
