@@ -28,6 +28,7 @@ fn compare(name: &str) {
     // Large enough that the linker's choices do not show.
     let large = include_str!("../programs/segments.c");
     place.build("large", large, &["-pie", "-fPIE"]);
+    place.build("fixed", large, &["-no-pie", "-fno-pie"]);
     let path = format!("tests/expected/hugectl/{name}");
     bless::compare(&path, &replay(&place, &bless::text(&path))).unwrap();
 }
@@ -40,6 +41,11 @@ fn dry_runs() {
 #[test]
 fn what_falls_short() {
     compare("preflight.txt");
+}
+
+#[test]
+fn explanations() {
+    compare("explain.txt");
 }
 
 #[test]

@@ -95,7 +95,7 @@ pub struct Program {
     pub kind: &'static str,
     /// `glibc`, `musl` or `other`, of a dynamic one.
     pub libc: Option<Libc>,
-    /// What would serve its heap.
+    /// What of ours, or of its own, would serve its heap.
     pub allocator: &'static str,
     /// By which name it is known, if its memory needs more than malloc's.
     pub known: Option<&'static str>,
@@ -244,7 +244,7 @@ fn program(target: &Target, findings: &Findings) -> Program {
             (Engine::Arena, _) => "arena",
             (Engine::Libc, _) => "libc",
             (Engine::Linked, _) => "linked",
-            (Engine::None, _) => "libc, untold",
+            (Engine::None, _) => "none",
         },
         known: look.beyond.as_ref().and_then(|beyond| beyond.known),
     }

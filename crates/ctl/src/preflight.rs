@@ -77,7 +77,7 @@ impl Ask {
         match self.subject.is_segments() {
             true => self.needs,
             // It will take more than is known.
-            false => USEFUL.max(self.needs),
+            false => Bytes::new(self.needs.get().saturating_add(USEFUL.get())),
         }
     }
 }

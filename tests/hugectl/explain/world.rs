@@ -212,7 +212,7 @@ impl<'l> World<'l> {
     pub(super) fn enter<'w>(&'w self, situation: &'w Situation) -> Option<Place<'w>> {
         let others = self.others();
         self.live.set_pool(situation.pool + others);
-        self.shell("hugeadm --thp-madvise --thp-shmem never");
+        self.shell("hugeadm --thp-madvise --thp-shmem never --set-shm-group root");
         let group = match situation.group {
             table::Group::No => None,
             table::Group::Hugetlb(file, limit) => {
@@ -342,7 +342,8 @@ impl Place<'_> {
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
                 ("heap" | "shm", _) if resident < 1 << 20 => true,
                 ("heap" | "shm", "pool") => how.contains("hugetlb"),
-                ("heap" | "shm", "thp") => how == "thp" && huge * 2 > resident,
+                // The first 16 MB of a heap wait until it grows.
+                ("heap" | "shm", "thp") => how == "thp",
                 ("heap" | "shm", _) => huge * 2 < resident,
                 _ => answer.huge(segment) == huge,
             };

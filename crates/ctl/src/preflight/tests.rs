@@ -263,7 +263,7 @@ fn one_line_for_one_pool() {
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains("heap, shared memory, text, data and bss go to transparent"));
     assert!(
-        said[0].ends_with("--pool-pages-min 2MB:+8, or as many as the program takes"),
+        said[0].ends_with("--pool-pages-min 2MB:+15, or as many as the program takes"),
         "{said:?}"
     );
     assert!(heap && segments);
