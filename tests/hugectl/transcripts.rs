@@ -9,16 +9,22 @@ use crate::support::bless;
 
 /// Runs the commands of a transcript again.
 fn replay(place: &Place, expected: &str) -> String {
-    let lines = expected.lines().map(|line| match line.strip_prefix("$ ") {
-        Some(command) => {
+    let mut text = String::new();
+    let mut in_output = false;
+    for line in expected.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
             let done = place.shell(&format!("exec 2>&1; {command}"));
             let out = place.neutral(&done.out);
-            format!("{line}\n{out}[{}]\n", done.status)
+            text.extend([line, "\n", &out, &format!("[{}]\n", done.status)]);
+            in_output = true;
+        } else if !in_output {
+            text.extend([line, "\n"]);
+        } else {
+            // The status ends it.
+            in_output = !(line.starts_with('[') && line.ends_with(']'));
         }
-        None if line.starts_with('#') || line.is_empty() => format!("{line}\n"),
-        None => String::new(),
-    });
-    lines.collect()
+    }
+    text
 }
 
 fn compare(name: &str) {
