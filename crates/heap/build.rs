@@ -30,6 +30,13 @@ const WRAPPED: [&str; 16] = [
     "syscall",
 ];
 
+/// What of these `libhugetlbfs.so` exports. The linker takes a reference to such a
+/// name for one to its wrapper, so that nothing else might bring in the part that
+/// has it.
+const EXPORTED: [&str; 6] = [
+    "madvise", "mmap", "mprotect", "munmap", "prctl", "syscall",
+];
+
 /// A file of mimalloc's, what is changed in it, and into what.
 type Change = (&'static str, &'static str, &'static str);
 
@@ -117,6 +124,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     ));
     for name in WRAPPED {
         emit(&format!("cargo::rustc-cdylib-link-arg=-Wl,--wrap={name}"));
+    }
+    for name in EXPORTED {
+        emit(&format!(
+            "cargo::rustc-cdylib-link-arg=-Wl,--undefined={name}"
+        ));
     }
     emit("cargo::rerun-if-changed=build.rs");
     for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c"] {
