@@ -83,6 +83,32 @@ fn calls_around_forks(libc: Libc, threads: &str, first: &str) -> bool {
     true
 }
 
+/// Threads that read from files meanwhile: what they write to stays, and is copied
+/// for the child, or shared.
+#[test]
+fn a_heap_that_stays_off_pools_after_forks_says_so() {
+    let Some(live) = machine("a heap after forks") else {
+        return;
+    };
+    live.set_pool(700);
+    let Some(program) = build("fork_io", Libc::Glibc, &[]) else {
+        return;
+    };
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fork_io.said");
+    let mut command = tool("hugectl");
+    command.args(["--heap", "--report"]).arg(program).arg(&file);
+    let ran: Ran = command.args(["2", "2", "both"]).output().unwrap().into();
+    assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{ran:?}");
+    let heap = ran.err.lines().find(|line| line.starts_with("heap "));
+    let heap = heap.expect(&ran.err);
+    let said = ["off pools, since forks", "off hugetlb pages before a fork"];
+    let is_whole = heap.contains("% 2MB hugetlb") && heap.contains(" 99.");
+    assert!(
+        is_whole || said.iter().any(|said| heap.contains(said)),
+        "{ran:?}"
+    );
+}
+
 /// What the kernel writes into the heap meanwhile is not lost either.
 #[test]
 fn system_calls_into_the_heap_never_fail() {

@@ -49,6 +49,48 @@ fn a_program_that_turns_transparent_pages_off_is_told() {
     assert!(report.unwrap().contains("disabled by prctl"), "{ran:?}");
 }
 
+/// hugectl has said that they follow where the pool ends.
+#[test]
+fn turned_off_they_are_told_of_with_a_pool_and_with_none() {
+    let Some(live) = machine("prctl and a pool") else {
+        return;
+    };
+    let (Some(no_thp), Some(blocks)) = (
+        build("no_thp", Libc::Glibc, &[]),
+        build("blocks", Libc::Glibc, &[]),
+    ) else {
+        return;
+    };
+    for (pages, warnings) in [(0, 1), (60, 1), (200, 0)] {
+        live.set_pool(pages);
+        let mut command = tool("hugectl");
+        command.args(["--heap", "--report"]).arg(&no_thp);
+        let ran: Ran = command
+            .arg(&blocks)
+            .args(["medium", "100"])
+            .output()
+            .unwrap()
+            .into();
+        let judged = Judged::find(&ran.out, "medium");
+        assert_eq!((ran.status, judged.thp), (0, 0), "{ran:?}");
+        assert_eq!(judged.hugetlb > 0, pages > 0, "{ran:?}");
+        // Where all of the heap is on the pool, nothing is to be said.
+        let said = "are disabled by prctl: what no pool serves is on base pages\n";
+        let times = ran.err.matches(said).count();
+        assert!(times <= 1 && times >= warnings, "{pages}: {ran:?}");
+        assert!(!ran.err.contains("base pages follow"), "{pages}: {ran:?}");
+        let report = ran.err.lines().find(|line| line.starts_with("heap "));
+        let report = report.unwrap();
+        let share = report.split_whitespace().find(|word| word.ends_with('%'));
+        let share: f64 = share.unwrap().trim_end_matches('%').parse().unwrap();
+        // About 99 it may be either.
+        assert!(
+            report.contains("disabled by prctl") || share >= 98.9,
+            "{pages}: {ran:?}"
+        );
+    }
+}
+
 #[test]
 fn a_limited_address_space_is_said_and_suffices() {
     let Some(live) = machine("ulimit -v") else {

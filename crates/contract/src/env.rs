@@ -27,7 +27,7 @@
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
 //! | `HUGETLB_LIMIT` | new: `1/N`, a size | what one process may take of the pools |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
-//! | `HUGETLB_STARTER` | new: a process | its terminal hears what shared memory of others falls short of |
+//! | `HUGETLB_STARTER` | new: a process | its terminal hears what shared memory of others falls short of, and that announced transparent huge pages do not come |
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |

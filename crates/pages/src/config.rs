@@ -124,6 +124,17 @@ impl Config {
         }
     }
 
+    /// The same of what hugectl cannot have known when it said what will fall short:
+    /// the process that it started says it.
+    pub fn level_of_news(&self) -> Level {
+        let is_starter = self.speaker == Some(0) && self.starter == Some(sys::getpid());
+        match sys::filter() {
+            sys::Filter::Own => self.level(),
+            _ if is_starter => Level::Warning,
+            _ => self.level(),
+        }
+    }
+
     fn fill(&mut self, settings: &Settings<'_>) {
         self.verbosity = settings.verbosity;
         self.heap = settings.heap;

@@ -243,7 +243,10 @@ extern "C" fn parent() {
     });
     guard.take_down();
     // Not before: who reads what is said may be waiting.
-    told.iter().for_each(Told::say);
+    if let Some(told) = told {
+        told.say();
+        luck::say_forks();
+    }
     rejoin::forked();
 }
 

@@ -30,6 +30,8 @@ pub enum Shortfall {
     Own = 6,
     /// Valgrind runs the program.
     Valgrind = 7,
+    /// There were forks for which hugetlb pages had to be moved or copied.
+    Forks = 8,
 }
 
 impl Shortfall {
@@ -46,12 +48,16 @@ impl Shortfall {
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
             Shortfall::Valgrind => Some(VALGRIND),
+            Shortfall::Forks => Some(FORKS_SEEN),
         }
     }
 }
 
 /// Why private memory stays off pools under valgrind.
 pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
+
+/// Why a heap stays off pools that was on their pages at several forks.
+pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is on their pages";
 
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
@@ -163,6 +169,7 @@ impl Luck {
             5 => Shortfall::AddressSpace,
             6 => Shortfall::Own,
             7 => Shortfall::Valgrind,
+            8 => Shortfall::Forks,
             _ => Shortfall::None,
         }
     }
@@ -211,9 +218,24 @@ pub static BIG_LUCK: Luck = Luck::new();
 
 /// What kept the heap from the pages that were asked for.
 pub fn shortfall() -> Shortfall {
-    match BIG_LUCK.shortfall() {
-        Shortfall::None => LUCK.shortfall(),
-        shortfall => shortfall,
+    match (BIG_LUCK.shortfall(), LUCK.shortfall()) {
+        (Shortfall::None, Shortfall::None) if NO_HUGETLB.load(Ordering::Relaxed) => {
+            Shortfall::Forks
+        }
+        (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
+    }
+}
+
+/// Says once that the heap stays off pools after forks, if it does.
+pub(crate) fn say_forks() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if NO_HUGETLB.load(Ordering::Relaxed) {
+        let next = next_rung(0);
+        let level = match config::get().fallback {
+            Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
+            _ => config::get().level(),
+        };
+        say_once(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
     }
 }
 
@@ -293,6 +315,8 @@ mod tests {
             Shortfall::Copy,
             Shortfall::AddressSpace,
             Shortfall::Own,
+            Shortfall::Valgrind,
+            Shortfall::Forks,
         ];
         for shortfall in all {
             luck.note(shortfall);

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
-use hugetools_contract::env::Fallback;
+use hugetools_contract::env::{Fallback, Pages};
 
 use crate::cgroup::{self, Left};
 use crate::say::{Level, say_once};
@@ -272,13 +272,15 @@ fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let level = match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
-        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::get().level(),
+        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::get().level_of_news(),
     };
-    say_once(
-        &SAID,
-        level,
-        format_args!("{}: base pages follow", why.reason()),
-    );
+    let heap = config::get().heap;
+    let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
+        // It may have pages of a pool all the same.
+        true => "what no pool serves is on base pages",
+        false => "base pages follow",
+    };
+    say_once(&SAID, level, format_args!("{}: {next}", why.reason()));
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, kin, say, thp};
+use hugetools_pages::thp::{self, NoThp};
+use hugetools_pages::{facts, kin, say};
 
 use crate::objects::Extents;
 use crate::report_file;
@@ -162,8 +163,11 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
-    match reason(luck::shortfall(), pages, thp::serves_private()) {
+    let thp = thp::serves_private();
+    match reason(luck::shortfall(), pages, thp) {
         None if small => Some("a small heap, up to 16 MiB, is on base pages"),
+        // The pool has served the rest.
+        None => thp.err().map(NoThp::reason),
         found => found,
     }
 }

@@ -335,11 +335,25 @@ impl Maker<'_> {
         let has_segments = served.text.is_some() || served.data.is_some();
         let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
         match has_heap || has_segments {
-            true if is_told => self.set(env::PID, "0"),
+            true if is_told => {
+                self.set(env::PID, "0");
+                self.listen_for_news();
+            }
             // Whoever it is that gets huge pages says it.
             true if self.is_left_out() => {}
             true => self.set_process(env::PID),
             false => {}
+        }
+    }
+
+    /// What was said will not be so where the program turns transparent huge pages
+    /// off: then it speaks all the same.
+    fn listen_for_news(&mut self) {
+        let Findings { served, kernel, .. } = self.findings;
+        let announced = served.fallback == Fallback::Thp && kernel.serves_private();
+        // Shared memory has set it already.
+        if announced && self.run.shm.is_none() {
+            self.set_process(env::STARTER);
         }
     }
 }
