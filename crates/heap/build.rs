@@ -33,9 +33,7 @@ const WRAPPED: [&str; 16] = [
 /// What of these `libhugetlbfs.so` exports. The linker takes a reference to such a
 /// name for one to its wrapper, so that nothing else might bring in the part that
 /// has it.
-const EXPORTED: [&str; 6] = [
-    "madvise", "mmap", "mprotect", "munmap", "prctl", "syscall",
-];
+const EXPORTED: [&str; 6] = ["madvise", "mmap", "mprotect", "munmap", "prctl", "syscall"];
 
 /// A file of mimalloc's, what is changed in it, and into what.
 type Change = (&'static str, &'static str, &'static str);

@@ -9,12 +9,11 @@ use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::doors::ALLOCATORS;
+use hugetools_contract::doors::{ALLOCATORS, Allocator};
 use hugetools_elf::Elf;
 
 use crate::files;
 use crate::needed;
-use crate::runtimes::Beyond;
 use crate::target::Libc;
 
 /// Why a program keeps its own allocator.
@@ -28,6 +27,8 @@ pub enum Own {
         symbol: &'static str,
         /// The file that calls.
         by: PathBuf,
+        /// Whether that allocator is jemalloc, which has a switch for huge pages.
+        is_jemalloc: bool,
     },
     /// It was built with a sanitizer, whose library must know of every block.
     Checked {
@@ -40,7 +41,7 @@ impl fmt::Display for Own {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Own::Defined => f.write_str("it defines malloc itself"),
-            Own::Called { symbol, by } => write!(f, "{} calls {symbol}", by.display()),
+            Own::Called { symbol, by, .. } => write!(f, "{} calls {symbol}", by.display()),
             Own::Checked { by } => write!(f, "that of a sanitizer, {}", by.display()),
         }
     }
@@ -74,66 +75,59 @@ pub(crate) fn own(program: &Path, libc: Libc, library_path: Option<&OsStr>) -> O
     if elf.defines("malloc").unwrap_or(false) {
         return Some(Own::Defined);
     }
-    let mut doors = Vec::new();
+    let mut found: Vec<&Allocator> = Vec::new();
     let checked = needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
         if elf.defines(CHECKER).unwrap_or(false) {
             let by = by.to_owned();
             return Some(Own::Checked { by });
         }
-        doors.extend(doors_of(elf));
+        found.extend(allocator_in(elf));
         None
     });
-    if checked.is_some() || doors.is_empty() {
+    if checked.is_some() || found.is_empty() {
         return checked;
     }
+    let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
+    let doors = found.iter().flat_map(|allocator| allocator.doors);
+    let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
     let called = |by: &Path, elf: &Elf<File>| {
         let symbol = elf.refers_to(&doors).ok().flatten()?;
-        let by = by.to_owned();
-        Some(Own::Called { symbol, by })
+        Some(Own::Called {
+            symbol,
+            by: by.to_owned(),
+            is_jemalloc,
+        })
     };
     called(program, &elf)
         .or_else(|| needed::find(program, &elf, library_path, libc, &KNOWN, called))
 }
 
-/// The library whose `new` a C++ program uses, where that is not the C++
-/// library's, which calls malloc.
+/// What `new` of a C++ program is taken from, where that is a library which has an
+/// allocator of its own, and not the C++ library, which calls malloc.
 pub(crate) fn foreign_new(
     program: &Path,
     libc: Libc,
     library_path: Option<&OsStr>,
-) -> Option<Beyond> {
+) -> Option<PathBuf> {
     let elf = files::open_elf(program)?;
     elf.refers_to(&["_Znwm"]).ok().flatten()?;
     let gives = |name: &str, elf: &Elf<File>| elf.defines(name).unwrap_or(false);
-    let by = needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
+    needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
         (gives("_Znwm", elf) && gives("malloc", elf)).then(|| by.to_owned())
-    })?;
-    let name = by.display().to_string();
-    let instead = match name.contains("jemalloc") {
-        true => "MALLOC_CONF=thp:always in its environment",
-        false => "hugeadm --thp-always reaches it",
-    };
-    Some(Beyond {
-        known: None,
-        fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
-        instead: instead.to_owned(),
     })
 }
 
-/// By which other names programs may call the allocator that a library is, if
-/// it is one that has malloc, too.
-fn doors_of(elf: &Elf<File>) -> Vec<&'static str> {
+/// Which allocator with other names than malloc's a library is, if it is one that
+/// has malloc, too.
+fn allocator_in(elf: &Elf<File>) -> Option<&'static Allocator> {
     let defines = |name: &CStr| {
         name.to_str()
             .is_ok_and(|name| elf.defines(name).unwrap_or(false))
     };
-    if !defines(c"malloc") {
-        return Vec::new();
-    }
-    let mut here = ALLOCATORS.iter();
-    let here = here.find(|allocator| defines(allocator.mark));
-    let doors = here.map_or(&[][..], |allocator| allocator.doors);
-    doors.iter().filter_map(|door| door.to_str().ok()).collect()
+    let mut all = ALLOCATORS.iter();
+    defines(c"malloc")
+        .then(|| all.find(|allocator| defines(allocator.mark)))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -192,6 +186,7 @@ mod tests {
         let called = Own::Called {
             symbol: "mallocx",
             by: dir.path().join("libcaller.so"),
+            is_jemalloc: true,
         };
         let path = Some(dir.path().as_os_str());
         assert_eq!(own(&program, Libc::Glibc, path), Some(called.clone()));
@@ -220,8 +215,8 @@ mod tests {
         let main = "void *_Znwm(unsigned long); int main(void) { return _Znwm(1) != 0; }";
         let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
         let path = Some(dir.path().as_os_str());
-        let said = foreign_new(&program, Libc::Glibc, path).unwrap();
-        assert_eq!(said.instead, "MALLOC_CONF=thp:always in its environment");
+        let found = foreign_new(&program, Libc::Glibc, path);
+        assert_eq!(found, Some(dir.path().join("libjemalloc.so")));
         let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
         build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
         assert_eq!(foreign_new(&program, Libc::Glibc, path), None);
@@ -252,6 +247,7 @@ mod tests {
         let called = Own::Called {
             symbol: "tc_malloc",
             by: PathBuf::from("/lib/x.so"),
+            is_jemalloc: false,
         };
         assert_eq!(called.to_string(), "/lib/x.so calls tc_malloc");
         let by = PathBuf::from("/lib/libasan.so.8");

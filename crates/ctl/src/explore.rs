@@ -130,7 +130,7 @@ pub fn explore(
     } = Asked::find(run, caller);
     check_sizes(root, run)?;
     let report = report_to(run)?;
-    let look = look(run, wants, caller)?;
+    let look = look(run, wants, caller, root)?;
     let asked = segments::with_marks(wants, elfmap, &look);
     let decision = engine::decide(asked, Means::of(run), &look);
     let library = match decision.library {
@@ -259,20 +259,24 @@ fn loader(caller: &Caller) -> Loader<'_> {
     Loader::new(Ident::native(), Libc::Glibc, caller.var("LD_LIBRARY_PATH"))
 }
 
-fn look(run: &Run, wants: Wants, caller: &Caller) -> Result<Look, Failure> {
+fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, Failure> {
     let Some(name) = run.command.first() else {
         return Ok(Look::default());
     };
     let target = target::find(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = Look::default();
     if wants.heap.is_some() {
-        look.beyond = runtimes::beyond(&run.command, caller);
+        look.beyond = runtimes::beyond(&run.command, caller, root);
         match target.image {
             Image::Dynamic(libc) => {
                 let path = caller.var("LD_LIBRARY_PATH");
                 look.own = allocator::own(&target.program, libc, path);
-                if look.own.is_none() && look.beyond.is_none() {
-                    look.beyond = allocator::foreign_new(&target.program, libc, path);
+                if look.beyond.is_none() {
+                    let by = || allocator::foreign_new(&target.program, libc, path);
+                    look.beyond = match &look.own {
+                        Some(own) => runtimes::own_switch(own, caller),
+                        None => by().and_then(|by| runtimes::of_new(&by, caller, root)),
+                    };
                 }
                 look.tunable = run.wants_libc() && loader_knows_tunable(&target.program);
             }

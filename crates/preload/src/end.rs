@@ -13,8 +13,8 @@ use hugetools_pages::say::{Level, say};
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno};
-use hugetools_pages::usage::SMALL_HEAP;
 use hugetools_pages::thp::{self, NoThp};
+use hugetools_pages::usage::SMALL_HEAP;
 use hugetools_pages::{facts, kin, say};
 
 use crate::objects::Extents;

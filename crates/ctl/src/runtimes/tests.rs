@@ -1,0 +1,219 @@
+use super::marks::is_named;
+use super::*;
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        use std::io::Write;
+        let path = self.0.path().join(name);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        file.set_permissions(std::fs::Permissions::from_mode(0o755))
+            .unwrap();
+        path
+    }
+
+    fn build(&self, name: &str, source: &str, args: &[&str]) {
+        let input = self.put(&format!("{name}.c"), source);
+        let mut command = Command::new("cc");
+        command.current_dir(self.0.path()).arg(input).args(args);
+        assert!(command.args(["-o", name]).status().unwrap().success());
+    }
+
+    fn said(&self, line: &str) -> Option<String> {
+        self.said_with(line, &[])
+    }
+
+    /// With these variables, where transparent huge pages are set to `madvise`.
+    fn said_with(&self, line: &str, variables: &[(&str, &str)]) -> Option<String> {
+        let path = format!("{}:/usr/bin:/bin", self.0.path().display());
+        let pairs = variables.iter();
+        let mut env: Vec<(OsString, OsString)> = pairs
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        env.push(("PATH".into(), path.into()));
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let root = self.root("always [madvise] never");
+        beyond(&words, &Caller::this(env), &root).map(|beyond| said(&beyond))
+    }
+
+    fn root(&self, modes: &str) -> Root {
+        let dir = self.0.path().join("sys/kernel/mm/transparent_hugepage");
+        std::fs::create_dir_all(&dir).unwrap();
+        self.put("sys/kernel/mm/transparent_hugepage/enabled", modes);
+        Root::at(self.0.path()).unwrap()
+    }
+}
+
+fn said(beyond: &Beyond) -> String {
+    format!("{}; {}", beyond.fact, beyond.instead)
+}
+
+const MAIN: &str = "int main(void) { return 0; }";
+
+#[test]
+fn programs_are_known_by_what_is_in_them() {
+    let place = Place::new();
+    let go = format!("char magic[64] = \"\\xff\" \" Go buildinf:\"; {MAIN}");
+    place.build("service", &go, &[]);
+    place.build(
+        "cli",
+        &format!("void zend_startup(void) {{}} {MAIN}"),
+        &["-rdynamic"],
+    );
+    place.build("libjli.so", "int jli;", &["-shared", "-fPIC"]);
+    let java = "extern int jli; int main(void) { return jli; }";
+    place.build("launcher", java, &["libjli.so"]);
+    place.build("plain", MAIN, &[]);
+    for (line, memory) in [
+        ("service", "Go's own heap"),
+        ("nice -n 5 service x", "Go's own heap"),
+        ("cli", "the memory of PHP scripts"),
+        ("launcher -jar x", "the Java heap"),
+    ] {
+        let said = place.said(line).unwrap();
+        assert!(said.starts_with(memory), "{line}: {said}");
+    }
+    assert_eq!(place.said("plain service"), None);
+    assert_eq!(place.said("sh"), None);
+}
+
+#[test]
+fn programs_are_known_by_their_names_and_through_scripts() {
+    let place = Place::new();
+    place.build("node", MAIN, &[]);
+    place.build("phpize", MAIN, &[]);
+    place.put("tool", "#!/usr/bin/env node\n");
+    place.put("erl", "#!/bin/sh\n");
+    for (line, memory) in [
+        ("tool", "the heap of JavaScript"),
+        ("erl", "the memory of Erlang"),
+    ] {
+        let said = place.said(line).unwrap();
+        assert!(said.starts_with(memory), "{line}: {said}");
+    }
+    assert_eq!(place.said("phpize"), None);
+    assert!(is_named(b"php8.2", "php") && is_named(b"luajit-2.1.0", "luajit"));
+}
+
+/// As programs are that carry the text among more than 256 KiB of their own.
+fn holding(text: &str) -> String {
+    format!(
+        "const char table[300000] = {{1}}; const char *const text = \"{text}\"; \
+         int main(int n, char **v) {{ (void)v; return table[n] + text[n] == 77; }}"
+    )
+}
+
+#[test]
+fn stripped_programs_are_known_by_their_texts() {
+    let place = Place::new();
+    let haskell = "Warning: Ignoring GHCRTS variable as RTS options are disabled.";
+    let (own, prefixed) = ("<jemalloc>: x", "_RJEM_MALLOC_CONF\\0<jemalloc>: x");
+    for (text, memory, instead) in [
+        (haskell, "the heap of Haskell", "nothing reaches it yet"),
+        (
+            own,
+            "what the jemalloc",
+            "; MALLOC_CONF=thp:always in its environment",
+        ),
+        (
+            prefixed,
+            "what the jemalloc",
+            "; _RJEM_MALLOC_CONF=thp:always in its environment",
+        ),
+    ] {
+        for layout in ["separate-code", "noseparate-code"] {
+            let layout = format!("-Wl,-z,{layout}");
+            place.build("program", &holding(text), &["-s", &layout]);
+            let said = place.said("nice program 1").unwrap();
+            assert!(
+                said.starts_with(memory) && said.ends_with(instead),
+                "{layout}: {said}"
+            );
+        }
+    }
+    place.build("program", &holding("jemalloc, and GHCRTS, too"), &["-s"]);
+    assert_eq!(place.said("program"), None);
+    place.build(
+        "program",
+        &format!("const char x[] = \"{own}\"; {MAIN}"),
+        &[],
+    );
+    assert_eq!(place.said("program"), None, "too small for an allocator");
+}
+
+#[test]
+fn advice_that_was_followed_is_not_given_again() {
+    let place = Place::new();
+    for name in ["node", "php8.2", "python3.11", "mariadbd"] {
+        place.build(name, MAIN, &[]);
+    }
+    place.build("fd", &holding("_RJEM_MALLOC_CONF\\0<jemalloc>: x"), &[]);
+    place.build("libjli.so", "int jli;", &["-shared", "-fPIC"]);
+    let java = "extern int jli; int main(void) { return jli; }";
+    place.build("java", java, &["libjli.so"]);
+    for (line, followed, variables) in [
+        (
+            "php8.2 x",
+            "php8.2 x",
+            &[("USE_ZEND_ALLOC_HUGE_PAGES", "1")][..],
+        ),
+        (
+            "python3.11 x",
+            "python3.11 x",
+            &[("PYTHONMALLOC", "malloc")],
+        ),
+        (
+            "fd x",
+            "fd x",
+            &[("_RJEM_MALLOC_CONF", "narenas:1,thp:always")],
+        ),
+        ("java x", "java -XX:+UseLargePages x", &[]),
+        (
+            "java x",
+            "nice java x",
+            &[("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseTransparentHugePages")],
+        ),
+        ("mariadbd --user=x", "mariadbd --large-pages --user=x", &[]),
+    ] {
+        assert!(place.said(line).is_some(), "{line}");
+        assert_eq!(place.said_with(followed, variables), None, "{followed}");
+    }
+    assert!(place.said("node x").is_some());
+    let words = ["node".into(), "x".into()];
+    let caller = Caller::this([("PATH".into(), place.0.path().into())]);
+    let root = place.root("[always] madvise never");
+    assert_eq!(beyond(&words, &caller, &root), None);
+}
+
+#[test]
+fn a_library_s_switch_is_named_until_it_is_set() {
+    let place = Place::new();
+    let set: [(OsString, OsString); 1] = [("MALLOC_CONF".into(), "thp:always".into())];
+    let (caller, told) = (Caller::this([]), Caller::this(set));
+    let called = |is_jemalloc| Own::Called {
+        symbol: "mallocx",
+        by: "/bin/x".into(),
+        is_jemalloc,
+    };
+    let said = said(&own_switch(&called(true), &caller).unwrap());
+    assert!(said.contains("MALLOC_CONF=thp:always"), "{said}");
+    assert_eq!(own_switch(&called(true), &told), None);
+    assert_eq!(own_switch(&called(false), &caller), None);
+    let root = place.root("always [madvise] never");
+    let (jemalloc, tcmalloc) = (Path::new("libjemalloc.so.2"), Path::new("libtcmalloc.so.4"));
+    assert!(of_new(jemalloc, &caller, &root).is_some_and(|it| it.instead.contains("MALLOC_CONF")));
+    assert_eq!(of_new(jemalloc, &told, &root), None);
+    assert!(of_new(tcmalloc, &told, &root).is_some_and(|it| it.instead.contains("--thp-always")));
+    let root = place.root("[always] madvise never");
+    assert_eq!(of_new(tcmalloc, &told, &root), None);
+}
