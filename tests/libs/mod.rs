@@ -18,6 +18,7 @@ mod limits;
 mod memory_calls;
 mod numa;
 mod old_kernel;
+mod own_memory;
 pub(crate) mod parts;
 mod plugins;
 mod postgres;

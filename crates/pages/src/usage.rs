@@ -30,6 +30,14 @@ pub fn is_small(more: usize) -> bool {
 /// Bytes in use in all windows.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
+/// The most that were.
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+/// The most bytes that were in use in all windows.
+pub fn peak() -> usize {
+    PEAK.load(Ordering::Relaxed)
+}
+
 /// Bytes in use in all windows.
 pub fn in_use() -> usize {
     IN_USE.load(Ordering::Relaxed)
@@ -37,7 +45,12 @@ pub fn in_use() -> usize {
 
 /// Counts bytes that are taken into use.
 pub(crate) fn add(bytes: usize) {
-    IN_USE.fetch_add(bytes, Ordering::Relaxed);
+    let now = IN_USE
+        .fetch_add(bytes, Ordering::Relaxed)
+        .saturating_add(bytes);
+    if now > PEAK.load(Ordering::Relaxed) {
+        PEAK.fetch_max(now, Ordering::Relaxed);
+    }
 }
 
 /// Counts bytes that are returned, or were counted though they should not be.

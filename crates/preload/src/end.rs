@@ -20,7 +20,7 @@ use hugetools_pages::{facts, kin, say};
 use crate::objects::Extents;
 use crate::report_file;
 use crate::scratch::{self, Text};
-use crate::{marker, staying};
+use crate::{marker, past_malloc, staying};
 use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 
 #[used]
@@ -61,6 +61,7 @@ fn report() -> Option<()> {
     let filled = segment::sort(smaps, pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
+    past_malloc::explain(rows);
     let mut name = [0; kin::NAME];
     let proof = Proof {
         pid: sys::getpid(),
@@ -138,9 +139,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Shm if config.shm.is_some() => {
             reason(SHM_LUCK.shortfall(), config.shm, thp::serves_shared())
         }
-        Segment::Anon if config.heap.is_some() && unreached(row) => {
-            Some("mapped by the program itself, not by malloc")
-        }
+        Segment::Anon if config.heap.is_some() && unreached(row) => Some(past_malloc::ITS_OWN),
         _ => None,
     };
 }
@@ -165,7 +164,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(luck::shortfall(), pages, thp) {
-        None if small => Some("a small heap, up to 16 MiB, is on base pages"),
+        None if small => Some(past_malloc::SMALL),
         // The pool has served the rest.
         None => thp.err().map(NoThp::reason),
         found => found,

@@ -9,9 +9,9 @@
 //! * [`kept`]: programs whose malloc must stay.
 //! * [`confine`]: programs that filter their own system calls; [`new_root`]:
 //!   those that change their root.
-//! * `start` and `end`: what happens when a program starts and ends, and what is
-//!   `staying` behind it; `rival`:
-//!   another library of this kind.
+//! * `start` and `end`: what happens when a program starts and ends, what is
+//!   `staying` behind it, and what it had `past_malloc`; `rival`: another library of
+//!   this kind.
 //! * `segments`: the program's code, data and bss; [`loaded`]: what the loader
 //!   knows of them; [`definitions`]: their symbols; `perf_map`: a list of their functions for perf.
 //! * [`syscall`]: calls by their numbers.
@@ -42,6 +42,7 @@ mod mem;
 pub mod new_root;
 mod next;
 mod objects;
+mod past_malloc;
 mod perf_map;
 mod reads;
 mod report_file;

@@ -104,14 +104,33 @@ impl Examined<'_> {
         };
         let mut found = [false; TEXTS.len()];
         for load in loads {
-            let Some(bytes) = self.read(load.offset, load.file_size.min(MOST)) else {
-                continue;
-            };
-            for (text, found) in TEXTS.iter().zip(&mut found) {
-                *found |= memmem::find(&bytes, text).is_some();
-            }
+            self.look_through(load, |bytes| {
+                for (text, found) in TEXTS.iter().zip(&mut found) {
+                    *found |= memmem::find(bytes, text).is_some();
+                }
+            });
         }
         found
+    }
+
+    /// Shows a part of the file in pieces that overlap by more than the longest text.
+    fn look_through(&self, load: &Load, mut show: impl FnMut(&[u8])) {
+        const OVERLAP: usize = 64;
+        let Ok((file, _)) = files::open_regular(&self.real) else {
+            return;
+        };
+        let mut piece = vec![0; 256 << 10];
+        let mut at = load.offset;
+        let end = at.saturating_add(load.file_size.min(MOST));
+        while at < end {
+            let len = usize::try_from(end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
+            let read = file.read_at(&mut piece[..len], at).unwrap_or(0);
+            show(&piece[..read]);
+            if read <= OVERLAP {
+                return;
+            }
+            at += (read - OVERLAP) as u64;
+        }
     }
 
     fn read(&self, offset: u64, len: u64) -> Option<Vec<u8>> {

@@ -108,7 +108,7 @@ pub(super) const RUNTIMES: &[Runtime] = &[
         memory: "the heap of Haskell",
         instead: "nothing reaches it yet",
         done: Done::Never,
-        by: &[By::Needs("libHSrts"), By::Holds(&[HASKELL])],
+        by: &[By::Needs("libHSrts")],
     },
     Runtime {
         name: "MariaDB or MySQL",
@@ -116,6 +116,13 @@ pub(super) const RUNTIMES: &[Runtime] = &[
         instead: "its own option --large-pages takes pages of a pool",
         done: Done::Argument(&["--large-pages", "--large_pages"], &[]),
         by: &[By::Name("mariadbd"), By::Name("mysqld")],
+    },
+    // From here on the file is read.
+    Runtime {
+        memory: "the heap of Haskell",
+        instead: "nothing reaches it yet",
+        done: Done::Never,
+        by: &[By::Holds(&[HASKELL])],
     },
     Runtime {
         name: "jemalloc",

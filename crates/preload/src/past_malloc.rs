@@ -1,0 +1,60 @@
+//! Memory that a program maps itself, as virtual machines do, and gave back before
+//! the report: the heap was small because of it.
+
+use hugetools_contract::segment::{Row, Segment};
+use hugetools_pages::usage::{self, GROWN_HEAP};
+use hugetools_pages::{config, file};
+
+use crate::scratch;
+
+/// Why a heap is on base pages.
+pub(crate) const SMALL: &str = "a small heap, up to 16 MiB, is on base pages";
+
+/// Why other memory is.
+pub(crate) const ITS_OWN: &str = "mapped by the program itself, not by malloc";
+
+const SMALL_BESIDE: &str =
+    "a small heap; most memory was mapped by the program itself, not by malloc";
+
+const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not by malloc";
+
+/// Replaces the reasons of heap and other memory where most of it was the program's
+/// own.
+pub(crate) fn explain(rows: &mut [Row<'static>]) {
+    let is_small = |row: &Row<'_>| row.segment == Segment::Heap && row.reason == Some(SMALL);
+    if config::get().heap.is_none() || !rows.iter().any(is_small) {
+        return;
+    }
+    let is_there = |row: &Row<'_>| row.segment == Segment::Anon && row.reason == Some(ITS_OWN);
+    if !rows.iter().any(is_there) && !was_large(rows) {
+        return;
+    }
+    for row in rows {
+        match (row.segment, row.reason) {
+            (Segment::Heap, Some(SMALL)) => row.reason = Some(SMALL_BESIDE),
+            (Segment::Anon, None) => row.reason = Some(GIVEN_BACK),
+            _ => {}
+        }
+    }
+}
+
+/// Whether more was resident once than the heap has ever had, and what is there
+/// still of files and the like.
+fn was_large(rows: &[Row<'_>]) -> bool {
+    let others = rows
+        .iter()
+        .filter(|row| !matches!(row.segment, Segment::Heap | Segment::Anon));
+    let others: u64 = others.map(|row| row.resident).sum();
+    let known = others
+        .saturating_add(usage::peak() as u64)
+        .saturating_add(GROWN_HEAP as u64);
+    peak_resident().is_some_and(|peak| peak > known)
+}
+
+/// The most bytes of the process that were resident, pages of pools apart.
+fn peak_resident() -> Option<u64> {
+    let status = scratch::read(c"/proc/self/status")?;
+    let mut lines = status.split(|byte| *byte == b'\n');
+    let value = lines.find_map(|line| line.strip_prefix(b"VmHWM:"))?;
+    file::leading_number(value.trim_ascii_start())?.checked_mul(1024)
+}
