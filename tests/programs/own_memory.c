@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-	char *memory;
+	char *memory, *small;
 
 	if (argc < 2)
 		return 2;
@@ -23,6 +23,10 @@ int main(int argc, char **argv)
 		free(memory);
 		return 0;
 	}
+	small = malloc(100000);
+	if (!small)
+		return 1;
+	memset(small, 1, 100000);
 	memory = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;

@@ -20,7 +20,7 @@ use hugetools_pages::{facts, kin, say};
 use crate::objects::Extents;
 use crate::report_file;
 use crate::scratch::{self, Text};
-use crate::{marker, past_malloc, staying};
+use crate::{marker, old_root, past_malloc, staying};
 use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 
 #[used]
@@ -53,8 +53,8 @@ pub(crate) const NO_EXTENT: Extent<'static> = Extent {
 };
 
 fn report() -> Option<()> {
-    let smaps = scratch::read(c"/proc/self/smaps")?;
-    let exe = exe()?;
+    let smaps = old_root::smaps()?;
+    let exe = old_root::exe()?;
     let extents = Extents::find(scratch::values(4096, NO_EXTENT)?, exe);
     let rows = scratch::values(1024, Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
@@ -109,12 +109,6 @@ pub(crate) fn send(text: &[u8]) -> Option<()> {
 /// ends as it would have.
 fn write_quietly(fd: c_int, text: &[u8]) {
     on_side_stack(|| sys::write_quietly(fd, text));
-}
-
-fn exe() -> Option<&'static [u8]> {
-    let buffer = scratch::bytes(4096)?;
-    let len = sys::read_link(c"/proc/self/exe", buffer).ok()?;
-    buffer.get(..len)
 }
 
 /// Why a segment that was to be on huge pages is not, as far as we know.

@@ -8,7 +8,7 @@
 //!   stand before.
 //! * [`kept`]: programs whose malloc must stay.
 //! * [`confine`]: programs that filter their own system calls; [`new_root`]:
-//!   those that change their root.
+//!   those that change their root, and what is kept of the `old_root` for the report.
 //! * `start` and `end`: what happens when a program starts and ends, what is
 //!   `staying` behind it, and what it had `past_malloc`; `rival`: another library of
 //!   this kind.
@@ -42,6 +42,7 @@ mod mem;
 pub mod new_root;
 mod next;
 mod objects;
+mod old_root;
 mod past_malloc;
 mod perf_map;
 mod reads;

@@ -9,7 +9,7 @@ use core::ffi::{c_char, c_int};
 
 use hugetools_pages::{environment, sys};
 
-use crate::next;
+use crate::{next, old_root};
 
 /// `chroot(2)`.
 ///
@@ -17,6 +17,9 @@ use crate::next;
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chroot(path: *const c_char) -> c_int {
+    let errno = sys::errno();
+    old_root::prepare();
+    sys::set_errno(errno);
     // SAFETY: as the caller says.
     let result = unsafe { next::chroot(path) };
     if result == 0 {

@@ -21,8 +21,8 @@ const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not
 /// Replaces the reasons of heap and other memory where most of it was the program's
 /// own.
 pub(crate) fn explain(rows: &mut [Row<'static>]) {
-    let is_small = |row: &Row<'_>| row.segment == Segment::Heap && row.reason == Some(SMALL);
-    if config::get().heap.is_none() || !rows.iter().any(is_small) {
+    let is_larger = |row: &Row<'_>| row.segment == Segment::Heap && row.reason != Some(SMALL);
+    if config::get().heap.is_none() || rows.iter().any(is_larger) {
         return;
     }
     let is_there = |row: &Row<'_>| row.segment == Segment::Anon && row.reason == Some(ITS_OWN);

@@ -2,9 +2,9 @@
 //! since the program is about to end.
 #![expect(unsafe_code, reason = "hands out mapped memory")]
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_int};
 use core::fmt;
-use core::mem::MaybeUninit;
+use core::mem::{ManuallyDrop, MaybeUninit};
 
 use hugetools_pages::sys::{self, File};
 
@@ -38,24 +38,38 @@ pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
 
 /// The whole contents of a file of unknown length.
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
-    let (buffer, filled) = fill(path)?;
+    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
     Some(&buffer[..filled])
+}
+
+/// The whole contents of an open file, which stays open.
+pub(crate) fn read_open(fd: c_int) -> Option<&'static [u8]> {
+    let file = ManuallyDrop::new(File::from_fd(fd));
+    let (buffer, filled) = fill(|buffer| fill_from(&file, buffer))?;
+    Some(&buffer[..filled])
+}
+
+/// Where a symbolic link leads.
+pub(crate) fn link(path: &CStr) -> Option<&'static [u8]> {
+    let buffer = bytes(4096)?;
+    let len = sys::read_link(path, buffer).ok()?;
+    buffer.get(..len)
 }
 
 /// Looks at the whole contents of a file once, and gives their memory back.
 pub(crate) fn look<T>(path: &CStr, look: impl FnOnce(&[u8]) -> T) -> Option<T> {
-    let (buffer, filled) = fill(path)?;
+    let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
     let result = look(&buffer[..filled]);
     give_back(buffer);
     Some(result)
 }
 
 /// A buffer with the whole contents of a file, and how many bytes they are.
-fn fill(path: &CStr) -> Option<(&'static mut [u8], usize)> {
+fn fill(from: impl Fn(&mut [u8]) -> Option<usize>) -> Option<(&'static mut [u8], usize)> {
     let mut len = 256 << 10;
     loop {
         let buffer = bytes(len)?;
-        match fill_from(path, buffer) {
+        match from(buffer) {
             Some(filled) if filled < len => return Some((buffer, filled)),
             Some(_) => len = len.checked_mul(4)?,
             None => {
@@ -67,11 +81,16 @@ fn fill(path: &CStr) -> Option<(&'static mut [u8], usize)> {
     }
 }
 
-fn fill_from(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
+fn fill_by_name(path: &CStr, buffer: &mut [u8]) -> Option<usize> {
     let file = File::open(path, libc::O_RDONLY).ok()?;
+    fill_from(&file, buffer)
+}
+
+/// From the beginning, wherever it was read to.
+fn fill_from(file: &File, buffer: &mut [u8]) -> Option<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
+        match file.read_at(&mut buffer[filled..], filled) {
             Ok(0) => break,
             Ok(read) => filled += read,
             Err(_) => return None,

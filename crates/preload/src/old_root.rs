@@ -1,0 +1,83 @@
+//! What a report needs of `/proc`, kept by a program that changes its root: in the
+//! new one there may be none.
+//!
+//! It is a plain file that stays open, not a folder, by which one could leave the
+//! new root again.
+#![expect(unsafe_code, reason = "reads a copy that stays")]
+
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use hugetools_pages::config::{self, Target};
+use hugetools_pages::keep::keep;
+use hugetools_pages::say::{Level, say};
+use hugetools_pages::sys::{self, File};
+
+use crate::{marker, scratch};
+
+const SMAPS: &CStr = c"/proc/self/smaps";
+
+/// The descriptor, or -1, which file it was, and whose memory it shows.
+static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
+static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// The path of the program, and how long it is.
+static EXE: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+static EXE_LEN: AtomicUsize = AtomicUsize::new(0);
+
+/// Keeps it, where a report may be asked for; the first time only.
+pub(crate) fn prepare() {
+    if !marker::is_first() || matches!(config::get().report, Target::None) {
+        return;
+    }
+    if OWNER.swap(sys::getpid(), Ordering::AcqRel) == sys::getpid() {
+        return;
+    }
+    if let Some(exe) = scratch::link(c"/proc/self/exe").and_then(keep) {
+        EXE_LEN.store(exe.len(), Ordering::Relaxed);
+        EXE.store(exe.as_ptr().cast_mut(), Ordering::Release);
+    }
+    let file = File::open(SMAPS, libc::O_RDONLY).ok();
+    if let Some(file) = file.and_then(File::out_of_the_way) {
+        if let Some((device, inode)) = sys::identity(file.fd()) {
+            DEVICE.store(device, Ordering::Relaxed);
+            INODE.store(inode, Ordering::Relaxed);
+            DESCRIPTOR.store(file.into_fd(), Ordering::Release);
+        }
+    }
+}
+
+/// What the kernel says of the mappings of this process; where it cannot be had,
+/// that is said.
+pub(crate) fn smaps() -> Option<&'static [u8]> {
+    let text = scratch::read(SMAPS).or_else(|| scratch::read_open(kept()?));
+    if text.is_none() {
+        say(
+            Level::Warning,
+            format_args!("no report: /proc cannot be read here"),
+        );
+    }
+    text
+}
+
+/// The path of the program.
+pub(crate) fn exe() -> Option<&'static [u8]> {
+    scratch::link(c"/proc/self/exe").or_else(|| {
+        let (exe, len) = (EXE.load(Ordering::Acquire), EXE_LEN.load(Ordering::Relaxed));
+        // SAFETY: both are of one copy that stays for ever.
+        (!exe.is_null()).then(|| unsafe { core::slice::from_raw_parts(exe, len) })
+    })
+}
+
+/// The open file, if it is still that and shows this process, not its parent.
+fn kept() -> Option<c_int> {
+    let fd = DESCRIPTOR.load(Ordering::Acquire);
+    let file = (
+        DEVICE.load(Ordering::Relaxed),
+        INODE.load(Ordering::Relaxed),
+    );
+    let is_own = OWNER.load(Ordering::Acquire) == sys::getpid();
+    (fd >= 0 && is_own && sys::identity(fd) == Some(file)).then_some(fd)
+}
