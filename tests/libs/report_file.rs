@@ -68,3 +68,41 @@ fn which_ends_give_none_is_said_before() {
         "{ran:?}"
     );
 }
+
+/// Servers that lock themselves in have no `/proc` there, and no library.
+#[test]
+fn a_report_comes_from_a_root_without_proc() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("the report of a new root", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let root = dir.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let leaves = format!(
+        "chroot('{}') or die; chdir '/'; $> = 65534; print -e '/proc/self' ? 'there' : 'gone'",
+        root.display()
+    );
+    let ran = perl(&file, &["--heap=thp", "-q"], &leaves);
+    assert_eq!((ran.status, ran.out.as_str()), (0, "gone"), "{ran:?}");
+    let report = fs::read_to_string(&file).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert!(value["segments"].is_array(), "{report}");
+    assert!(value["exe"].as_str().unwrap().ends_with("perl"), "{report}");
+    // What is kept is no folder, by which one could leave again, and where it is
+    // lost that is said.
+    let kept = "opendir(D, '/proc/self/fd'); my @f = grep { -d \"/proc/self/fd/$_\" } readdir D; \
+                print scalar @f;";
+    let look = |before: &str| perl(&file, &["--heap=thp", "-q"], &format!("{before}{kept}")).out;
+    assert_eq!(look("chroot '/' or die; "), look(""));
+    let closes = format!("use POSIX; {leaves}; POSIX::close($_) for 3..1023");
+    fs::remove_file(&file).unwrap();
+    let ran = perl(&file, &["--heap=thp"], &closes);
+    assert_eq!(
+        ran.err
+            .matches("no report: /proc cannot be read here")
+            .count(),
+        1,
+        "{ran:?}"
+    );
+}
