@@ -167,7 +167,7 @@ pub fn explore(
     Ok(Findings {
         verbosity,
         surroundings,
-        starter: starter::warning(&run.command, &|name| target::is_program(name, caller)),
+        starter: lost_on_the_way(run, caller, library.as_ref()),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
         asked,
@@ -190,6 +190,16 @@ fn report_to(run: &Run) -> Result<Option<PathBuf>, Failure> {
         Some(ReportTo::File(file)) => report_file(file).map(Some),
         _ => Ok(None),
     }
+}
+
+/// What is to be said of what the command line loses before it comes to a program.
+fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Option<String> {
+    let is_program = |name: &OsStr| target::is_program(name, caller);
+    let lost = || match library {
+        Some(Found::At(path)) => starter::lost_in_new_root(&run.command, &is_program, path),
+        _ => None,
+    };
+    starter::warning(&run.command, &is_program).or_else(lost)
 }
 
 /// Whether the library's file will be on disk.

@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
@@ -24,9 +25,8 @@ const STARTERS: &[Starter] = &[
         instead: |words| {
             let [version, cluster] = cluster(words);
             format!(
-                "write the variables that hugectl --dry-run OPTIONS prints into \
-                 /etc/postgresql/{version}/{cluster}/environment, and start the server without \
-                 hugectl"
+                "instead, start the server without hugectl after: hugectl --dry-run OPTIONS | \
+                 grep \"='\" >>/etc/postgresql/{version}/{cluster}/environment"
             )
         },
     },
@@ -92,6 +92,32 @@ pub(crate) fn warning(
             String::from_utf8_lossy(name)
         );
         Some(Shortfall::new(Subject::ALL, fact).advise((starter.instead)(command)))
+    })
+}
+
+/// What is to be said where something in the command line changes the root, and the
+/// library that is to be preloaded is not below the new one.
+pub(crate) fn lost_in_new_root(
+    command: &[OsString],
+    is_program: &dyn Fn(&OsStr) -> bool,
+    library: &Path,
+) -> Option<String> {
+    layers(command, is_program).find_map(|command| {
+        let (name, words) = command.split_first()?;
+        let mut plain = words
+            .iter()
+            .filter(|word| !word.as_bytes().starts_with(b"-"));
+        let root = Path::new(plain.next().filter(|_| base(name) == b"chroot")?);
+        let inside = root.join(library.strip_prefix("/").ok()?);
+        (root.is_dir() && !inside.exists()).then(|| {
+            format!(
+                "{} has no {}, so nothing of what is started there goes on huge pages; copy the \
+                 library there, or start hugectl in it: chroot {} hugectl OPTIONS PROGRAM",
+                root.display(),
+                library.display(),
+                root.display()
+            )
+        })
     })
 }
 
@@ -183,10 +209,33 @@ mod tests {
             "pg_ctlcluster 15-main start",
         ] {
             let said = said(line).unwrap();
-            assert!(
-                said.contains("/etc/postgresql/15/main/environment"),
-                "{said}"
-            );
+            // What `$$` stands for, that file cannot say.
+            let command = "hugectl --dry-run OPTIONS | grep \"='\" \
+                           >>/etc/postgresql/15/main/environment";
+            assert!(said.ends_with(command), "{said}");
         }
+    }
+
+    #[test]
+    fn a_new_root_without_the_library() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = Path::new("/usr/lib/libhugetlbfs.so");
+        let said = |line: String| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            lost_in_new_root(&words, &|word| word == "chroot", library)
+        };
+        let root = dir.path().display();
+        for line in [
+            format!("chroot {root} x"),
+            format!("nice chroot --userspec=a:b {root} x"),
+        ] {
+            let text = said(line).unwrap();
+            assert!(text.contains("has no /usr/lib/libhugetlbfs.so"), "{text}");
+        }
+        assert_eq!(said(format!("chroot {root}/none x")), None);
+        assert_eq!(said(format!("x {root}")), None);
+        std::fs::create_dir_all(dir.path().join("usr/lib")).unwrap();
+        std::fs::write(dir.path().join("usr/lib/libhugetlbfs.so"), "").unwrap();
+        assert_eq!(said(format!("chroot {root} x")), None);
     }
 }
