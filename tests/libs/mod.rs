@@ -5,6 +5,7 @@ mod apps;
 mod beginning;
 mod budget;
 mod contract;
+mod debug_build;
 mod files;
 mod footprint;
 mod fork;
