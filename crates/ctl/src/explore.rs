@@ -193,7 +193,7 @@ fn report_to(run: &Run) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// What is to be said of what the command line loses before it comes to a program.
-fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Option<String> {
+fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Option<Shortfall> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
     let lost = || match library {
         Some(Found::At(path)) => starter::lost_in_new_root(&run.command, &is_program, path),

@@ -101,7 +101,7 @@ pub(crate) fn lost_in_new_root(
     command: &[OsString],
     is_program: &dyn Fn(&OsStr) -> bool,
     library: &Path,
-) -> Option<String> {
+) -> Option<Shortfall> {
     layers(command, is_program).find_map(|command| {
         let (name, words) = command.split_first()?;
         let mut plain = words
@@ -110,13 +110,14 @@ pub(crate) fn lost_in_new_root(
         let root = Path::new(plain.next().filter(|_| base(name) == b"chroot")?);
         let inside = root.join(library.strip_prefix("/").ok()?);
         (root.is_dir() && !inside.exists()).then(|| {
-            format!(
-                "{} has no {}, so nothing of what is started there goes on huge pages; copy the \
-                 library there, or start hugectl in it: chroot {} hugectl OPTIONS PROGRAM",
-                root.display(),
-                library.display(),
-                root.display()
-            )
+            let (root, library) = (root.display(), library.display());
+            let fact = format!(
+                "{root} has no {library}, so nothing of what is started there goes on huge pages"
+            );
+            Shortfall::new(Subject::ALL, fact).advise(format!(
+                "copy the library there, or start hugectl in it: \
+                 chroot {root} hugectl OPTIONS PROGRAM"
+            ))
         })
     })
 }
@@ -223,6 +224,7 @@ mod tests {
         let said = |line: String| {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             lost_in_new_root(&words, &|word| word == "chroot", library)
+                .map(|short| short.to_string())
         };
         let root = dir.path().display();
         for line in [

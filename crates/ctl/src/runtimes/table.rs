@@ -119,6 +119,7 @@ pub(super) const RUNTIMES: &[Runtime] = &[
     },
     // From here on the file is read.
     Runtime {
+        name: "Haskell",
         memory: "the heap of Haskell",
         instead: "nothing reaches it yet",
         done: Done::Never,
