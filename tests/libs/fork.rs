@@ -204,7 +204,11 @@ fn a_fork_costs_what_its_heap_does() {
         start.elapsed()
     };
     run(true);
-    let (plain, huge) = (run(false), run(true));
+    // The best of several: other tests run meanwhile.
+    let runs = || (run(false), run(true));
+    let both = [runs(), runs(), runs(), runs(), runs()];
+    let best = |of: fn(&(Duration, Duration)) -> Duration| both.iter().map(of).min();
+    let (plain, huge) = (best(|it| it.0).unwrap(), best(|it| it.1).unwrap());
     assert!(
         huge < plain * 2 + Duration::from_millis(50),
         "{plain:?} {huge:?}"

@@ -171,13 +171,8 @@ fn one_that_was_killed_or_stopped_keeps_nobody() {
     // Killed: a part of the file is there, and nobody holds the lock.
     fs::remove_file(&copy).unwrap();
     File::create(&unfinished).unwrap().set_len(2 << 20).unwrap();
-    let begin = Instant::now();
     let ran = run(&program);
-    assert!(
-        begin.elapsed() < Duration::from_secs(1),
-        "{:?}",
-        begin.elapsed()
-    );
+    assert!(!ran.err.contains("another process takes long"), "{ran:?}");
     assert_eq!(result(&ran.out), expected);
     assert_eq!(place.copies(), std::slice::from_ref(&copy));
     // Stopped: it holds the lock. Others wait a second, then go without.
@@ -187,7 +182,7 @@ fn one_that_was_killed_or_stopped_keeps_nobody() {
     let begin = Instant::now();
     let ran = run(&program);
     assert!(
-        begin.elapsed() < Duration::from_secs(3),
+        begin.elapsed() < Duration::from_secs(10),
         "{:?}",
         begin.elapsed()
     );

@@ -12,7 +12,7 @@ use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::{Result, SpaceLimit};
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, facts, grown, register, rejoin, space, sys, usage};
+use hugetools_pages::{config, first_look, grown, register, rejoin, space, sys, usage};
 
 use crate::kept::{self, Heap};
 use crate::state::{self, State};
@@ -92,7 +92,7 @@ fn make_ready() {
         // can do without for a moment.
         return;
     }
-    facts::find_filter();
+    first_look::take();
     mimalloc::_mi_auto_process_init();
     mimalloc::mi_option_set(mimalloc::ARENA_RESERVE, 0);
     mimalloc::mi_option_set(mimalloc::DESTROY_ON_EXIT, 2);

@@ -63,7 +63,7 @@ fn give_back(now: usize) {
     idle::unnoticed(|| mimalloc::hugetools_give_back());
     DIVIDES.store(0, Ordering::Relaxed);
     // What was given back some time ago has left such pages, too.
-    if is_much || half_empty::free_in_pages(back::LARGE) > bytes_of_arenas() / MUCH {
+    if is_much || half_empty::have_more_than(bytes_of_arenas() / MUCH, back::LARGE) {
         half_empty::leave(back::LARGE);
     }
     TRIES.store(false, Ordering::Release);

@@ -12,7 +12,8 @@ use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
 use crate::{
-    config, fault, hugetlb, place, populate, quota, register, returned, space, thp, usage,
+    config, fault, half_empty, hugetlb, place, populate, quota, register, returned, space, thp,
+    usage,
 };
 
 /// Which pages a range may get.
@@ -409,6 +410,9 @@ fn free(window: &Window, unit: usize, state: State) -> State {
 /// Frees the base pages of slices within a unit that stays in use. Huge pages
 /// are kept whole, but for what is `large` of a transparent one.
 fn trim(window: &Window, part: Range<usize>, state: State, large: usize) -> State {
+    if state == State::Huge {
+        half_empty::note(part.len() * SLICE);
+    }
     let (addr, len) = (window.base + part.start * SLICE, part.len() * SLICE);
     if state == State::Base || (state == State::Thp && len >= large) {
         // SAFETY: the slices are not in use, and ordinary memory is mapped there.

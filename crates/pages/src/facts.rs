@@ -1,7 +1,7 @@
 //! What this kernel offers, read when it is first needed.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cgroup::{self, Left};
 use crate::file;
@@ -127,22 +127,11 @@ fn bytes_in(path: &CStr, tag: &[u8]) -> Option<usize> {
     usize::try_from(kib).ok()?.checked_mul(1024)
 }
 
-/// Finds out whether a filter of system calls is in force when the program
-/// begins, where nobody has yet.
-pub fn find_filter() {
-    if !FOUND.load(Ordering::Relaxed) {
-        begin();
-    }
-}
-
-/// Whether [`begin`] has looked.
-static FOUND: AtomicBool = AtomicBool::new(false);
-
 /// Finds out, in one look, what the kernel says of the process when the program
 /// begins: whether a filter of system calls is in force (where it cannot be told,
 /// there is one), and whether transparent huge pages are enabled for it: 1 or 0,
 /// `None` where that is not said (before Linux 5.0).
-pub fn begin() -> Option<u64> {
+pub(crate) fn begin() -> Option<u64> {
     let (mut seccomp, mut enabled) = (None, None);
     file::look(|| {
         file::each_line(STATUS, |line| {
@@ -151,9 +140,8 @@ pub fn begin() -> Option<u64> {
             seccomp.and(enabled)
         })
     });
-    let is_first = !FOUND.swap(true, Ordering::Relaxed);
-    if is_first && seccomp != Some(0) && has_seccomp() {
-        sys::note_filter(Filter::Inherited);
+    if seccomp == Some(0) || !has_seccomp() {
+        sys::note_no_filter();
     }
     enabled
 }

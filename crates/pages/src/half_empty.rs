@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::Fallback;
 
@@ -17,10 +18,24 @@ use crate::{behind, config, facts, move_down, register, sys};
 /// process may have 65530.
 const MOST: usize = 1024;
 
+/// Bytes that were given back of pages of the pool that hold something else, since
+/// such pages left it the last time: some may be in use again.
+static FREED: AtomicUsize = AtomicUsize::new(0);
+
+/// Notes that so many bytes of such a page were given back.
+pub(crate) fn note(bytes: usize) {
+    FREED.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// Whether more than so many bytes were given back of such pages, and are free still,
+/// in runs of so many bytes or more. Not what a heap that grows has not reached yet.
+pub fn have_more_than(bytes: usize, free: usize) -> bool {
+    FREED.load(Ordering::Relaxed) > bytes && free_in_pages(free) > bytes
+}
+
 /// How many bytes are free in pages of the pool that hold something else, in runs of
 /// so many bytes or more.
-pub fn free_in_pages(free: usize) -> usize {
-    let windows = register::windows().filter(|window| window.holds == Holds::Heap);
+fn free_in_pages(free: usize) -> usize {
     let in_window = |window: &Window| -> usize {
         let units = 0..window.units().len();
         let held = units.filter(|unit| window.units()[*unit].load().0 == State::Huge);
@@ -29,7 +44,11 @@ pub fn free_in_pages(free: usize) -> usize {
             .filter(|len| *len >= free)
             .sum()
     };
-    windows.map(in_window).sum()
+    let _pass = register::GATE.pass();
+    register::look(|| {
+        let windows = register::windows().filter(|window| window.holds == Holds::Heap);
+        windows.map(in_window).sum()
+    })
 }
 
 /// Gives back the pages of the pool of which a run of so many bytes or more is free.
@@ -48,6 +67,7 @@ pub fn leave(free: usize) {
     let Some(shield) = shield else {
         return;
     };
+    FREED.store(0, Ordering::Relaxed);
     let _pass = register::GATE.pass();
     register::look(|| {
         let windows = register::windows().filter(|window| window.holds == Holds::Heap);
@@ -56,7 +76,6 @@ pub fn leave(free: usize) {
 }
 
 fn leave_in(window: &Window, free: usize, shield: &Shield) {
-    use core::sync::atomic::{AtomicUsize, Ordering};
     static LEFT: AtomicUsize = AtomicUsize::new(MOST);
     for unit in 0..window.units().len() {
         let is_concerned = window.units()[unit].load().0 == State::Huge

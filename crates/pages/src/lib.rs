@@ -52,6 +52,7 @@ pub mod environment;
 pub mod facts;
 pub mod fault;
 pub mod file;
+pub mod first_look;
 pub mod fork;
 pub mod freeze;
 pub mod gate;

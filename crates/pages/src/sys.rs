@@ -28,7 +28,8 @@ pub use file::{
     File, identity, identity_of, inode, is_plain_file, links, open_flags, read_link, write,
     write_quietly,
 };
-pub use filter::{Filter, filter, note_filter};
+pub(crate) use filter::note_no_filter;
+pub use filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
 pub use info::free_memory;
 pub use memory::{

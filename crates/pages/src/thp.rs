@@ -49,7 +49,7 @@ static DISABLED: AtomicBool = AtomicBool::new(false);
 
 /// Notes whether it was when the program began ([`crate::facts::begin`]), and finds out
 /// what the machine offers, for times when nothing can be asked.
-pub fn begin(enabled: Option<u64>) {
+pub(crate) fn begin(enabled: Option<u64>) {
     let is_off = match enabled {
         Some(enabled) => enabled == 0,
         None => sys::thp_disabled().unwrap_or(false),

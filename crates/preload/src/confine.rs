@@ -8,8 +8,7 @@ use core::ffi::{c_int, c_long};
 
 use hugetools_contract::env::Pages;
 use hugetools_pages::layout::Layout;
-use hugetools_pages::sys::{self, Filter};
-use hugetools_pages::{bits, config, fault, thp};
+use hugetools_pages::{bits, config, fault, first_look, sys, thp};
 
 use crate::{marker, next};
 
@@ -33,12 +32,13 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
 
 /// The last moment at which anything may be asked or set.
 fn begin() {
+    first_look::take();
     let heap = config::get().heap.filter(|pages| *pages != Pages::Thp);
     if let Some(pages) = heap.filter(|_| marker::has_heap()) {
         // The heap may come to have pages of a pool.
         fault::guard(Layout::of(pages).unit);
     }
-    sys::note_filter(Filter::Own);
+    sys::note_own_filter();
 }
 
 /// Notes what a call by number is about to do.

@@ -6,13 +6,13 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::Pages;
 use hugetools_pages::config::{self, Config};
-use hugetools_pages::facts;
 use hugetools_pages::say::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::why::{self, Outcome, Why};
 use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::segment::{data, text};
+use hugetools_pages::{facts, first_look};
 
 use crate::loaded::{self, Object};
 use crate::perf_map;
@@ -57,6 +57,7 @@ fn put_program(object: &Object<'_>, config: &Config) {
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
+        first_look::take();
         let wish = Wish::of(pages);
         let (sum, got) = match load.is_writable() {
             true => (&mut data, data::put(&load, &wish)),

@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int};
 
 use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, environment, facts, fork, luck, say, side_stack, thp};
+use hugetools_pages::{config, environment, first_look, fork, luck, say};
 
 use crate::{api, kept, marker, next, report_file, segments};
 
@@ -26,12 +26,12 @@ unsafe extern "C" fn start(
     if !marker::is_first() {
         return;
     }
-    // What is asked once, while it can be: on one stack of ours.
-    side_stack::on_side_stack(|| {
-        thp::begin(facts::begin());
-    });
     say::remember_stderr();
     let config = config::get();
+    // A heap looks when it begins, and segments that are remapped.
+    if !marker::has_heap() || config.shm.is_some() {
+        first_look::take();
+    }
     say::set_verbosity(config.verbosity);
     report_file::prepare();
     for name in config.odd.names() {

@@ -17,13 +17,19 @@ pub enum Filter {
     /// program's own instead of a function of libc's goes unseen until
     /// somebody looks.
     None = 0,
-    /// One that was there when the program began.
+    /// One that was there when the program began, or may have been: nobody has looked.
     Inherited = 1,
     /// One that the program has set.
     Own = 2,
 }
 
-static FILTER: AtomicU8 = AtomicU8::new(Filter::None as u8);
+/// Until somebody looks; in unit tests nobody does.
+const BEFORE: Filter = match cfg!(test) {
+    true => Filter::None,
+    false => Filter::Inherited,
+};
+
+static FILTER: AtomicU8 = AtomicU8::new(BEFORE as u8);
 
 /// Which filter there is.
 pub fn filter() -> Filter {
@@ -34,9 +40,15 @@ pub fn filter() -> Filter {
     }
 }
 
-/// Notes that there is this one; what is stricter stays.
-pub fn note_filter(filter: Filter) {
-    FILTER.fetch_max(filter as u8, Ordering::Relaxed);
+/// Notes that the program has set one.
+pub fn note_own_filter() {
+    FILTER.store(Filter::Own as u8, Ordering::Relaxed);
+}
+
+/// Notes that none was there when the program began.
+pub(crate) fn note_no_filter() {
+    let (maybe, none) = (Filter::Inherited as u8, Filter::None as u8);
+    let _ = FILTER.compare_exchange(maybe, none, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Whether files may be read.
