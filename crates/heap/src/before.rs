@@ -64,7 +64,7 @@ fn give_back(now: usize) {
     DIVIDES.store(0, Ordering::Relaxed);
     // What was given back some time ago has left such pages, too.
     if is_much || half_empty::have_more_than(bytes_of_arenas() / MUCH, back::LARGE) {
-        half_empty::leave(back::LARGE);
+        half_empty::divide(back::LARGE);
     }
     TRIES.store(false, Ordering::Release);
 }

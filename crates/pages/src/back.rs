@@ -410,13 +410,12 @@ fn free(window: &Window, unit: usize, state: State) -> State {
 /// Frees the base pages of slices within a unit that stays in use. Huge pages
 /// are kept whole, but for what is `large` of a transparent one.
 fn trim(window: &Window, part: Range<usize>, state: State, large: usize) -> State {
-    if state == State::Huge {
-        half_empty::note(part.len() * SLICE);
-    }
     let (addr, len) = (window.base + part.start * SLICE, part.len() * SLICE);
     if state == State::Base || (state == State::Thp && len >= large) {
         // SAFETY: the slices are not in use, and ordinary memory is mapped there.
         let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    } else {
+        half_empty::note(len);
     }
     state
 }

@@ -1,5 +1,6 @@
-//! Pages of the pool that hold little: what is left in them moves to ordinary
-//! memory, and they go back. Only where nobody who writes meanwhile is harmed: in a
+//! Huge pages that hold little. Of a transparent one the rest goes back, and what is
+//! left is on base pages. What is left in a page of the pool moves to ordinary memory,
+//! and the page goes back: only where nobody who writes meanwhile is harmed, in a
 //! process of one thread, or where the kernel keeps others waiting.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
@@ -18,8 +19,8 @@ use crate::{behind, config, facts, move_down, register, sys};
 /// process may have 65530.
 const MOST: usize = 1024;
 
-/// Bytes that were given back of pages of the pool that hold something else, since
-/// such pages left it the last time: some may be in use again.
+/// Bytes that were given back of huge pages that hold something else, and stayed with
+/// them, since such pages were divided the last time: some may be in use again.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
 /// Notes that so many bytes of such a page were given back.
@@ -33,12 +34,13 @@ pub fn have_more_than(bytes: usize, free: usize) -> bool {
     FREED.load(Ordering::Relaxed) > bytes && free_in_pages(free) > bytes
 }
 
-/// How many bytes are free in pages of the pool that hold something else, in runs of
-/// so many bytes or more.
+/// How many bytes are free in huge pages that hold something else, in runs of so many
+/// bytes or more.
 fn free_in_pages(free: usize) -> usize {
     let in_window = |window: &Window| -> usize {
         let units = 0..window.units().len();
-        let held = units.filter(|unit| window.units()[*unit].load().0 == State::Huge);
+        let is_huge = |state: State| matches!(state, State::Huge | State::Thp);
+        let held = units.filter(|unit| is_huge(window.units()[*unit].load().0));
         held.flat_map(|unit| free_runs(window, unit))
             .map(|run| run.len() * SLICE)
             .filter(|len| *len >= free)
@@ -51,31 +53,50 @@ fn free_in_pages(free: usize) -> usize {
     })
 }
 
-/// Gives back the pages of the pool of which a run of so many bytes or more is free.
-pub fn leave(free: usize) {
-    // It takes calls that a filter may not allow.
-    if config::get().fallback == Fallback::None || facts::has_filter() {
-        return;
-    }
-    if behind::writers().may_write_now() {
-        return;
-    }
-    let shield = match facts::has_threads() {
-        false => Some(Shield::Alone),
-        true => Shield::whole(),
-    };
-    let Some(shield) = shield else {
-        return;
-    };
+/// Divides the huge pages of which a run of so many bytes or more is free.
+pub fn divide(free: usize) {
     FREED.store(0, Ordering::Relaxed);
+    let free = free / SLICE;
     let _pass = register::GATE.pass();
-    register::look(|| {
-        let windows = register::windows().filter(|window| window.holds == Holds::Heap);
-        windows.for_each(|window| leave_in(window, free / SLICE, &shield));
-    });
+    let each = |work: &dyn Fn(&Window)| {
+        register::look(|| {
+            let windows = register::windows().filter(|window| window.holds == Holds::Heap);
+            windows.for_each(work);
+        });
+    };
+    each(&|window| trim(window, free));
+    if let Some(shield) = shield() {
+        each(&|window| leave(window, free, &shield));
+    }
 }
 
-fn leave_in(window: &Window, free: usize, shield: &Shield) {
+/// What keeps others from writing to what moves; `None` where nothing does, or
+/// nothing is to move.
+fn shield() -> Option<Shield> {
+    // It takes calls that a filter may not allow.
+    if config::get().fallback == Fallback::None || facts::has_filter() {
+        return None;
+    }
+    if behind::writers().may_write_now() {
+        return None;
+    }
+    match facts::has_threads() {
+        false => Some(Shield::Alone),
+        true => Shield::whole(),
+    }
+}
+
+/// Frees what is free of transparent huge pages.
+fn trim(window: &Window, free: usize) {
+    for unit in 0..window.units().len() {
+        if window.units()[unit].load().0 == State::Thp {
+            free_what_is_free(window, unit, free);
+        }
+    }
+}
+
+/// Gives back pages of the pool.
+fn leave(window: &Window, free: usize, shield: &Shield) {
     static LEFT: AtomicUsize = AtomicUsize::new(MOST);
     for unit in 0..window.units().len() {
         let is_concerned = window.units()[unit].load().0 == State::Huge
