@@ -16,7 +16,9 @@ use hugetools_ctl::failure::Failure;
 use hugetools_ctl::live::Live;
 use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan;
+use hugetools_ctl::plan::Plan;
 use hugetools_ctl::request::{Request, Run, verbosity};
+use hugetools_ctl::watch::{self, Begun};
 use hugetools_model::{Head, Root};
 
 use crate::console;
@@ -114,7 +116,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     let mut effects = Live::new(&root);
     let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
-    let plan = plan::make(run, caller, &findings);
+    let mut plan = plan::make(run, caller, &findings);
     if run.explain {
         let explained = explain::explain(run, &findings, &plan);
         let text = match run.json {
@@ -139,7 +141,31 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
             findings.verbosity,
         );
     }
-    Err(exec::exec(&plan, caller))
+    let watcher = match plan.report.clone() {
+        Some(to) if run.sysroot.is_none() => watch_ends(&root, &to, &mut plan, findings.verbosity),
+        _ => None,
+    };
+    let failure = exec::exec(&plan, caller);
+    watcher.into_iter().for_each(Begun::cancel);
+    Err(failure)
+}
+
+/// Begins to watch for ends that the library does not see.
+fn watch_ends(root: &Root, to: &watch::To, plan: &mut Plan, verbosity: u8) -> Option<Begun> {
+    let begun = watch::begin(root, to);
+    let value = match &begun {
+        Ok(begun) => begun.variable(),
+        Err(why) => {
+            let text = format!(
+                "no report comes of an end by a signal, nor of a Go program: they run nothing of \
+                 ours, and they cannot be watched ({why})"
+            );
+            say(&[Note::warning(text)], verbosity);
+            String::new()
+        }
+    };
+    plan.set_watcher(value);
+    begun.ok()
 }
 
 fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {

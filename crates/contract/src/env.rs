@@ -31,6 +31,7 @@
 //! | `HUGETLB_REPORT` | new: `-` or a file | a report at the end of the program |
 //! | `HUGETLB_REPORT_PID` | new: a process | the one whose report goes to the terminal |
 //! | `HUGETLB_REPORT_JSON` | new: `yes` | that report as JSON |
+//! | `HUGETLB_REPORT_WATCH` | new: a process and a descriptor of its, `PID:FD` | who reports on ends that the library does not see |
 
 mod api;
 mod elfmap;
@@ -173,6 +174,9 @@ pub struct Settings<'a> {
     pub starter: Option<u32>,
     /// The report at the end.
     pub report: Option<Report<'a>>,
+    /// Who watches the processes that report: it, and the descriptor of what is
+    /// shared with it.
+    pub watcher: Option<(u32, u32)>,
     /// The variables whose values could not be used in full.
     pub odd: Odd,
 }
@@ -199,6 +203,7 @@ impl Default for Settings<'_> {
             speaker: None,
             starter: None,
             report: None,
+            watcher: None,
             odd: Odd::NONE,
         }
     }
@@ -230,6 +235,7 @@ impl<'a> Settings<'a> {
         settings.speaker = get(PID).and_then(number);
         settings.starter = get(STARTER).and_then(number);
         settings.report = settings.read_report(&get);
+        settings.watcher = settings.read_watcher(get(REPORT_WATCH));
         settings
     }
 
@@ -359,6 +365,19 @@ impl<'a> Settings<'a> {
             pid: pid?,
             json: get(REPORT_JSON) == Some(b"yes"),
         })
+    }
+
+    fn read_watcher(&mut self, value: Option<&[u8]>) -> Option<(u32, u32)> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let read = || {
+            let colon = value.iter().position(|byte| *byte == b':')?;
+            Some((number(&value[..colon])?, number(&value[colon + 1..])?))
+        };
+        let read = read();
+        if read.is_none() {
+            self.note(REPORT_WATCH);
+        }
+        read
     }
 
     fn note(&mut self, name: &'static str) {

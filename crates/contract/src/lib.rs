@@ -7,6 +7,7 @@
 //! * [`segment`]: sorting them into text, data, bss, heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
 //!   looks from outside (`--status`) or the library from inside (`--report`).
+//! * [`watch`]: what the watcher of a report and the libraries share.
 //! * [`doors`]: by which names programs call an allocator besides malloc.
 //! * [`symbols`]: the functions that an ELF file names, for perf.
 //!
@@ -23,3 +24,4 @@ pub mod segment;
 pub mod size;
 pub mod smaps;
 pub mod symbols;
+pub mod watch;

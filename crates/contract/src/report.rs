@@ -8,10 +8,14 @@
 //! The first six fields are the head that every document of every tool has.
 //! `mapped`, `resident` and the values of `huge` are bytes, the keys of `huge`
 //! page sizes in bytes. `mechanism` is `hugetlb`, `thp`, `file` (the page
-//! cache's own huge pages), several of them joined by `+`, or null.
+//! cache's own huge pages), several of them joined by `+`, or null. Of a process
+//! that has ended the fields of its [`Life`] follow.
+
+mod life;
 
 use core::fmt::{self, Write};
 
+pub use self::life::{Ended, Life, Peak};
 use crate::segment::{Row, Segment};
 
 /// What was found out about a process.
@@ -27,6 +31,8 @@ pub struct Proof<'a> {
     pub rows: &'a [Row<'a>],
     /// What is amiss with the process as a whole.
     pub warning: Option<&'a str>,
+    /// Its life, where it has ended.
+    pub life: Option<Life>,
 }
 
 /// The number of the form that the documents of all tools have.
@@ -54,7 +60,14 @@ impl Proof<'_> {
             }
             write_row(out, row)?;
         }
-        out.write_char(']')
+        out.write_char(']')?;
+        match &self.life {
+            None => Ok(()),
+            Some(life) => {
+                out.write_char(',')?;
+                life.write_json(out)
+            }
+        }
     }
 
     /// Writes a table: one line per segment, its objects added up.
@@ -80,7 +93,10 @@ impl Proof<'_> {
                 write_line(out, &sum)?;
             }
         }
-        Ok(())
+        match &self.life {
+            None => Ok(()),
+            Some(life) => life.write_line(out),
+        }
     }
 }
 
@@ -332,6 +348,7 @@ mod tests {
             name: b"a",
             rows: &rows,
             warning: Some("it is \"odd\""),
+            life: None,
         };
         proof.write_json(&mut out).unwrap();
         let head = std::format!(
@@ -364,6 +381,7 @@ mod tests {
             name: b"x",
             rows: &rows,
             warning: None,
+            life: None,
         };
         proof.write_table(&mut out).unwrap();
         let mut other = String::new();

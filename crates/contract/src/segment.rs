@@ -7,6 +7,7 @@
 use core::ops::Range;
 
 use crate::smaps::{Record, records};
+use crate::watch;
 
 /// Where the heap library asks for its address space, so that others know a
 /// heap when they see one: 32 TiB from 48 TiB on. Where the kernel gives other
@@ -171,6 +172,9 @@ pub fn sort<'a>(
             // Reserved address space is no memory.
             continue;
         }
+        if is_of_the_report(record.name) {
+            continue;
+        }
         let mut at = record.start;
         while at < record.end {
             let (end, extent) = covering(extents, at, record.end);
@@ -186,6 +190,13 @@ pub fn sort<'a>(
         }
     }
     filled
+}
+
+/// Whether a mapping is what the library shares with the watcher of a report:
+/// none of the program's.
+fn is_of_the_report(name: &[u8]) -> bool {
+    name.strip_prefix(b"/memfd:")
+        .is_some_and(|name| name.starts_with(watch::NAME))
 }
 
 /// The first extent that covers `at`, and where it, or the gap, ends.

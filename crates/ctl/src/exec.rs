@@ -115,6 +115,7 @@ mod tests {
             program: None,
             engine: Engine::None,
             notes: Vec::new(),
+            report: None,
         };
         let env = environment(&plan, &caller);
         assert_eq!(

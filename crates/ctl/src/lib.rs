@@ -5,6 +5,7 @@
 //!   Run:    target (look), locate and bundle (library), parts (segments),
 //!           kernel (preflight's facts), prepare (the page cache)
 //!           --plan--> Plan --> print as shell | exec
+//!           with a report: watch
 //!   Status: status --> Proof --> table | JSON
 //! ```
 //!
@@ -49,4 +50,5 @@ mod sys;
 pub mod target;
 mod text_files;
 mod tunables;
+pub mod watch;
 mod wrapped;

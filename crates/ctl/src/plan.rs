@@ -11,11 +11,13 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use hugetools_contract::env::REPORT_WATCH;
 use hugetools_model::Head;
 use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::note::{Level, Note};
+use crate::watch::To;
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,9 +64,19 @@ pub struct Plan {
     pub engine: Engine,
     /// What there is to say.
     pub notes: Vec<Note>,
+    /// Where a report goes of ends that the library does not see.
+    pub report: Option<To>,
 }
 
 impl Plan {
+    /// Sets by which variable the libraries find who watches the program.
+    pub fn set_watcher(&mut self, value: String) {
+        self.variables.push(Variable {
+            name: REPORT_WATCH,
+            value: Value::Text(value.into()),
+        });
+    }
+
     /// The shell commands, byte for byte: a line `NAME='value'` for each
     /// variable, as the classic tool prints them, then `export` and `exec`.
     pub fn to_shell(&self) -> Vec<u8> {
@@ -198,6 +210,7 @@ mod tests {
             }),
             engine: Engine::None,
             notes: Vec::new(),
+            report: None,
         }
     }
 

@@ -8,7 +8,7 @@ mod whom;
 
 use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::report::{Proof, base};
+use hugetools_contract::report::{Life, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_contract::smaps::records;
 use hugetools_model::meminfo::Meminfo;
@@ -34,6 +34,7 @@ pub struct Snapshot {
     pmd_size: u64,
     known: Vec<Known>,
     reasons: Reasons,
+    life: Option<Life>,
 }
 
 impl Snapshot {
@@ -62,7 +63,27 @@ impl Snapshot {
             name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
             exe,
             smaps,
+            life: None,
         })
+    }
+
+    /// The same of a process that has ended since.
+    #[must_use]
+    pub(crate) fn with_life(&self, life: Life) -> Snapshot {
+        Snapshot {
+            life: Some(life),
+            ..self.clone()
+        }
+    }
+
+    /// What it has in all, at a time.
+    pub(crate) fn peak(&self, at: u64) -> Peak {
+        self.proof(|proof| Peak::of(proof.rows, at))
+    }
+
+    /// Whether one of our libraries is in the process.
+    pub(crate) fn has_library(&self) -> bool {
+        reason::has_library(&self.smaps)
     }
 
     /// As a table, or as one line of JSON: the schema of
@@ -102,6 +123,7 @@ impl Snapshot {
             name: &self.name,
             rows: &rows,
             warning: None,
+            life: self.life,
         })
     }
 

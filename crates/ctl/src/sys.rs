@@ -4,7 +4,9 @@
     reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
 )]
 
+pub(crate) mod aside;
 pub(crate) mod page_cache;
+pub(crate) mod shared;
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -70,6 +70,9 @@ pub struct Config {
     pub starter: Option<u32>,
     /// The report at the end.
     pub report: Target,
+    /// Who watches the processes that report, and the descriptor of what is
+    /// shared with it.
+    pub watcher: Option<(u32, u32)>,
     /// The variables whose values could not be used in full.
     pub odd: Odd,
     path: [u8; PATH_MAX],
@@ -101,6 +104,7 @@ impl Config {
         speaker: None,
         starter: None,
         report: Target::None,
+        watcher: None,
         odd: Odd::NONE,
         path: [0; PATH_MAX],
     };
@@ -149,6 +153,7 @@ impl Config {
         self.limit = settings.limit;
         self.speaker = settings.speaker;
         self.starter = settings.starter;
+        self.watcher = settings.watcher;
         self.odd = settings.odd;
         self.text_copy = settings.text_copy.and_then(|copy| {
             let program = self.keep(env::TEXT_COPY, Some(copy.program))?;

@@ -22,7 +22,7 @@ mod valgrind;
 pub use call::{
     Errno, Result, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
 };
-pub use clock::{about_now, now};
+pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
     File, identity, identity_of, inode, is_plain_file, links, open_flags, read_link, write,

@@ -3,11 +3,13 @@
 
 use core::ffi::c_int;
 use core::fmt;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_contract::report::{self, Proof};
+use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_pages::config::{self, Target};
+use hugetools_pages::kin::{self, Kin};
 use hugetools_pages::luck::{self, Shortfall};
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::segment::why::{self, Why};
@@ -15,12 +17,12 @@ use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::thp::{self, NoThp};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, kin, say};
+use hugetools_pages::{facts, file, kin, say};
 
 use crate::objects::Extents;
 use crate::report_file;
 use crate::scratch::{self, Text};
-use crate::{marker, old_root, past_malloc, staying};
+use crate::{marker, old_root, past_malloc, staying, watched};
 use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 
 #[used]
@@ -28,13 +30,69 @@ use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 static END: extern "C" fn() = end;
 
 extern "C" fn end() {
-    if marker::is_first() && is_wanted() {
-        // A report that cannot be made must not keep the program from ending.
-        let _ = report();
-        if matches!(config::get().report, Target::Terminal { .. }) {
-            let _ = staying::report();
-        }
+    if !marker::is_first() || !is_wanted() || is_told() {
+        return;
     }
+    // A report that cannot be made must not keep the program from ending.
+    let _ = report(status());
+    if matches!(config::get().report, Target::Terminal { .. }) {
+        let _ = staying::report();
+    }
+}
+
+/// The status that was given to `exit`, which destructors are not told; with
+/// [`KNOWN`] where there is one.
+static STATUS: AtomicU32 = AtomicU32::new(0);
+const KNOWN: u32 = 1 << 8;
+
+/// Notes with which status the program will end.
+pub(crate) fn note_status(status: c_int) {
+    let status = u32::from(status.to_le_bytes()[0]);
+    STATUS.store(status | KNOWN, Ordering::Relaxed);
+}
+
+fn status() -> Ended {
+    let status = STATUS.load(Ordering::Relaxed);
+    let is_known = status & KNOWN != 0;
+    Ended::Exit(is_known.then(|| i32::from(status.to_le_bytes()[0])))
+}
+
+/// Reports where the program ends without destructors: in the process where it
+/// began, as in a child of `vfork` all memory is its parent's.
+pub(crate) fn at_once(status: c_int) {
+    if marker::is_first() && is_wanted() && watched::is_own() && !is_told() {
+        note_status(status);
+        on_side_stack(|| {
+            let _ = report(self::status());
+        });
+    }
+}
+
+/// The process that has reported already.
+static TOLD: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this one has: a handler of its end may end it again.
+fn is_told() -> bool {
+    let pid = sys::getpid();
+    TOLD.swap(pid, Ordering::AcqRel) == pid
+}
+
+/// So many calls that may fail leave a report: each leaves its memory, too.
+const ATTEMPTS: u32 = 16;
+
+/// Leaves a report where the program may become another one by `call`.
+pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
+    static MADE: AtomicU32 = AtomicU32::new(0);
+    let left = marker::is_first()
+        && is_wanted()
+        && watched::is_own()
+        && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
+        && on_side_stack(|| compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes())));
+    let result = call();
+    if left {
+        watched::stay();
+    }
+    result
 }
 
 fn is_wanted() -> bool {
@@ -45,6 +103,20 @@ fn is_wanted() -> bool {
     }
 }
 
+/// Finds who watches this process, and says what its last image has left.
+pub(crate) fn begin() {
+    let is_watched = match config::get().report {
+        Target::None => false,
+        Target::File => true,
+        Target::Terminal { pid, .. } => pid == sys::getpid(),
+    };
+    if is_watched {
+        watched::begin(|text| {
+            let _ = send(text);
+        });
+    }
+}
+
 pub(crate) const NO_EXTENT: Extent<'static> = Extent {
     start: 0,
     end: 0,
@@ -52,7 +124,14 @@ pub(crate) const NO_EXTENT: Extent<'static> = Extent {
     object: None,
 };
 
-fn report() -> Option<()> {
+fn report(ended: Ended) -> Option<()> {
+    send(compose(ended)?.bytes())?;
+    watched::note_told();
+    Some(())
+}
+
+/// The text of a report, as it is now.
+fn compose(ended: Ended) -> Option<Text> {
     let smaps = old_root::smaps()?;
     let exe = old_root::exe()?;
     let extents = Extents::find(scratch::values(4096, NO_EXTENT)?, exe);
@@ -69,11 +148,31 @@ fn report() -> Option<()> {
         name: kin::name(sys::getpid(), &mut name).unwrap_or(report::base(exe)),
         rows,
         warning: None,
+        life: life(ended, rows),
     };
     let mut text = Text::with_room(1 << 20)?;
     write(&proof, &mut text).ok()?;
-    send(text.bytes())
+    Some(text)
 }
+
+fn life(ended: Ended, rows: &[Row<'_>]) -> Option<Life> {
+    let now = sys::wall_clock();
+    let age = sys::since_boot().saturating_sub(Kin::own()?.start * TICK);
+    let mut peak = watched::peak().with(&Peak::of(rows, now));
+    let most = file::look(|| file::tagged_in(c"/proc/self/status", b"VmHWM:"));
+    peak.resident = peak.resident.max(most.unwrap_or(0) * 1024);
+    Some(Life {
+        ended,
+        start: now.saturating_sub(age),
+        end: now,
+        seen: now,
+        peak,
+    })
+}
+
+/// The milliseconds of a tick, in which the kernel counts the time of a start:
+/// the same on all machines.
+const TICK: u64 = 10;
 
 pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
     match is_json() {

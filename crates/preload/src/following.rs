@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::loaded::{self, Object};
 
 /// Their names.
-const NAMES: [&CStr; 25] = [
+const NAMES: [&CStr; 34] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -35,6 +35,15 @@ const NAMES: [&CStr; 25] = [
     c"pthread_atfork",
     c"_Fork",
     c"fork",
+    c"exit",
+    c"_exit",
+    c"_Exit",
+    c"execve",
+    c"execv",
+    c"execvp",
+    c"execvpe",
+    c"execveat",
+    c"fexecve",
 ];
 
 /// Where they are; 0 until that was looked up.

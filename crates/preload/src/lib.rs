@@ -10,8 +10,9 @@
 //! * [`confine`]: programs that filter their own system calls; [`new_root`]:
 //!   those that change their root, and what is kept of the `old_root` for the report.
 //! * `start` and `end`: what happens when a program starts and ends, what is
-//!   `staying` behind it, and what it had `past_malloc`; `rival`: another library of
-//!   this kind.
+//!   `staying` behind it, and what it had `past_malloc`; [`exports_ends`]: ends of
+//!   other kinds; `watched`: who reports on those that nothing of ours sees; `rival`:
+//!   another library of this kind.
 //! * `segments`: the program's code, data and bss; [`loaded`]: what the loader
 //!   knows of them; [`definitions`]: their symbols; `perf_map`: a list of their functions for perf.
 //! * [`syscall`]: calls by their numbers.
@@ -31,6 +32,7 @@ pub mod definitions;
 mod end;
 pub mod exports;
 pub mod exports_reads;
+pub mod exports_ends;
 pub mod exports_signals;
 mod following;
 pub mod kept;
@@ -57,3 +59,4 @@ mod stacks;
 mod start;
 mod staying;
 pub mod syscall;
+mod watched;

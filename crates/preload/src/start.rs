@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int};
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, environment, first_look, fork, luck, say};
 
-use crate::{api, kept, marker, next, report_file, segments};
+use crate::{api, end, kept, marker, next, report_file, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -34,6 +34,7 @@ unsafe extern "C" fn start(
     }
     say::set_verbosity(config.verbosity);
     report_file::prepare();
+    end::begin();
     for name in config.odd.names() {
         say(
             Level::Warning,

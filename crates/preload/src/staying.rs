@@ -118,6 +118,7 @@ fn report_on(pid: u32) -> Option<()> {
         name,
         rows: rows.get(..filled)?,
         warning: None,
+        life: None,
     };
     let mut text = Text::with_room(1 << 20)?;
     if !end::is_json() {
@@ -142,6 +143,7 @@ fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Opti
         name,
         rows: &[],
         warning: core::str::from_utf8(warning.bytes()).ok(),
+        life: None,
     };
     let mut line = Text::with_room(32 << 10)?;
     end::write(&proof, &mut line).ok()?;

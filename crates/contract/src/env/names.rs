@@ -56,9 +56,11 @@ pub const REPORT: &str = "HUGETLB_REPORT";
 pub const REPORT_PID: &str = "HUGETLB_REPORT_PID";
 /// `HUGETLB_REPORT_JSON`
 pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
+/// `HUGETLB_REPORT_WATCH`
+pub const REPORT_WATCH: &str = "HUGETLB_REPORT_WATCH";
 
 /// All of them.
-pub const VARIABLES: [&str; 28] = [
+pub const VARIABLES: [&str; 29] = [
     VERBOSE,
     DEBUG,
     RESTRICT_EXE,
@@ -87,4 +89,5 @@ pub const VARIABLES: [&str; 28] = [
     REPORT,
     REPORT_PID,
     REPORT_JSON,
+    REPORT_WATCH,
 ];

@@ -23,6 +23,7 @@ use crate::preload;
 use crate::request::{Preload, ReportTo, Run};
 use crate::shortfall::Shortfall;
 use crate::target::Image;
+use crate::watch::To;
 
 /// Makes the plan: a pure function of its arguments.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
@@ -50,6 +51,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         .notes
         .extend(findings.surroundings.notes.iter().cloned());
     Plan {
+        report: maker.watched(),
         variables: maker.variables,
         program: target.map(|target| Program {
             path: target.path.clone(),
@@ -304,25 +306,42 @@ impl Maker<'_> {
                 }
             }
         }
-        if self.is_static() {
-            self.warn(
-                "no report will come: the program is static, so no library can be added to it",
-            );
-        } else if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
+        self.describe_report();
+    }
+
+    /// What the report will not say.
+    fn describe_report(&mut self) {
+        let last_seen = "its report is what it had when it was last seen";
+        if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
             self.warn("no report will come: --only does not name the program; --report=FILE has those of all that it names");
-        } else if !matches!(self.findings.library, Some(Found::At(_))) {
-            let linked = self.run.preload == Preload::Never;
-            self.warn(match linked {
-                true => {
-                    "a report comes only if the program is linked with our library (--no-preload)"
-                }
-                false => "no report will come: the library is not in the program",
-            });
-        } else {
+        } else if self.run.dry_run || self.is_left_out() {
             self.warn(
-                "no report comes of an end by a signal, by _exit, or of a Go program: they run \
-                 nothing of ours",
+                "no report comes of an end by a signal, nor of a Go program: nobody watches then",
             );
+        } else if self.is_static() {
+            self.warn(format!(
+                "the program is static, so no library can be added to it: {last_seen}"
+            ));
+        } else if !matches!(self.findings.library, Some(Found::At(_))) {
+            self.warn(match self.run.preload {
+                Preload::Never => format!(
+                    "unless the program is linked with our library (--no-preload), {last_seen}"
+                ),
+                _ => format!("the library is not in the program: {last_seen}"),
+            });
+        }
+    }
+
+    /// Where a report goes of ends that the library does not see.
+    fn watched(&self) -> Option<To> {
+        if self.is_left_out() {
+            return None;
+        }
+        match (self.run.report.as_ref()?, &self.findings.report) {
+            (ReportTo::File(_), Some(path)) => Some(To::File(path.clone())),
+            _ => Some(To::Terminal {
+                json: self.run.json,
+            }),
         }
     }
 

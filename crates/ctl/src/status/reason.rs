@@ -138,12 +138,17 @@ impl Lost {
         if !variables.any(|variable| variable.starts_with(b"HUGETLB_")) {
             return Some(Lost::Variables);
         }
-        let ours = |record: &Record<'_>| {
-            let file = record.name.rsplit(|byte| *byte == b'/').next();
-            file.is_some_and(|file| file.starts_with(b"libhugetlbfs"))
-        };
-        (!records(smaps).any(|record| ours(&record))).then_some(Lost::Library)
+        (!has_library(smaps)).then_some(Lost::Library)
     }
+}
+
+/// Whether one of our libraries is in a process.
+pub(super) fn has_library(smaps: &[u8]) -> bool {
+    let ours = |record: &Record<'_>| {
+        let file = record.name.rsplit(|byte| *byte == b'/').next();
+        file.is_some_and(|file| file.starts_with(b"libhugetlbfs"))
+    };
+    records(smaps).any(|record| ours(&record))
 }
 
 fn has_tunables(environ: &[u8]) -> bool {

@@ -22,6 +22,16 @@ pub fn about_now() -> u64 {
     milliseconds(libc::CLOCK_MONOTONIC_COARSE)
 }
 
+/// Milliseconds since 1970.
+pub fn wall_clock() -> u64 {
+    milliseconds(libc::CLOCK_REALTIME)
+}
+
+/// Milliseconds since the machine was started, sleep included.
+pub fn since_boot() -> u64 {
+    milliseconds(libc::CLOCK_BOOTTIME)
+}
+
 fn milliseconds(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,

@@ -1,0 +1,276 @@
+//! How long a process lived, how it ended, and the most that it had.
+
+use core::fmt::{self, Write};
+
+use crate::segment::{Huge, Row};
+
+/// The end of a process, or of one of its images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It ended by itself; with which status, where that is known.
+    Exit(Option<i32>),
+    /// A signal ended it.
+    Signal {
+        /// Which.
+        number: i32,
+        /// Whether the kernel ended a process for want of memory since the last
+        /// look at this one.
+        out_of_memory: bool,
+    },
+    /// It has executed another program, and goes on as that.
+    Exec,
+    /// It has ended; how is not known.
+    Unknown,
+}
+
+/// The most that was seen of a process: it may have had more in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Peak {
+    /// Bytes in memory, pages of pools included.
+    pub resident: u64,
+    /// Bytes on huge pages of each size.
+    pub huge: [Huge; 4],
+    /// When most was in memory, in milliseconds since 1970.
+    pub at: u64,
+}
+
+impl Peak {
+    /// What the rows of a report have, at a time.
+    pub fn of(rows: &[Row<'_>], at: u64) -> Peak {
+        let mut peak = Peak {
+            at,
+            ..Peak::default()
+        };
+        for row in rows {
+            peak.resident += row.resident;
+            let sizes = row.huge.iter().filter(|huge| huge.bytes > 0);
+            for huge in sizes {
+                if let Some(place) = peak.place(huge.page_size) {
+                    place.page_size = huge.page_size;
+                    place.bytes += huge.bytes;
+                }
+            }
+        }
+        peak
+    }
+
+    /// The most of both.
+    #[must_use]
+    pub fn with(mut self, other: &Peak) -> Peak {
+        if other.resident > self.resident {
+            (self.resident, self.at) = (other.resident, other.at);
+        }
+        for huge in other.huge.iter().filter(|huge| huge.bytes > 0) {
+            if let Some(place) = self.place(huge.page_size) {
+                place.page_size = huge.page_size;
+                place.bytes = place.bytes.max(huge.bytes);
+            }
+        }
+        self
+    }
+
+    fn place(&mut self, page_size: u64) -> Option<&mut Huge> {
+        let mut places = self.huge.iter_mut();
+        places.find(|place| place.page_size == page_size || place.page_size == 0)
+    }
+
+    fn huge_bytes(&self) -> u64 {
+        self.huge.iter().map(|huge| huge.bytes).sum()
+    }
+}
+
+/// A life that has ended. Times are milliseconds since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Life {
+    /// How it ended.
+    pub ended: Ended,
+    /// When the process was started.
+    pub start: u64,
+    /// When it ended.
+    pub end: u64,
+    /// When its memory was looked at: at the end, or before.
+    pub seen: u64,
+    /// The most that it had.
+    pub peak: Peak,
+}
+
+impl Life {
+    /// Writes its fields of a JSON object.
+    pub(super) fn write_json(&self, out: &mut impl Write) -> fmt::Result {
+        out.write_str("\"ended\":{\"how\":")?;
+        match self.ended {
+            Ended::Exit(Some(status)) => write!(out, "\"exit\",\"value\":{status}")?,
+            Ended::Exit(None) => out.write_str("\"exit\",\"value\":null")?,
+            Ended::Exec => out.write_str("\"exec\",\"value\":null")?,
+            Ended::Unknown => out.write_str("null,\"value\":null")?,
+            Ended::Signal {
+                number,
+                out_of_memory,
+            } => write!(
+                out,
+                "\"signal\",\"value\":{number},\"out_of_memory\":{out_of_memory}"
+            )?,
+        }
+        let (start, end, seen) = (Time(self.start), Time(self.end), Time(self.seen));
+        let peak = &self.peak;
+        write!(
+            out,
+            "}},\"start\":{start},\"end\":{end},\"seen\":{seen},\"peak\":{{\"resident\":{},\"huge\":{{",
+            peak.resident
+        )?;
+        for (index, huge) in peak.huge.iter().filter(|huge| huge.bytes > 0).enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(out, "{comma}\"{}\":{}", huge.page_size, huge.bytes)?;
+        }
+        write!(out, "}},\"at\":{}}}", Time(peak.at))
+    }
+
+    /// Writes it as one line of text.
+    pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
+        match self.ended {
+            Ended::Exit(Some(status)) => write!(out, "ended with status {status}")?,
+            Ended::Exit(None) => out.write_str("ended by itself")?,
+            Ended::Exec => out.write_str("went on as another program")?,
+            Ended::Unknown => out.write_str("ended, how is not known")?,
+            Ended::Signal {
+                number,
+                out_of_memory,
+            } => {
+                write!(out, "ended by signal {number}{}", Name(number))?;
+                if out_of_memory {
+                    out.write_str(", while the kernel was out of memory")?;
+                }
+            }
+        }
+        let time = |from: u64, to: u64| Time(to.saturating_sub(from));
+        write!(out, " after {} s", time(self.start, self.end))?;
+        if self.seen < self.end {
+            write!(out, ", last seen {} s before", time(self.seen, self.end))?;
+        }
+        let (resident, huge) = (self.peak.resident / 1024, self.peak.huge_bytes() / 1024);
+        writeln!(
+            out,
+            "; at most seen: {resident} kB resident, {huge} kB huge"
+        )
+    }
+}
+
+/// Milliseconds, in seconds.
+struct Time(u64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+/// The name of a signal, in parentheses; nothing for one without.
+struct Name(i32);
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.0 {
+            1 => "HUP",
+            2 => "INT",
+            3 => "QUIT",
+            4 => "ILL",
+            5 => "TRAP",
+            6 => "ABRT",
+            7 => "BUS",
+            8 => "FPE",
+            9 => "KILL",
+            11 => "SEGV",
+            13 => "PIPE",
+            14 => "ALRM",
+            15 => "TERM",
+            24 => "XCPU",
+            25 => "XFSZ",
+            31 => "SYS",
+            _ => return Ok(()),
+        };
+        write!(f, " (SIG{name})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::String;
+
+    fn life(ended: Ended) -> Life {
+        let mut row = Row::EMPTY;
+        (row.resident, row.huge[0].page_size, row.huge[0].bytes) = (8 << 20, 2 << 20, 6 << 20);
+        Life {
+            ended,
+            start: 1000,
+            end: 3250,
+            seen: 3250,
+            peak: Peak::of(&[row], 2000),
+        }
+    }
+
+    #[test]
+    fn the_fields() {
+        let json = |life: Life| {
+            let mut out = String::new();
+            life.write_json(&mut out).unwrap();
+            out
+        };
+        let rest = ",\"start\":1.000,\"end\":3.250,\"seen\":3.250,\
+                    \"peak\":{\"resident\":8388608,\"huge\":{\"2097152\":6291456},\"at\":2.000}";
+        let killed = Ended::Signal {
+            number: 9,
+            out_of_memory: false,
+        };
+        for (ended, text) in [
+            (Ended::Exit(Some(3)), "{\"how\":\"exit\",\"value\":3}"),
+            (Ended::Exit(None), "{\"how\":\"exit\",\"value\":null}"),
+            (Ended::Exec, "{\"how\":\"exec\",\"value\":null}"),
+            (Ended::Unknown, "{\"how\":null,\"value\":null}"),
+            (
+                killed,
+                "{\"how\":\"signal\",\"value\":9,\"out_of_memory\":false}",
+            ),
+        ] {
+            assert_eq!(json(life(ended)), std::format!("\"ended\":{text}{rest}"));
+        }
+    }
+
+    #[test]
+    fn the_line() {
+        let line = |life: Life| {
+            let mut out = String::new();
+            life.write_line(&mut out).unwrap();
+            out
+        };
+        assert_eq!(
+            line(life(Ended::Exit(Some(3)))),
+            "ended with status 3 after 2.250 s; at most seen: 8192 kB resident, 6144 kB huge\n"
+        );
+        let killed = Ended::Signal {
+            number: 9,
+            out_of_memory: true,
+        };
+        let seen = Life {
+            seen: 3000,
+            ..life(killed)
+        };
+        assert_eq!(
+            line(seen),
+            "ended by signal 9 (SIGKILL), while the kernel was out of memory after 2.250 s, last \
+             seen 0.250 s before; at most seen: 8192 kB resident, 6144 kB huge\n"
+        );
+    }
+
+    #[test]
+    fn the_most_of_both() {
+        let one = life(Ended::Exec).peak;
+        let mut other = one;
+        (other.resident, other.at, other.huge[0].bytes) = (9 << 20, 3000, 4 << 20);
+        let most = one.with(&other);
+        assert_eq!((most.resident, most.at), (9 << 20, 3000));
+        assert_eq!(most.huge[0].bytes, 6 << 20);
+        assert_eq!(other.with(&one), most);
+    }
+}

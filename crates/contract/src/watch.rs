@@ -1,0 +1,161 @@
+//! What the libraries and the watcher of `hugectl --report` share: a page of
+//! slots, one for each process that is watched, and behind it room for a text
+//! each. It is a memory file of the watcher's.
+//!
+//! A process has as many images as it executes programs. The library in it
+//! counts those that it is in ([`Slot::image`]), and notes the last one that a
+//! report was made of ([`Slot::told`]): what ends untold, the watcher tells.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::report::Peak;
+use crate::segment::Huge;
+
+/// The name of the memory file, as it stands in `/proc/<pid>/maps`.
+pub const NAME: &[u8] = b"hugetools-report";
+
+/// So many processes are watched at once.
+pub const SLOTS: usize = 256;
+
+/// The bytes of the slots, in whole pages of any machine.
+pub const HEAD_LEN: usize = 64 << 10;
+
+/// The room for the text of a slot.
+pub const TEXT_LEN: usize = 64 << 10;
+
+/// The bytes of all.
+pub const LEN: usize = HEAD_LEN + SLOTS * TEXT_LEN;
+
+/// Where the text of a slot begins.
+pub const fn text_at(slot: usize) -> usize {
+    HEAD_LEN + slot * TEXT_LEN
+}
+
+/// The first [`HEAD_LEN`] bytes.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Page {
+    /// One for each process.
+    pub slots: [Slot; SLOTS],
+}
+
+const _: () = assert!(size_of::<Page>() <= HEAD_LEN);
+
+/// What is known of a process.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Slot {
+    /// The process; 0 for nobody.
+    pub pid: AtomicU32,
+    /// How many of its images have had the library.
+    pub image: AtomicU32,
+    /// The last one of them whose report is made.
+    pub told: AtomicU32,
+    /// How long the text is which is the report of the image that is just
+    /// being left by `exec`; 0 for none. Whoever takes it away writes it.
+    pub text: AtomicU32,
+    /// The most that was seen; see [`Peak`].
+    resident: AtomicU64,
+    at: AtomicU64,
+    huge: [(AtomicU64, AtomicU64); 4],
+}
+
+impl Slot {
+    /// Whether the report of an image is made.
+    pub fn is_told(&self, image: u32) -> bool {
+        image > 0 && self.told.load(Ordering::Acquire) >= image
+    }
+
+    /// The most that was seen.
+    pub fn peak(&self) -> Peak {
+        let mut peak = Peak {
+            resident: self.resident.load(Ordering::Relaxed),
+            huge: [Huge::default(); 4],
+            at: self.at.load(Ordering::Relaxed),
+        };
+        for (huge, (page_size, bytes)) in peak.huge.iter_mut().zip(&self.huge) {
+            huge.page_size = page_size.load(Ordering::Relaxed);
+            huge.bytes = bytes.load(Ordering::Relaxed);
+        }
+        peak
+    }
+
+    /// Notes what was seen.
+    pub fn set_peak(&self, peak: &Peak) {
+        self.resident.store(peak.resident, Ordering::Relaxed);
+        self.at.store(peak.at, Ordering::Relaxed);
+        for (huge, (page_size, bytes)) in peak.huge.iter().zip(&self.huge) {
+            page_size.store(huge.page_size, Ordering::Relaxed);
+            bytes.store(huge.bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes room for another process.
+    pub fn clear(&self) {
+        self.set_peak(&Peak::default());
+        for number in [&self.image, &self.told, &self.text] {
+            number.store(0, Ordering::Relaxed);
+        }
+        self.pid.store(0, Ordering::Release);
+    }
+}
+
+impl Page {
+    /// The slot of a process.
+    pub fn find(&self, pid: u32) -> Option<usize> {
+        let mut slots = self.slots.iter();
+        slots.position(|slot| slot.pid.load(Ordering::Acquire) == pid)
+    }
+
+    /// The same, or a free one, which is its slot from now on.
+    pub fn claim(&self, pid: u32) -> Option<usize> {
+        self.find(pid).or_else(|| {
+            let mut slots = self.slots.iter();
+            slots.position(|slot| {
+                let place = &slot.pid;
+                let claimed = place.compare_exchange(0, pid, Ordering::AcqRel, Ordering::Relaxed);
+                claimed.is_ok()
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+
+    #[test]
+    fn a_process_keeps_its_slot() {
+        let page = Page {
+            slots: core::array::from_fn(|_| Slot::default()),
+        };
+        assert_eq!((page.claim(7), page.claim(8)), (Some(0), Some(1)));
+        assert_eq!((page.claim(7), page.find(9)), (Some(0), None));
+        page.slots[0].clear();
+        assert_eq!((page.find(7), page.claim(9)), (None, Some(0)));
+        for pid in 10..10 + 254 {
+            assert!(page.claim(pid).is_some());
+        }
+        assert_eq!(page.claim(1000), None);
+    }
+
+    #[test]
+    fn the_last_image_is_told_or_not() {
+        let slot = Slot::default();
+        assert!(!slot.is_told(0));
+        slot.told.store(2, Ordering::Relaxed);
+        assert!(slot.is_told(1) && slot.is_told(2) && !slot.is_told(3));
+        let mut peak = Peak {
+            resident: 5 << 20,
+            at: 77,
+            ..Peak::default()
+        };
+        peak.huge[0] = Huge {
+            page_size: 2 << 20,
+            bytes: 4 << 20,
+        };
+        slot.set_peak(&peak);
+        assert_eq!(slot.peak(), peak);
+    }
+}

@@ -1,0 +1,161 @@
+//! A process aside: one that nobody waits for, which watches others end.
+#![expect(
+    unsafe_code,
+    reason = "neither std nor nix has a safe fork, pidfd_open or close_range"
+)]
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, chdir, fork, setsid};
+
+/// Runs `work` in a process of its own, in a session of its own, whose parent is
+/// none of ours, with no signal but those that cannot be blocked. It has the
+/// descriptors of `keep`, as 3, 4, …, and nothing else that is open here.
+///
+/// # Errors
+/// Where there can be no other process.
+pub(crate) fn run(keep: &[RawFd], name: &'static std::ffi::CStr, work: impl FnOnce()) -> io::Result<()> {
+    // SAFETY: this process has one thread.
+    match unsafe { fork() }? {
+        ForkResult::Parent { child } => {
+            waitpid(child, None)?;
+            Ok(())
+        }
+        ForkResult::Child => {
+            let _ = setsid();
+            // SAFETY: likewise.
+            if let Ok(ForkResult::Child) = unsafe { fork() } {
+                let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
+                // SAFETY: a name that ends in zero.
+                unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+                if step_aside(keep).is_ok() {
+                    work();
+                }
+            }
+            // SAFETY: ends the process, and runs nothing of this one.
+            unsafe { libc::_exit(0) }
+        }
+    }
+}
+
+/// Lets go of the directory and of all descriptors but these.
+fn step_aside(keep: &[RawFd]) -> io::Result<()> {
+    const FIRST: RawFd = 3;
+    chdir("/")?;
+    // Out of the way first: their places may be each other's.
+    let mut high = Vec::new();
+    for fd in keep {
+        // SAFETY: duplicates a descriptor.
+        let fd = unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, 64) };
+        high.push(check(fd)?);
+    }
+    let mut next = FIRST;
+    for fd in high {
+        // SAFETY: replaces a descriptor that nothing refers to from here on.
+        check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
+        next += 1;
+    }
+    close_from(next);
+    // SAFETY: a name that ends in zero.
+    let null = check(unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
+    for fd in 0..FIRST {
+        // SAFETY: replaces a descriptor that nothing refers to from here on.
+        check(unsafe { libc::dup2(null, fd) })?;
+    }
+    // SAFETY: opened above.
+    drop(unsafe { OwnedFd::from_raw_fd(null) });
+    Ok(())
+}
+
+/// Closes this descriptor and all behind it.
+fn close_from(first: RawFd) {
+    // SAFETY: nothing refers to them from here on.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, first, RawFd::MAX, 0) };
+    if closed != 0 {
+        // Before Linux 5.9.
+        for fd in first..4096 {
+            // SAFETY: likewise.
+            unsafe { libc::close(fd) };
+        }
+    }
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    match result {
+        -1 => Err(io::Error::last_os_error()),
+        value => Ok(value),
+    }
+}
+
+/// A descriptor that [`run`] has kept.
+pub(crate) fn kept(fd: RawFd) -> OwnedFd {
+    // SAFETY: opened for it, and taken once.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+/// A descriptor that stands for a process (Linux 5.3).
+///
+/// # Errors
+/// Where there is no such process, or the kernel has none for it.
+pub(crate) fn process(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: opens a descriptor, which nobody else has.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    let fd = check(RawFd::try_from(fd).unwrap_or(-1))?;
+    Ok(kept(fd))
+}
+
+/// The status of a process that has ended, as `wait(2)` has it: since Linux 6.15,
+/// once it was waited for.
+pub(crate) fn status(process: &OwnedFd) -> Option<i32> {
+    /// `struct pidfd_info`, as far as it has been there from the beginning.
+    #[repr(C)]
+    #[derive(Default)]
+    struct Info {
+        mask: u64,
+        control_group: u64,
+        numbers: [u32; 11],
+        exit_code: i32,
+    }
+    const PIDFD_GET_INFO: libc::Ioctl = 0xc040_ff0b_u32 as libc::Ioctl;
+    const EXIT: u64 = 1 << 3;
+    let mut info = Info {
+        mask: EXIT,
+        ..Info::default()
+    };
+    // SAFETY: the kernel fills in what has this length.
+    let result = unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) };
+    (result == 0 && info.mask & EXIT != 0).then_some(info.exit_code)
+}
+
+/// Whether the orphans of a process would become this one's children: the watcher
+/// would be one that it knows nothing of.
+pub(crate) fn adopts_orphans() -> bool {
+    let mut adopts: libc::c_int = 0;
+    // SAFETY: the kernel writes one number.
+    let asked = unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut adopts) };
+    std::process::id() == 1 || (asked == 0 && adopts != 0)
+}
+
+/// Waits until one of them has something to say, or the time is over. Which have.
+pub(crate) fn wait(files: &[&OwnedFd], time: Duration) -> Vec<bool> {
+    use std::os::fd::AsFd;
+    let mut all: Vec<PollFd<'_>> = files
+        .iter()
+        .map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN))
+        .collect();
+    // Rounded up, so that what is due then is due.
+    let milliseconds = u16::try_from(time.as_millis() + 1).unwrap_or(u16::MAX);
+    let _ = poll(&mut all, PollTimeout::from(milliseconds));
+    all.iter().map(|file| file.any() == Some(true)).collect()
+}
+
+/// Whether a descriptor takes bytes within a second.
+pub(crate) fn takes_bytes(file: &impl std::os::fd::AsFd) -> bool {
+    let mut all = [PollFd::new(file.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut all, PollTimeout::from(1000_u16)).is_ok_and(|ready| ready > 0)
+}

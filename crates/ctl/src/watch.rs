@@ -1,0 +1,157 @@
+//! The watcher of a report: a process aside that looks at those that report now
+//! and then, and tells what their library could not, when they end by a signal
+//! or by a system call of their own.
+//!
+//! It is begun before the program, and is no child of it. It holds nothing of
+//! what the program has but the place where the report goes, and ends when
+//! nobody is left to be watched.
+
+mod ending;
+mod look;
+mod output;
+mod watched;
+
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hugetools_contract::watch::Page;
+use hugetools_model::Root;
+
+use crate::sys::aside;
+use crate::sys::shared::Shared;
+use output::Output;
+use watched::Watched;
+
+/// Where the report goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum To {
+    /// Standard error, of the one process.
+    Terminal {
+        /// As JSON.
+        json: bool,
+    },
+    /// A file, lines of JSON, of all processes.
+    File(PathBuf),
+}
+
+/// A watcher that waits for the program to begin: when this is closed, as `exec`
+/// does.
+#[derive(Debug)]
+pub struct Begun {
+    pid: u32,
+    program: OwnedFd,
+}
+
+impl Begun {
+    /// The value of `HUGETLB_REPORT_WATCH`, by which libraries find it.
+    pub fn variable(&self) -> String {
+        format!("{}:{SHARED}", self.pid)
+    }
+
+    /// Tells it that there will be no program.
+    pub fn cancel(self) {
+        let _ = std::fs::File::from(self.program).write(b"x");
+    }
+}
+
+/// The descriptors of the watcher, in their order.
+const SHARED: i32 = 3;
+const PROCESS: i32 = 4;
+const PROGRAM: i32 = 5;
+const ANSWER: i32 = 6;
+const OUTPUT: i32 = 7;
+
+/// Begins to watch this process, which is about to become a program.
+///
+/// # Errors
+/// Why ends by a signal cannot be reported.
+pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
+    if aside::adopts_orphans() {
+        return Err("this process is the first one, or one that adopts orphans".to_owned());
+    }
+    let own = std::process::id();
+    let process = aside::process(own).map_err(|why| format!("pidfd_open: {why}"))?;
+    let failed = |why: std::io::Error| format!("no other process can be started: {why}");
+    let (shared, file) = Shared::new().map_err(failed)?;
+    shared.page().claim(own);
+    let (begins, program) = std::io::pipe().map_err(failed)?;
+    let (mut hears, answer) = std::io::pipe().map_err(failed)?;
+    let output = Output::open(to).map_err(|why| format!("its file cannot be opened: {why}"))?;
+    let keep = [
+        file.as_raw_fd(),
+        process.as_raw_fd(),
+        begins.as_raw_fd(),
+        answer.as_raw_fd(),
+        output.as_raw_fd(),
+    ];
+    let work = || {
+        let output = output.reopened(aside::kept(OUTPUT));
+        let mut answer = std::fs::File::from(aside::kept(ANSWER));
+        if answer.write_all(&std::process::id().to_le_bytes()).is_err() {
+            return;
+        }
+        drop(answer);
+        if has_begun(aside::kept(PROGRAM)) {
+            let first = Watched::new(own, Some(aside::kept(PROCESS)));
+            watch(root, shared, first, output);
+        }
+    };
+    aside::run(&keep, c"hugectl-report", work).map_err(failed)?;
+    drop(answer);
+    let mut pid = [0; 4];
+    hears.read_exact(&mut pid).map_err(failed)?;
+    Ok(Begun {
+        pid: u32::from_le_bytes(pid),
+        program: OwnedFd::from(program),
+    })
+}
+
+/// Waits for the program; whether there is one.
+fn has_begun(program: OwnedFd) -> bool {
+    let mut word = [0];
+    matches!(std::fs::File::from(program).read(&mut word), Ok(0))
+}
+
+/// How long a process that reports may go unnoticed.
+const SCAN: Duration = Duration::from_millis(100);
+
+/// Watches until nobody is left.
+fn watch(root: &Root, shared: Shared, first: Watched, mut output: Output) {
+    let mut all = vec![first];
+    while !all.is_empty() && !output.is_gone() {
+        for watched in all.iter_mut().filter(|watched| watched.is_due()) {
+            watched.look(root, shared, &mut output);
+        }
+        let due = all.iter().map(Watched::waits).min().unwrap_or(SCAN);
+        let files: Vec<&OwnedFd> = all.iter().filter_map(Watched::file).collect();
+        let ended = match files.len() == all.len() {
+            true => aside::wait(&files, due.min(output.patience(SCAN))),
+            // Somebody has ended before it could be watched.
+            false => all.iter().map(|watched| watched.file().is_none()).collect(),
+        };
+        let mut ended = ended.into_iter();
+        // Those that were noticed last have begun last.
+        let mut left = Vec::new();
+        for mut watched in std::mem::take(&mut all) {
+            match ended.next() {
+                Some(true) => watched.end(root, shared, &mut output),
+                _ => left.push(watched),
+            }
+        }
+        all = left;
+        notice(shared.page(), &mut all);
+    }
+}
+
+/// Finds those that have said that they report.
+fn notice(page: &Page, all: &mut Vec<Watched>) {
+    use std::sync::atomic::Ordering;
+    for slot in &page.slots {
+        let pid = slot.pid.load(Ordering::Acquire);
+        if pid != 0 && !all.iter().any(|watched| watched.pid() == pid) {
+            all.push(Watched::new(pid, aside::process(pid).ok()));
+        }
+    }
+}

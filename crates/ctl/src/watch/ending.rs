@@ -1,0 +1,67 @@
+//! How a process has ended.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use hugetools_contract::report::Ended;
+use hugetools_model::{KPath, Root};
+
+use super::look::Stat;
+use crate::sys::aside;
+
+/// Finds out how a process has ended: from `/proc` until its parent has waited for
+/// it, afterwards from the kernel, since Linux 6.15. Between the two there is a
+/// moment in which nobody knows. `before` is what [`count`] was at the last look.
+pub(super) fn find(root: &Root, pid: u32, process: Option<&OwnedFd>, before: u64) -> Ended {
+    for _ in 0..20 {
+        let waits = || Stat::read(root, pid).and_then(|stat| stat.status);
+        let status = waits().or_else(|| process.and_then(aside::status));
+        if let Some(status) = status {
+            return of_status(status, || count(root) > before);
+        }
+        if process.is_none() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ended::Unknown
+}
+
+fn of_status(status: i32, out_of_memory: impl FnOnce() -> bool) -> Ended {
+    match status & 0x7f {
+        0 => Ended::Exit(Some(status >> 8 & 0xff)),
+        number => Ended::Signal {
+            number,
+            out_of_memory: number == libc::SIGKILL && out_of_memory(),
+        },
+    }
+}
+
+/// How many processes the kernel has ended for want of memory.
+pub(super) fn count(root: &Root) -> u64 {
+    let text = root.read(&KPath::from("/proc/vmstat")).unwrap_or_default();
+    let mut lines = text.split(|byte| *byte == b'\n');
+    let value = lines.find_map(|line| line.strip_prefix(b"oom_kill "));
+    let value = value.and_then(|value| std::str::from_utf8(value).ok());
+    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses() {
+        let of = |status, out_of_memory| of_status(status, || out_of_memory);
+        assert_eq!(of(0, false), Ended::Exit(Some(0)));
+        assert_eq!(of(0x300, true), Ended::Exit(Some(3)));
+        let signal = |number, out_of_memory| Ended::Signal {
+            number,
+            out_of_memory,
+        };
+        assert_eq!(of(15, true), signal(15, false));
+        // With a core dumped.
+        assert_eq!(of(0x8b, false), signal(11, false));
+        assert_eq!(of(9, true), signal(9, true));
+    }
+}

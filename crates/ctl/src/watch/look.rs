@@ -1,0 +1,124 @@
+//! A look at a process: what it has, and which of its images that is.
+
+use hugetools_contract::report::Peak;
+use hugetools_model::process::Pid;
+use hugetools_model::{KPath, Root};
+use nix::time::{ClockId, clock_gettime};
+
+use crate::status::Snapshot;
+
+/// A process as it was seen.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub(super) snapshot: Snapshot,
+    pub(super) stat: Stat,
+    /// When, in milliseconds since 1970.
+    pub(super) at: u64,
+    pub(super) peak: Peak,
+}
+
+impl Look {
+    /// Looks; `None` where it may not be seen, has ended, or becomes another
+    /// program just now.
+    pub(super) fn take(root: &Root, pid: u32) -> Option<Look> {
+        let stat = Stat::read(root, pid)?;
+        let snapshot = Snapshot::take(root, Pid::new(pid)?).ok()?;
+        let at = wall_clock();
+        let now = Stat::read(root, pid)?;
+        // A program that is being loaded has no stack yet.
+        let is_whole = now.status.is_none() && now.image[0] != 0 && now.is_same_image(&stat);
+        is_whole.then(|| Look {
+            peak: snapshot.peak(at),
+            snapshot,
+            stat,
+            at,
+        })
+    }
+}
+
+/// What `/proc/<pid>/stat` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stat {
+    /// When it was started, in milliseconds since 1970.
+    pub(super) start: u64,
+    /// Where its stack and its data are: other places for each program that it
+    /// executes.
+    image: [u64; 2],
+    /// Its status, as `wait(2)` has it: of one that has ended.
+    pub(super) status: Option<i32>,
+}
+
+impl Stat {
+    /// Reads it; `None` where there is no such process.
+    pub(super) fn read(root: &Root, pid: u32) -> Option<Stat> {
+        let text = root.read(&KPath::from("/proc").join(pid).join("stat")).ok()?;
+        let (now, boot) = (wall_clock(), clock(ClockId::CLOCK_BOOTTIME));
+        Stat::parse(&text, now.saturating_sub(boot))
+    }
+
+    /// Its name comes second, in parentheses, and may hold any byte. `boot` is when
+    /// the machine was started.
+    fn parse(text: &[u8], boot: u64) -> Option<Stat> {
+        /// The milliseconds in which the kernel counts the time of a start.
+        const TICK: u64 = 10;
+        let end = text.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(&text[end + 1..]).ok()?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let is_over = matches!(*fields.first()?, "Z" | "X");
+        Some(Stat {
+            start: boot.saturating_add(number(22)?.saturating_mul(TICK)),
+            image: [number(28)?, number(45)?],
+            status: match is_over {
+                true => fields.get(52 - 3)?.parse().ok(),
+                false => None,
+            },
+        })
+    }
+
+    /// Whether it still is the same program: one that has ended is.
+    pub(super) fn is_same_image(&self, other: &Stat) -> bool {
+        self.image == other.image || self.status.is_some() || other.status.is_some()
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn wall_clock() -> u64 {
+    clock(ClockId::CLOCK_REALTIME)
+}
+
+fn clock(id: ClockId) -> u64 {
+    let Ok(time) = clock_gettime(id) else {
+        return 0;
+    };
+    let part = |value: i64| u64::try_from(value).unwrap_or(0);
+    part(time.tv_sec()) * 1000 + part(time.tv_nsec()) / 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stat(state: &str, stack: u64, status: i32) -> Vec<u8> {
+        let mut fields = vec!["0".to_owned(); 50];
+        fields[0] = state.to_owned();
+        fields[22 - 3] = "150".to_owned();
+        fields[28 - 3] = stack.to_string();
+        fields[52 - 3] = status.to_string();
+        format!("7 (a) b (c) {}\n", fields.join(" ")).into_bytes()
+    }
+
+    #[test]
+    fn a_process_and_its_images() {
+        let parse = |text: &[u8]| Stat::parse(text, 1000).unwrap();
+        let one = parse(&stat("S", 4096, 0));
+        assert_eq!((one.start, one.status), (2500, None));
+        assert!(one.is_same_image(&parse(&stat("R", 4096, 0))));
+        assert!(!one.is_same_image(&parse(&stat("R", 8192, 0))));
+        let over = parse(&stat("Z", 0, 9));
+        assert_eq!(over.status, Some(9));
+        assert!(one.is_same_image(&over));
+        assert_eq!(Stat::parse(b"7 (a) S 1 2", 0), None);
+        assert_eq!(Stat::parse(b"", 0), None);
+    }
+}

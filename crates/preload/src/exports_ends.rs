@@ -1,0 +1,148 @@
+//! The functions of libc by which a program ends, or becomes another one: what
+//! it has then is what its report says.
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::ffi::{c_char, c_int};
+
+use crate::end;
+use crate::reads::{NO_CALL, next};
+
+type Words = *const *const c_char;
+
+/// `exit(3)`, whose status the report names.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn exit(status: c_int) -> ! {
+    end::note_status(status);
+    loop {
+        next!(c"exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+    }
+}
+
+/// `_exit(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _exit(status: c_int) -> ! {
+    end::at_once(status);
+    loop {
+        next!(c"_exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+    }
+}
+
+/// `_exit(2)`, by its name in C.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
+    end::at_once(status);
+    loop {
+        next!(c"_Exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+    }
+}
+
+/// `execve(2)`
+///
+/// # Safety
+/// As libc's; so for all of these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Words) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"execve",
+            fn(*const c_char, Words, Words) -> c_int,
+            libc::SYS_execve,
+            (path, words, variables)
+        )
+    })
+}
+
+/// `execv(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"execv",
+            fn(*const c_char, Words) -> c_int,
+            NO_CALL,
+            (path, words)
+        )
+    })
+}
+
+/// `execvp(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"execvp",
+            fn(*const c_char, Words) -> c_int,
+            NO_CALL,
+            (name, words)
+        )
+    })
+}
+
+/// `execvpe(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvpe(name: *const c_char, words: Words, variables: Words) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"execvpe",
+            fn(*const c_char, Words, Words) -> c_int,
+            NO_CALL,
+            (name, words, variables)
+        )
+    })
+}
+
+/// `execveat(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execveat(
+    dir: c_int,
+    path: *const c_char,
+    words: Words,
+    variables: Words,
+    flags: c_int,
+) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"execveat",
+            fn(c_int, *const c_char, Words, Words, c_int) -> c_int,
+            libc::SYS_execveat,
+            (dir, path, words, variables, flags)
+        )
+    })
+}
+
+/// `fexecve(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fexecve(file: c_int, words: Words, variables: Words) -> c_int {
+    end::before_exec(|| {
+        next!(
+            c"fexecve",
+            fn(c_int, Words, Words) -> c_int,
+            NO_CALL,
+            (file, words, variables)
+        )
+    })
+}

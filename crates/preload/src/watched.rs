@@ -1,0 +1,143 @@
+//! What this process shares with the watcher of the report, which tells what
+//! this library cannot: an end by a signal, or by a system call of the program's
+//! own.
+//!
+//! The memory is mapped at the start and stays, so that a program may drop its
+//! rights, change its root and close all descriptors. A forked child shares it
+//! with its parent, and is another process.
+#![expect(unsafe_code, reason = "maps memory that another process has too")]
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use hugetools_contract::report::Peak;
+use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
+use hugetools_pages::config;
+use hugetools_pages::file::{self, Path};
+use hugetools_pages::sys::{self, File};
+
+/// Where the page is mapped, or 0; which slot is ours, where its text is mapped.
+static PAGE: AtomicUsize = AtomicUsize::new(0);
+static SLOT: AtomicUsize = AtomicUsize::new(0);
+static TEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// The process whose slot it is, as it knows itself.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+/// Finds this process's slot, and says what its last image has left to say.
+pub(crate) fn begin(send: impl FnOnce(&[u8])) {
+    let Some((pid, fd)) = config::get().watcher else {
+        return;
+    };
+    let Some(slot) = attach(pid, fd) else {
+        return;
+    };
+    if let Some(text) = take_text(slot) {
+        send(text);
+    }
+    slot.set_peak(&Peak::default());
+    slot.image.fetch_add(1, Ordering::AcqRel);
+    PID.store(sys::getpid(), Ordering::Release);
+}
+
+fn attach(pid: u32, fd: u32) -> Option<&'static Slot> {
+    let path = Path::of(format_args!("/proc/{pid}/fd/{fd}"))?;
+    let file = File::open(path.c_str(), libc::O_RDWR).ok()?;
+    if file.size() != Some(hugetools_contract::watch::LEN) {
+        return None;
+    }
+    let at = map(&file, HEAD_LEN, 0)?;
+    PAGE.store(at, Ordering::Release);
+    let index = page()?.claim(own_number()?)?;
+    SLOT.store(index, Ordering::Release);
+    TEXT.store(map(&file, TEXT_LEN, text_at(index))?, Ordering::Release);
+    page()?.slots.get(index)
+}
+
+fn map(file: &File, len: usize, offset: usize) -> Option<usize> {
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping.
+    unsafe { sys::mmap(0, len, prot, libc::MAP_SHARED, file.fd(), offset) }.ok()
+}
+
+/// The number of this process where the watcher's `/proc` was found: not its own
+/// in a namespace of its own.
+fn own_number() -> Option<u32> {
+    let mut buffer = [0; 32];
+    let len = sys::read_link(c"/proc/self", &mut buffer).ok()?;
+    file::leading_number(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
+}
+
+fn page() -> Option<&'static Page> {
+    let at = PAGE.load(Ordering::Acquire) as *const Page;
+    // SAFETY: null, or mapped for ever, of this length at least, and all of it
+    // are atomic numbers, which may have any value.
+    unsafe { at.as_ref() }
+}
+
+/// The slot of this process; none in a child that was forked.
+fn own() -> Option<&'static Slot> {
+    let slot = page()?.slots.get(SLOT.load(Ordering::Relaxed))?;
+    is_own().then_some(slot)
+}
+
+/// Whether the library began in this process: not in a child that was forked, or
+/// that still shares all memory with its parent.
+pub(crate) fn is_own() -> bool {
+    match PID.load(Ordering::Acquire) {
+        0 => false,
+        pid => pid == sys::getpid(),
+    }
+}
+
+/// The most that the watcher has seen.
+pub(crate) fn peak() -> Peak {
+    own().map(Slot::peak).unwrap_or_default()
+}
+
+/// Notes that the report of this image is made.
+pub(crate) fn note_told() {
+    if let Some(slot) = own() {
+        let image = slot.image.load(Ordering::Relaxed);
+        slot.told.store(image, Ordering::Release);
+    }
+}
+
+/// Leaves a report for whoever comes after this image: the library in the next
+/// one, or the watcher. Whether there is room for it.
+pub(crate) fn leave(text: &[u8]) -> bool {
+    let (Some(slot), Ok(len)) = (own(), u32::try_from(text.len())) else {
+        return false;
+    };
+    let Some(room) = text_room().and_then(|room| room.get_mut(..text.len())) else {
+        return false;
+    };
+    room.copy_from_slice(text);
+    slot.text.store(len, Ordering::Release);
+    true
+}
+
+/// Takes it back: this image goes on.
+pub(crate) fn stay() {
+    if let Some(slot) = own() {
+        slot.text.store(0, Ordering::Release);
+    }
+}
+
+/// Takes what the last image has left, unless the watcher has.
+fn take_text(slot: &Slot) -> Option<&'static [u8]> {
+    let len = slot.text.swap(0, Ordering::AcqRel) as usize;
+    let text = text_room()?.get(..len).filter(|text| !text.is_empty())?;
+    let image = slot.image.load(Ordering::Relaxed);
+    slot.told.store(image, Ordering::Release);
+    Some(text)
+}
+
+fn text_room() -> Option<&'static mut [u8]> {
+    match TEXT.load(Ordering::Acquire) {
+        0 => None,
+        // SAFETY: mapped for ever, of this length. Only the one thread that makes
+        // a report is here, or the first one at the start; the watcher reads it
+        // only once this image is gone.
+        at => Some(unsafe { core::slice::from_raw_parts_mut(at as *mut u8, TEXT_LEN) }),
+    }
+}
