@@ -70,12 +70,20 @@ impl Proof<'_> {
         }
     }
 
-    /// Writes a table: one line per segment, its objects added up.
+    /// Writes a table: one line per segment, its objects added up. Of a program
+    /// that was but the way to the next one there is one line.
     pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
         let exe = Lossy(self.exe);
         match is_name_of(self.name, self.exe) {
-            true => writeln!(out, "{exe}, process {}", self.pid)?,
-            false => writeln!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
+            true => write!(out, "{exe}, process {}", self.pid)?,
+            false => write!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
+        }
+        match &self.life {
+            Some(life) if life.ended == Ended::Exec && life.peak.huge_bytes() == 0 => {
+                out.write_str(": ")?;
+                return life.write_line(out);
+            }
+            _ => out.write_char('\n')?,
         }
         writeln!(
             out,

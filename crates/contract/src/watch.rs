@@ -51,9 +51,12 @@ pub struct Slot {
     pub image: AtomicU32,
     /// The last one of them whose report is made.
     pub told: AtomicU32,
-    /// How long the text is which is the report of the image that is just
-    /// being left by `exec`; 0 for none. Whoever takes it away writes it.
+    /// How long the text is which is the report of an image that is being left
+    /// by `exec`, or cannot write it by itself any more; 0 for none. Whoever takes
+    /// it away writes it.
     pub text: AtomicU32,
+    /// Whether this is a child that was forked, and has executed nothing yet.
+    pub forked: AtomicU32,
     /// The most that was seen; see [`Peak`].
     resident: AtomicU64,
     at: AtomicU64,
@@ -93,7 +96,7 @@ impl Slot {
     /// Makes room for another process.
     pub fn clear(&self) {
         self.set_peak(&Peak::default());
-        for number in [&self.image, &self.told, &self.text] {
+        for number in [&self.image, &self.told, &self.text, &self.forked] {
             number.store(0, Ordering::Relaxed);
         }
         self.pid.store(0, Ordering::Release);

@@ -14,7 +14,6 @@ mod watched;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hugetools_contract::watch::Page;
 use hugetools_model::Root;
@@ -114,35 +113,35 @@ fn has_begun(program: OwnedFd) -> bool {
     matches!(std::fs::File::from(program).read(&mut word), Ok(0))
 }
 
-/// How long a process that reports may go unnoticed.
-const SCAN: Duration = Duration::from_millis(100);
-
 /// Watches until nobody is left.
 fn watch(root: &Root, shared: Shared, first: Watched, mut output: Output) {
     let mut all = vec![first];
     while !all.is_empty() && !output.is_gone() {
-        for watched in all.iter_mut().filter(|watched| watched.is_due()) {
+        for watched in all.iter_mut().filter(|watched| watched.is_due(shared)) {
             watched.look(root, shared, &mut output);
         }
-        let due = all.iter().map(Watched::waits).min().unwrap_or(SCAN);
-        let files: Vec<&OwnedFd> = all.iter().filter_map(Watched::file).collect();
-        let ended = match files.len() == all.len() {
-            true => aside::wait(&files, due.min(output.patience(SCAN))),
-            // Somebody has ended before it could be watched.
-            false => all.iter().map(|watched| watched.file().is_none()).collect(),
-        };
-        let mut ended = ended.into_iter();
-        // Those that were noticed last have begun last.
+        let ended = wait(&all);
         let mut left = Vec::new();
-        for mut watched in std::mem::take(&mut all) {
-            match ended.next() {
-                Some(true) => watched.end(root, shared, &mut output),
-                _ => left.push(watched),
+        for (mut watched, has_ended) in all.into_iter().zip(ended) {
+            match has_ended {
+                true => watched.end(root, shared, &mut output),
+                false => left.push(watched),
             }
         }
         all = left;
         notice(shared.page(), &mut all);
     }
+}
+
+/// Waits until one of them has ended, or it is time to look again. Which have.
+fn wait(all: &[Watched]) -> Vec<bool> {
+    let files: Vec<&OwnedFd> = all.iter().filter_map(Watched::file).collect();
+    if files.len() < all.len() {
+        // Somebody had ended before it could be watched.
+        return all.iter().map(|watched| watched.file().is_none()).collect();
+    }
+    let patience = all.iter().map(Watched::patience).min();
+    aside::wait(&files, patience.unwrap_or_default())
 }
 
 /// Finds those that have said that they report.

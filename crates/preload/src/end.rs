@@ -30,11 +30,14 @@ use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 static END: extern "C" fn() = end;
 
 extern "C" fn end() {
-    if !marker::is_first() || !is_wanted() || is_told() {
+    if !marker::is_first() || !(is_wanted() || is_handed_on()) || is_told() {
         return;
     }
     // A report that cannot be made must not keep the program from ending.
     let _ = report(status());
+    if !is_wanted() {
+        return;
+    }
     if matches!(config::get().report, Target::Terminal { .. }) {
         let _ = staying::report();
     }
@@ -60,6 +63,7 @@ fn status() -> Ended {
 /// Reports where the program ends without destructors: in the process where it
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
+    let is_wanted = || is_wanted() || is_handed_on();
     if marker::is_first() && is_wanted() && watched::is_own() && !is_told() {
         note_status(status);
         on_side_stack(|| {
@@ -85,7 +89,7 @@ pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let left = marker::is_first()
         && is_wanted()
-        && watched::is_own()
+        && watched::has_room()
         && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
         && on_side_stack(|| compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes())));
     let result = call();
@@ -101,6 +105,12 @@ fn is_wanted() -> bool {
         Target::File => true,
         Target::Terminal { pid, .. } => pid == sys::getpid() && say::stderr_is_ours(),
     }
+}
+
+/// Whether the watcher writes the report: the program has closed its standard
+/// error, as many do at their end.
+fn is_handed_on() -> bool {
+    matches!(config::get().report, Target::Terminal { .. }) && watched::has_room()
 }
 
 /// Finds who watches this process, and says what its last image has left.
@@ -125,7 +135,11 @@ pub(crate) const NO_EXTENT: Extent<'static> = Extent {
 };
 
 fn report(ended: Ended) -> Option<()> {
-    send(compose(ended)?.bytes())?;
+    let text = compose(ended)?;
+    match is_wanted() {
+        true => send(text.bytes())?,
+        false => watched::leave(text.bytes()).then_some(())?,
+    }
     watched::note_told();
     Some(())
 }

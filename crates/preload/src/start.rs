@@ -34,7 +34,6 @@ unsafe extern "C" fn start(
     }
     say::set_verbosity(config.verbosity);
     report_file::prepare();
-    end::begin();
     for name in config.odd.names() {
         say(
             Level::Warning,
@@ -54,6 +53,7 @@ unsafe extern "C" fn start(
             ),
         );
     }
+    end::begin();
     api::prepare();
     segments::remap();
 }

@@ -11,9 +11,10 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::report::Peak;
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
-use hugetools_pages::config;
+use hugetools_pages::config::{self, Target};
 use hugetools_pages::file::{self, Path};
 use hugetools_pages::sys::{self, File};
+use hugetools_pages::weak;
 
 /// Where the page is mapped, or 0; which slot is ours, where its text is mapped.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
@@ -35,8 +36,31 @@ pub(crate) fn begin(send: impl FnOnce(&[u8])) {
         send(text);
     }
     slot.set_peak(&Peak::default());
+    slot.forked.store(0, Ordering::Relaxed);
     slot.image.fetch_add(1, Ordering::AcqRel);
     PID.store(sys::getpid(), Ordering::Release);
+    if config::get().report == Target::File {
+        weak::atfork(nothing, nothing, in_child);
+    }
+}
+
+extern "C" fn nothing() {}
+
+/// A child that was forked is a process of its own. It leaves nothing for the
+/// image after it: it was but the way to it.
+extern "C" fn in_child() {
+    let parent = SLOT.load(Ordering::Relaxed);
+    let claim = || page()?.claim(own_number()?);
+    let Some(index) = claim().filter(|index| *index != parent) else {
+        return;
+    };
+    SLOT.store(index, Ordering::Relaxed);
+    TEXT.store(0, Ordering::Relaxed);
+    if let Some(slot) = page().and_then(|page| page.slots.get(index)) {
+        slot.forked.store(1, Ordering::Relaxed);
+        slot.image.fetch_add(1, Ordering::AcqRel);
+        PID.store(sys::getpid(), Ordering::Release);
+    }
 }
 
 fn attach(pid: u32, fd: u32) -> Option<&'static Slot> {
@@ -100,6 +124,11 @@ pub(crate) fn note_told() {
         let image = slot.image.load(Ordering::Relaxed);
         slot.told.store(image, Ordering::Release);
     }
+}
+
+/// Whether a report can be left.
+pub(crate) fn has_room() -> bool {
+    is_own() && TEXT.load(Ordering::Acquire) != 0
 }
 
 /// Leaves a report for whoever comes after this image: the library in the next

@@ -74,7 +74,8 @@ impl Peak {
         places.find(|place| place.page_size == page_size || place.page_size == 0)
     }
 
-    fn huge_bytes(&self) -> u64 {
+    /// All bytes on huge pages.
+    pub(super) fn huge_bytes(&self) -> u64 {
         self.huge.iter().map(|huge| huge.bytes).sum()
     }
 }
@@ -148,10 +149,7 @@ impl Life {
             write!(out, ", last seen {} s before", time(self.seen, self.end))?;
         }
         let (resident, huge) = (self.peak.resident / 1024, self.peak.huge_bytes() / 1024);
-        writeln!(
-            out,
-            "; at most seen: {resident} kB resident, {huge} kB huge"
-        )
+        writeln!(out, "; most seen: {resident} kB resident, {huge} kB huge")
     }
 }
 
@@ -246,7 +244,7 @@ mod tests {
         };
         assert_eq!(
             line(life(Ended::Exit(Some(3)))),
-            "ended with status 3 after 2.250 s; at most seen: 8192 kB resident, 6144 kB huge\n"
+            "ended with status 3 after 2.250 s; most seen: 8192 kB resident, 6144 kB huge\n"
         );
         let killed = Ended::Signal {
             number: 9,
@@ -258,8 +256,8 @@ mod tests {
         };
         assert_eq!(
             line(seen),
-            "ended by signal 9 (SIGKILL), while the kernel was out of memory after 2.250 s, last \
-             seen 0.250 s before; at most seen: 8192 kB resident, 6144 kB huge\n"
+            "ended by signal 9 (SIGKILL), while the kernel was out of memory after 2.250 s, last seen \
+             0.250 s before; most seen: 8192 kB resident, 6144 kB huge\n"
         );
     }
 

@@ -19,7 +19,11 @@ use nix::unistd::{ForkResult, chdir, fork, setsid};
 ///
 /// # Errors
 /// Where there can be no other process.
-pub(crate) fn run(keep: &[RawFd], name: &'static std::ffi::CStr, work: impl FnOnce()) -> io::Result<()> {
+pub(crate) fn run(
+    keep: &[RawFd],
+    name: &'static std::ffi::CStr,
+    work: impl FnOnce(),
+) -> io::Result<()> {
     // SAFETY: this process has one thread.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => {

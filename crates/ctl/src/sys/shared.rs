@@ -20,10 +20,8 @@ impl Shared {
     /// Where there is none to be had.
     pub(crate) fn new() -> io::Result<(Shared, OwnedFd)> {
         let name = std::ffi::CString::new(NAME)?;
-        let file = nix::sys::memfd::memfd_create(
-            name.as_c_str(),
-            nix::sys::memfd::MFdFlags::MFD_CLOEXEC,
-        )?;
+        let file =
+            nix::sys::memfd::memfd_create(name.as_c_str(), nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
         let len = libc::off_t::try_from(LEN).map_err(io::Error::other)?;
         nix::unistd::ftruncate(&file, len)?;
         let len = NonZeroUsize::new(LEN).ok_or(io::ErrorKind::InvalidInput)?;

@@ -43,7 +43,9 @@ pub(super) fn count(root: &Root) -> u64 {
     let mut lines = text.split(|byte| *byte == b'\n');
     let value = lines.find_map(|line| line.strip_prefix(b"oom_kill "));
     let value = value.and_then(|value| std::str::from_utf8(value).ok());
-    value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+    value
+        .and_then(|value| value.trim().parse().ok())
+        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -51,7 +51,9 @@ pub(super) struct Stat {
 impl Stat {
     /// Reads it; `None` where there is no such process.
     pub(super) fn read(root: &Root, pid: u32) -> Option<Stat> {
-        let text = root.read(&KPath::from("/proc").join(pid).join("stat")).ok()?;
+        let text = root
+            .read(&KPath::from("/proc").join(pid).join("stat"))
+            .ok()?;
         let (now, boot) = (wall_clock(), clock(ClockId::CLOCK_BOOTTIME));
         Stat::parse(&text, now.saturating_sub(boot))
     }

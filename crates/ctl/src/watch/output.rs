@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use hugetools_model::Root;
 
@@ -67,14 +66,6 @@ impl Output {
         matches!(self.kind, Kind::Terminal { is_gone: true, .. })
     }
 
-    /// How long new processes may go unnoticed: only one reports to a terminal.
-    pub(super) fn patience(&self, scan: Duration) -> Duration {
-        match self.kind {
-            Kind::Terminal { .. } => Duration::MAX,
-            Kind::File | Kind::Pipe(_) => scan,
-        }
-    }
-
     /// Lets go of a terminal that the program has let go of: who reads from it
     /// waits for its end.
     pub(super) fn follow(&mut self, root: &Root, pid: u32) {
@@ -85,7 +76,9 @@ impl Output {
         let own = self.file.metadata().ok();
         *is_gone = match path.metadata() {
             Ok(now) => own.is_some_and(|own| (own.dev(), own.ino()) != (now.dev(), now.ino())),
-            Err(why) => why.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(is_there),
+            Err(why) => {
+                why.kind() == io::ErrorKind::NotFound && path.parent().is_some_and(is_there)
+            }
         };
     }
 

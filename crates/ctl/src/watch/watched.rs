@@ -17,8 +17,12 @@ use crate::sys::shared::Shared;
 const OFTEN: Duration = Duration::from_millis(4);
 const SELDOM: Duration = Duration::from_secs(1);
 
+/// How long it may go unnoticed that a process is another program, or that there
+/// is another process.
+const SCAN: Duration = Duration::from_millis(100);
+
 /// What looks may take of the time: one part of so many.
-const SHARE: u32 = 200;
+const SHARE: u32 = 100;
 
 /// A process that is watched.
 #[derive(Debug)]
@@ -30,8 +34,13 @@ pub(super) struct Watched {
     due: Instant,
     /// The last look at the image that it is now.
     last: Option<Look>,
-    /// Which image had been told at that time.
+    /// What its slot said at that time.
     told: u32,
+    image: u32,
+    forked: bool,
+    /// Whether it is none of those that report: what a child has executed that
+    /// has not our library.
+    is_stranger: bool,
     /// How many processes had been ended for want of memory.
     ended_by_kernel: u64,
 }
@@ -47,6 +56,9 @@ impl Watched {
             due: now,
             last: None,
             told: 0,
+            image: 0,
+            forked: false,
+            is_stranger: false,
             ended_by_kernel: u64::MAX,
         }
     }
@@ -59,14 +71,24 @@ impl Watched {
         self.process.as_ref()
     }
 
-    /// Whether it is time for a look.
-    pub(super) fn is_due(&self) -> bool {
-        self.process.is_some() && self.waits() == Duration::ZERO
+    /// Whether it is time for a look, or it is another program now.
+    pub(super) fn is_due(&self, shared: Shared) -> bool {
+        let image = self
+            .slot(shared)
+            .map(|(_, slot)| slot.image.load(Ordering::Acquire));
+        let is_new = || self.last.is_some() && image.is_some_and(|image| image != self.image);
+        self.process.is_some() && (self.waits() == Duration::ZERO || is_new())
     }
 
     /// How long it has until then.
-    pub(super) fn waits(&self) -> Duration {
+    fn waits(&self) -> Duration {
         self.due.saturating_duration_since(Instant::now())
+    }
+
+    /// How long it may be left alone.
+    pub(super) fn patience(&self) -> Duration {
+        let age = self.since.elapsed();
+        self.waits().min((age / 8).clamp(OFTEN, SCAN))
     }
 
     /// Looks at it.
@@ -77,6 +99,8 @@ impl Watched {
             if let Some((_, slot)) = self.slot(shared) {
                 slot.set_peak(&slot.peak().with(&look.peak));
                 self.told = slot.told.load(Ordering::Acquire);
+                self.image = slot.image.load(Ordering::Acquire);
+                self.forked = slot.forked.load(Ordering::Acquire) != 0;
             }
             self.last = Some(look);
             output.follow(root, self.pid);
@@ -93,14 +117,15 @@ impl Watched {
         if self.last.as_ref().is_none_or(is_same) || self.take_text(shared, output) {
             return;
         }
-        let slot = self.slot(shared);
-        let told = slot.map_or(0, |(_, slot)| slot.told.load(Ordering::Acquire));
-        if told == self.told {
+        let Some((_, slot)) = self.slot(shared) else {
+            return;
+        };
+        let was_forked = self.forked || self.is_stranger;
+        if !was_forked && slot.told.load(Ordering::Acquire) == self.told {
             self.tell(Ended::Exec, shared, output);
         }
-        if let Some((_, slot)) = slot {
-            slot.set_peak(&Peak::default());
-        }
+        self.is_stranger = was_forked && slot.image.load(Ordering::Acquire) == self.image;
+        slot.set_peak(&Peak::default());
     }
 
     /// Writes what an image has left for whoever comes after it, if it has.
@@ -121,34 +146,35 @@ impl Watched {
     /// Tells of its end, unless its library has.
     pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) {
         let ended = ending::find(root, self.pid, self.file(), self.ended_by_kernel);
-        if self.take_text(shared, output) {
-            // What came after it was never seen.
-            self.last = None;
-        } else if self.is_told(&ended, shared) {
-            self.forget(shared);
-            return;
+        if let Some((_, slot)) = self.slot(shared) {
+            let is_told = self.has_told(slot);
+            let has_left = self.take_text(shared, output);
+            // Of what came after a look that is told, nothing was seen.
+            if has_left || slot.told.load(Ordering::Acquire) > self.told {
+                self.last = None;
+            }
+            let is_on_its_way = self.last.is_none() && slot.forked.load(Ordering::Acquire) != 0;
+            let is_killed = matches!(ended, Ended::Signal { .. });
+            if !is_told && !self.is_apart(&ended, slot) && (is_killed || !is_on_its_way) {
+                self.tell(ended, shared, output);
+            }
+            slot.clear();
         }
-        self.tell(ended, shared, output);
-        self.forget(shared);
     }
 
-    /// Whether the library has told of the last image; or has surely, since it
-    /// could not reach us, and the process has ended by itself.
-    fn is_told(&self, ended: &Ended, shared: Shared) -> bool {
-        let slot = self.slot(shared).map(|(_, slot)| slot);
-        if slot.is_some_and(|slot| self.has_told(slot)) {
-            return true;
-        }
-        let is_apart = slot.is_none_or(|slot| slot.image.load(Ordering::Acquire) == self.told);
-        let has_library = |last: &Look| last.snapshot.has_library();
-        is_apart
-            && matches!(ended, Ended::Exit(_) | Ended::Unknown)
-            && self.last.as_ref().is_some_and(has_library)
-    }
-
+    /// Whether the library has told of the last image.
     fn has_told(&self, slot: &Slot) -> bool {
         let told = slot.told.load(Ordering::Acquire);
         told > self.told && slot.is_told(slot.image.load(Ordering::Acquire))
+    }
+
+    /// Whether nothing is to be told: of a stranger, or where there is a library
+    /// which could not reach us, and the process has ended by itself.
+    fn is_apart(&self, ended: &Ended, slot: &Slot) -> bool {
+        let is_unheard = slot.image.load(Ordering::Acquire) == self.told;
+        let by_itself = matches!(ended, Ended::Exit(_) | Ended::Unknown);
+        let has_library = |last: &Look| last.snapshot.has_library();
+        self.is_stranger || is_unheard && by_itself && self.last.as_ref().is_some_and(has_library)
     }
 
     fn tell(&self, ended: Ended, shared: Shared, output: &mut Output) {
@@ -192,11 +218,5 @@ impl Watched {
         let page = shared.page();
         let index = page.find(self.pid)?;
         page.slots.get(index).map(|slot| (index, slot))
-    }
-
-    fn forget(&self, shared: Shared) {
-        if let Some((_, slot)) = self.slot(shared) {
-            slot.clear();
-        }
     }
 }
