@@ -194,7 +194,7 @@ pub fn sort<'a>(
 
 /// Whether a mapping is what the library shares with the watcher of a report:
 /// none of the program's.
-fn is_of_the_report(name: &[u8]) -> bool {
+pub fn is_of_the_report(name: &[u8]) -> bool {
     name.strip_prefix(b"/memfd:")
         .is_some_and(|name| name.starts_with(watch::NAME))
 }

@@ -26,6 +26,9 @@ pub const TEXT_LEN: usize = 64 << 10;
 /// The bytes of all.
 pub const LEN: usize = HEAD_LEN + SLOTS * TEXT_LEN;
 
+/// A text that counts as told already.
+const FINAL: u32 = 1 << 31;
+
 /// Where the text of a slot begins.
 pub const fn text_at(slot: usize) -> usize {
     HEAD_LEN + slot * TEXT_LEN
@@ -50,11 +53,13 @@ pub struct Slot {
     /// How many of its images have had the library.
     pub image: AtomicU32,
     /// The last one of them whose report is made.
-    pub told: AtomicU32,
+    told: AtomicU32,
+    /// How many reports of them are made.
+    tellings: AtomicU32,
     /// How long the text is which is the report of an image that is being left
-    /// by `exec`, or cannot write it by itself any more; 0 for none. Whoever takes
-    /// it away writes it.
-    pub text: AtomicU32,
+    /// by `exec`, or with [`FINAL`] of one that ends and cannot write it; 0 for
+    /// none. Whoever takes it away writes it.
+    text: AtomicU32,
     /// Whether this is a child that was forked, and has executed nothing yet.
     pub forked: AtomicU32,
     /// The most that was seen; see [`Peak`].
@@ -64,9 +69,46 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Whether the report of an image is made.
-    pub fn is_told(&self, image: u32) -> bool {
-        image > 0 && self.told.load(Ordering::Acquire) >= image
+    /// Whether the report of the last image is made.
+    pub fn is_told(&self) -> bool {
+        let told = self.told.load(Ordering::Acquire);
+        told > 0 && told == self.image.load(Ordering::Acquire)
+    }
+
+    /// How many reports are made.
+    pub fn tellings(&self) -> u32 {
+        self.tellings.load(Ordering::Acquire)
+    }
+
+    /// Notes that the report of the last image is made.
+    pub fn note_told(&self) {
+        let image = self.image.load(Ordering::Acquire);
+        self.told.store(image, Ordering::Release);
+        self.tellings.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Leaves a text of so many bytes, which is all that there will be, or may be
+    /// taken back.
+    pub fn leave(&self, len: u32, is_final: bool) {
+        let mark = if is_final { FINAL } else { 0 };
+        self.text.store(len | mark, Ordering::Release);
+    }
+
+    /// Takes back what was left.
+    pub fn stay(&self) {
+        self.text.store(0, Ordering::Release);
+    }
+
+    /// Takes the text away, to write it: how long it is, and whether nothing comes
+    /// after it.
+    pub fn take_text(&self) -> Option<(usize, bool)> {
+        let text = self.text.swap(0, Ordering::AcqRel);
+        let is_final = text & FINAL != 0;
+        let len = text & !FINAL;
+        if len > 0 && !is_final {
+            self.note_told();
+        }
+        (len > 0).then_some((len as usize, is_final))
     }
 
     /// The most that was seen.
@@ -96,7 +138,13 @@ impl Slot {
     /// Makes room for another process.
     pub fn clear(&self) {
         self.set_peak(&Peak::default());
-        for number in [&self.image, &self.told, &self.text, &self.forked] {
+        for number in [
+            &self.image,
+            &self.told,
+            &self.tellings,
+            &self.text,
+            &self.forked,
+        ] {
             number.store(0, Ordering::Relaxed);
         }
         self.pid.store(0, Ordering::Release);
@@ -146,9 +194,19 @@ mod tests {
     #[test]
     fn the_last_image_is_told_or_not() {
         let slot = Slot::default();
-        assert!(!slot.is_told(0));
-        slot.told.store(2, Ordering::Relaxed);
-        assert!(slot.is_told(1) && slot.is_told(2) && !slot.is_told(3));
+        assert!(!slot.is_told());
+        slot.image.store(1, Ordering::Relaxed);
+        slot.leave(7, false);
+        slot.stay();
+        assert_eq!((slot.take_text(), slot.is_told()), (None, false));
+        slot.leave(7, false);
+        assert_eq!(slot.take_text(), Some((7, false)));
+        assert_eq!((slot.is_told(), slot.tellings()), (true, 1));
+        slot.image.store(2, Ordering::Relaxed);
+        slot.leave(9, true);
+        slot.note_told();
+        assert_eq!(slot.take_text(), Some((9, true)));
+        assert_eq!((slot.is_told(), slot.tellings()), (true, 2));
         let mut peak = Peak {
             resident: 5 << 20,
             at: 77,

@@ -81,6 +81,12 @@ impl Snapshot {
         self.proof(|proof| Peak::of(proof.rows, at))
     }
 
+    /// Whether it shares a page with the watcher of a report.
+    pub(crate) fn is_attached(&self) -> bool {
+        let mut all = records(&self.smaps);
+        all.any(|record| segment::is_of_the_report(record.name))
+    }
+
     /// Whether one of our libraries is in the process.
     pub(crate) fn has_library(&self) -> bool {
         reason::has_library(&self.smaps)

@@ -117,7 +117,10 @@ fn has_begun(program: OwnedFd) -> bool {
 fn watch(root: &Root, shared: Shared, first: Watched, mut output: Output) {
     let mut all = vec![first];
     while !all.is_empty() && !output.is_gone() {
-        for watched in all.iter_mut().filter(|watched| watched.is_due(shared)) {
+        for watched in all
+            .iter_mut()
+            .filter(|watched| watched.is_due(root, shared))
+        {
             watched.look(root, shared, &mut output);
         }
         let ended = wait(&all);

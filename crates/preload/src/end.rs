@@ -91,7 +91,9 @@ pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
         && is_wanted()
         && watched::has_room()
         && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
-        && on_side_stack(|| compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes())));
+        && on_side_stack(|| {
+            compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false))
+        });
     let result = call();
     if left {
         watched::stay();
@@ -138,7 +140,7 @@ fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
     match is_wanted() {
         true => send(text.bytes())?,
-        false => watched::leave(text.bytes()).then_some(())?,
+        false => watched::leave(text.bytes(), true).then_some(())?,
     }
     watched::note_told();
     Some(())

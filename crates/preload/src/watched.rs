@@ -121,8 +121,7 @@ pub(crate) fn peak() -> Peak {
 /// Notes that the report of this image is made.
 pub(crate) fn note_told() {
     if let Some(slot) = own() {
-        let image = slot.image.load(Ordering::Relaxed);
-        slot.told.store(image, Ordering::Release);
+        slot.note_told();
     }
 }
 
@@ -132,8 +131,9 @@ pub(crate) fn has_room() -> bool {
 }
 
 /// Leaves a report for whoever comes after this image: the library in the next
-/// one, or the watcher. Whether there is room for it.
-pub(crate) fn leave(text: &[u8]) -> bool {
+/// one, or the watcher, which alone is there where the process ends. Whether
+/// there is room for it.
+pub(crate) fn leave(text: &[u8], is_final: bool) -> bool {
     let (Some(slot), Ok(len)) = (own(), u32::try_from(text.len())) else {
         return false;
     };
@@ -141,24 +141,21 @@ pub(crate) fn leave(text: &[u8]) -> bool {
         return false;
     };
     room.copy_from_slice(text);
-    slot.text.store(len, Ordering::Release);
+    slot.leave(len, is_final);
     true
 }
 
 /// Takes it back: this image goes on.
 pub(crate) fn stay() {
     if let Some(slot) = own() {
-        slot.text.store(0, Ordering::Release);
+        slot.stay();
     }
 }
 
 /// Takes what the last image has left, unless the watcher has.
 fn take_text(slot: &Slot) -> Option<&'static [u8]> {
-    let len = slot.text.swap(0, Ordering::AcqRel) as usize;
-    let text = text_room()?.get(..len).filter(|text| !text.is_empty())?;
-    let image = slot.image.load(Ordering::Relaxed);
-    slot.told.store(image, Ordering::Release);
-    Some(text)
+    let (len, _) = slot.take_text()?;
+    text_room()?.get(..len).map(|text| &*text)
 }
 
 fn text_room() -> Option<&'static mut [u8]> {

@@ -1,5 +1,7 @@
 //! A look at a process: what it has, and which of its images that is.
 
+use std::time::Duration;
+
 use hugetools_contract::report::Peak;
 use hugetools_model::process::Pid;
 use hugetools_model::{KPath, Root};
@@ -15,6 +17,8 @@ pub(super) struct Look {
     /// When, in milliseconds since 1970.
     pub(super) at: u64,
     pub(super) peak: Peak,
+    /// What [`resident`] said before.
+    pub(super) resident: u64,
 }
 
 impl Look {
@@ -22,6 +26,7 @@ impl Look {
     /// program just now.
     pub(super) fn take(root: &Root, pid: u32) -> Option<Look> {
         let stat = Stat::read(root, pid)?;
+        let resident = resident(root, pid)?;
         let snapshot = Snapshot::take(root, Pid::new(pid)?).ok()?;
         let at = wall_clock();
         let now = Stat::read(root, pid)?;
@@ -32,8 +37,31 @@ impl Look {
             snapshot,
             stat,
             at,
+            resident,
         })
     }
+}
+
+/// What a process has in memory, in kilobytes, as the kernel counts by the way.
+pub(super) fn resident(root: &Root, pid: u32) -> Option<u64> {
+    let text = root
+        .read(&KPath::from("/proc").join(pid).join("status"))
+        .ok()?;
+    let mut sum = None;
+    for line in text.split(|byte| *byte == b'\n') {
+        let value = line.strip_prefix(b"VmRSS:");
+        let value = value.or_else(|| line.strip_prefix(b"HugetlbPages:"));
+        let value = value.and_then(|value| std::str::from_utf8(value).ok());
+        if let Some(value) = value.and_then(|value| value.trim().strip_suffix(" kB")) {
+            sum = Some(sum.unwrap_or(0) + value.parse::<u64>().ok()?);
+        }
+    }
+    sum
+}
+
+/// How long this process has run on processors.
+pub(super) fn own_time() -> Duration {
+    Duration::from_nanos(nanoseconds(ClockId::CLOCK_PROCESS_CPUTIME_ID))
 }
 
 /// What `/proc/<pid>/stat` says.
@@ -90,11 +118,15 @@ pub(super) fn wall_clock() -> u64 {
 }
 
 fn clock(id: ClockId) -> u64 {
+    nanoseconds(id) / 1_000_000
+}
+
+fn nanoseconds(id: ClockId) -> u64 {
     let Ok(time) = clock_gettime(id) else {
         return 0;
     };
     let part = |value: i64| u64::try_from(value).unwrap_or(0);
-    part(time.tv_sec()) * 1000 + part(time.tv_nsec()) / 1_000_000
+    part(time.tv_sec()) * 1_000_000_000 + part(time.tv_nsec())
 }
 
 #[cfg(test)]

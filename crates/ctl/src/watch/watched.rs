@@ -9,7 +9,7 @@ use hugetools_contract::watch::Slot;
 use hugetools_model::Root;
 
 use super::ending;
-use super::look::{Look, Stat, wall_clock};
+use super::look::{self, Look, wall_clock};
 use super::output::Output;
 use crate::sys::shared::Shared;
 
@@ -21,22 +21,28 @@ const SELDOM: Duration = Duration::from_secs(1);
 /// is another process.
 const SCAN: Duration = Duration::from_millis(100);
 
-/// What looks may take of the time: one part of so many.
+/// What looks may take of the time: one part of so many; and while the process
+/// grows.
 const SHARE: u32 = 100;
+const SHARE_GROWING: u32 = 20;
 
 /// A process that is watched.
 #[derive(Debug)]
 pub(super) struct Watched {
     pid: u32,
     process: Option<OwnedFd>,
-    /// When it was noticed, and when it is looked at next.
+    /// When it was noticed, and when it is looked at next: at the soonest, should it
+    /// have grown.
     since: Instant,
     due: Instant,
-    /// The last look at the image that it is now.
+    soonest: Instant,
+    /// The last look at the image that it is now, and the most that was seen of it.
     last: Option<Look>,
-    /// What its slot said at that time.
-    told: u32,
-    image: u32,
+    peak: Peak,
+    /// What its slot said at that time: how many images had the library, and how
+    /// many reports were made.
+    images: u32,
+    tellings: u32,
     forked: bool,
     /// Whether it is none of those that report: what a child has executed that
     /// has not our library.
@@ -54,9 +60,11 @@ impl Watched {
             process,
             since: now,
             due: now,
+            soonest: now,
             last: None,
-            told: 0,
-            image: 0,
+            peak: Peak::default(),
+            images: 0,
+            tellings: 0,
             forked: false,
             is_stranger: false,
             ended_by_kernel: u64::MAX,
@@ -71,13 +79,23 @@ impl Watched {
         self.process.as_ref()
     }
 
-    /// Whether it is time for a look, or it is another program now.
-    pub(super) fn is_due(&self, shared: Shared) -> bool {
-        let image = self
-            .slot(shared)
-            .map(|(_, slot)| slot.image.load(Ordering::Acquire));
-        let is_new = || self.last.is_some() && image.is_some_and(|image| image != self.image);
-        self.process.is_some() && (self.waits() == Duration::ZERO || is_new())
+    /// Whether it is time for a look, or it has changed much since the last one.
+    pub(super) fn is_due(&self, root: &Root, shared: Shared) -> bool {
+        if self.process.is_none() || self.waits() == Duration::ZERO {
+            return self.process.is_some();
+        }
+        let slot = self.slot(shared).map(|(_, slot)| slot);
+        let images = slot.map_or(self.images, |slot| slot.image.load(Ordering::Acquire));
+        images != self.images || Instant::now() >= self.soonest && self.has_changed(root)
+    }
+
+    /// Whether it has more in memory than at the last look, or less, by an eighth.
+    fn has_changed(&self, root: &Root) -> bool {
+        let last = self.last.as_ref().map(|last| last.resident);
+        match (last, look::resident(root, self.pid)) {
+            (Some(last), Some(now)) => now.abs_diff(last) > last / 8,
+            _ => false,
+        }
     }
 
     /// How long it has until then.
@@ -93,13 +111,14 @@ impl Watched {
 
     /// Looks at it.
     pub(super) fn look(&mut self, root: &Root, shared: Shared, output: &mut Output) {
-        let begin = Instant::now();
+        let begin = look::own_time();
         if let Some(look) = Look::take(root, self.pid) {
-            self.leave_image(&look.stat, shared, output);
+            self.leave_image(&look, shared, output);
             if let Some((_, slot)) = self.slot(shared) {
-                slot.set_peak(&slot.peak().with(&look.peak));
-                self.told = slot.told.load(Ordering::Acquire);
-                self.image = slot.image.load(Ordering::Acquire);
+                self.peak = self.peak.with(&look.peak);
+                slot.set_peak(&self.peak);
+                self.images = slot.image.load(Ordering::Acquire);
+                self.tellings = slot.tellings();
                 self.forked = slot.forked.load(Ordering::Acquire) != 0;
             }
             self.last = Some(look);
@@ -108,84 +127,98 @@ impl Watched {
         }
         let now = Instant::now();
         let wait = ((now - self.since) / 4).clamp(OFTEN, SELDOM);
-        self.due = now + wait.max((now - begin) * SHARE);
+        let cost = look::own_time().saturating_sub(begin);
+        self.due = now + wait.max(cost * SHARE);
+        self.soonest = now + OFTEN.max(cost * SHARE_GROWING);
     }
 
     /// Tells of the image that it has left since the last look, if it has.
-    fn leave_image(&mut self, now: &Stat, shared: Shared, output: &mut Output) {
-        let is_same = |last: &Look| last.stat.is_same_image(now);
-        if self.last.as_ref().is_none_or(is_same) || self.take_text(shared, output) {
+    fn leave_image(&mut self, now: &Look, shared: Shared, output: &mut Output) {
+        let is_same = |last: &Look| last.stat.is_same_image(&now.stat);
+        if self.last.as_ref().is_none_or(is_same) {
             return;
         }
         let Some((_, slot)) = self.slot(shared) else {
             return;
         };
+        self.take_text(shared, output);
         let was_forked = self.forked || self.is_stranger;
-        if !was_forked && slot.told.load(Ordering::Acquire) == self.told {
-            self.tell(Ended::Exec, shared, output);
+        if !was_forked && self.is_untold(slot, now.snapshot.is_attached()) {
+            self.tell(Ended::Exec, output);
         }
-        self.is_stranger = was_forked && slot.image.load(Ordering::Acquire) == self.image;
-        slot.set_peak(&Peak::default());
+        self.is_stranger = was_forked && slot.image.load(Ordering::Acquire) == self.images;
+        self.peak = Peak::default();
     }
 
-    /// Writes what an image has left for whoever comes after it, if it has.
-    fn take_text(&self, shared: Shared, output: &mut Output) -> bool {
-        let Some((index, slot)) = self.slot(shared) else {
-            return false;
-        };
-        let len = slot.text.swap(0, Ordering::AcqRel) as usize;
-        if len == 0 {
-            return false;
-        }
+    /// Whether nobody has told of the image that was seen last. All that had the
+    /// library have been told of, or the one that has it `still`, but for this one.
+    fn is_untold(&self, slot: &Slot, still: bool) -> bool {
+        let was_attached = self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.snapshot.is_attached());
+        let images = slot.image.load(Ordering::Acquire).wrapping_sub(self.images);
+        let ended = (images + u32::from(was_attached)).saturating_sub(u32::from(still));
+        slot.tellings().wrapping_sub(self.tellings) < ended.max(1)
+    }
+
+    /// Writes what an image has left for whoever comes after it, if it has. Whether
+    /// there is nothing after it.
+    fn take_text(&self, shared: Shared, output: &mut Output) -> Option<bool> {
+        let (index, slot) = self.slot(shared)?;
+        let (len, is_final) = slot.take_text()?;
         output.write(&shared.text(index, len));
-        let image = slot.image.load(Ordering::Acquire);
-        slot.told.store(image, Ordering::Release);
-        true
+        Some(is_final)
     }
 
     /// Tells of its end, unless its library has.
     pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) {
         let ended = ending::find(root, self.pid, self.file(), self.ended_by_kernel);
-        if let Some((_, slot)) = self.slot(shared) {
-            let is_told = self.has_told(slot);
-            let has_left = self.take_text(shared, output);
-            // Of what came after a look that is told, nothing was seen.
-            if has_left || slot.told.load(Ordering::Acquire) > self.told {
-                self.last = None;
+        let Some((_, slot)) = self.slot(shared) else {
+            return;
+        };
+        // What comes after an image that has left a text was never seen.
+        let is_gone = self.take_text(shared, output) == Some(false);
+        let is_told = slot.is_told() && !is_gone;
+        let is_another = is_gone || slot.image.load(Ordering::Acquire) > self.images;
+        let was_seen = self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.snapshot.is_attached());
+        if is_another && was_seen {
+            if self.is_untold(slot, !is_told && !is_gone) && !self.forked {
+                self.tell(Ended::Exec, output);
             }
-            let is_on_its_way = self.last.is_none() && slot.forked.load(Ordering::Acquire) != 0;
-            let is_killed = matches!(ended, Ended::Signal { .. });
-            if !is_told && !self.is_apart(&ended, slot) && (is_killed || !is_on_its_way) {
-                self.tell(ended, shared, output);
-            }
-            slot.clear();
         }
+        if is_gone || is_another && was_seen {
+            self.last = None;
+            self.peak = Peak::default();
+        }
+        let is_on_its_way = self.last.is_none() && slot.forked.load(Ordering::Acquire) != 0;
+        let is_killed = matches!(ended, Ended::Signal { .. });
+        let is_apart = self.is_stranger || !is_another && self.is_unheard(&ended);
+        if !is_told && !is_apart && (is_killed || !is_on_its_way) {
+            self.tell(ended, output);
+        }
+        slot.clear();
     }
 
-    /// Whether the library has told of the last image.
-    fn has_told(&self, slot: &Slot) -> bool {
-        let told = slot.told.load(Ordering::Acquire);
-        told > self.told && slot.is_told(slot.image.load(Ordering::Acquire))
+    /// Whether there is a library that could not reach us, and the process has ended
+    /// by itself: that has reported.
+    fn is_unheard(&self, ended: &Ended) -> bool {
+        let has_library = |last: &Look| last.snapshot.has_library() && !last.snapshot.is_attached();
+        matches!(ended, Ended::Exit(_) | Ended::Unknown)
+            && self.last.as_ref().is_some_and(has_library)
     }
 
-    /// Whether nothing is to be told: of a stranger, or where there is a library
-    /// which could not reach us, and the process has ended by itself.
-    fn is_apart(&self, ended: &Ended, slot: &Slot) -> bool {
-        let is_unheard = slot.image.load(Ordering::Acquire) == self.told;
-        let by_itself = matches!(ended, Ended::Exit(_) | Ended::Unknown);
-        let has_library = |last: &Look| last.snapshot.has_library();
-        self.is_stranger || is_unheard && by_itself && self.last.as_ref().is_some_and(has_library)
-    }
-
-    fn tell(&self, ended: Ended, shared: Shared, output: &mut Output) {
+    fn tell(&self, ended: Ended, output: &mut Output) {
         let end = wall_clock();
-        let peak = self.slot(shared).map(|(_, slot)| slot.peak());
         let life = Life {
             ended,
             start: self.last.as_ref().map_or(end, |last| last.stat.start),
             end,
             seen: self.last.as_ref().map_or(end, |last| last.at),
-            peak: peak.unwrap_or_default(),
+            peak: self.peak,
         };
         let json = output.is_json();
         let text = match &self.last {
