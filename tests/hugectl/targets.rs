@@ -73,8 +73,9 @@ fn a_static_glibc_program_is_told_by_its_tunables() {
         shm.err
     );
     assert!(
-        shm.err
-            .contains("WARNING: no report will come: the program is static"),
+        shm.err.contains(
+            "WARNING: the program is static, so no library can be added to it: its report"
+        ),
         "{}",
         shm.err
     );

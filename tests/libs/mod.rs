@@ -6,6 +6,7 @@ mod beginning;
 mod budget;
 mod contract;
 mod debug_build;
+mod ends;
 mod files;
 mod footprint;
 mod fork;

@@ -17,6 +17,8 @@ use std::path::PathBuf;
 
 use hugetools_contract::watch::Page;
 use hugetools_model::Root;
+use nix::fcntl::OFlag;
+use nix::unistd::pipe2;
 
 use crate::sys::aside;
 use crate::sys::shared::Shared;
@@ -75,8 +77,9 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
     let failed = |why: std::io::Error| format!("no other process can be started: {why}");
     let (shared, file) = Shared::new().map_err(failed)?;
     shared.page().claim(own);
-    let (begins, program) = std::io::pipe().map_err(failed)?;
-    let (mut hears, answer) = std::io::pipe().map_err(failed)?;
+    let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(|errno| failed(errno.into()));
+    let (begins, program) = pipe()?;
+    let (hears, answer) = pipe()?;
     let output = Output::open(to).map_err(|why| format!("its file cannot be opened: {why}"))?;
     let keep = [
         file.as_raw_fd(),
@@ -100,10 +103,12 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
     aside::run(&keep, c"hugectl-report", work).map_err(failed)?;
     drop(answer);
     let mut pid = [0; 4];
-    hears.read_exact(&mut pid).map_err(failed)?;
+    std::fs::File::from(hears)
+        .read_exact(&mut pid)
+        .map_err(failed)?;
     Ok(Begun {
         pid: u32::from_le_bytes(pid),
-        program: OwnedFd::from(program),
+        program,
     })
 }
 

@@ -14,7 +14,7 @@ use hugetools_pages::luck::{self, Shortfall};
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::side_stack::on_side_stack;
-use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::sys::{self, Errno, Filter};
 use hugetools_pages::thp::{self, NoThp};
 use hugetools_pages::usage::SMALL_HEAP;
 use hugetools_pages::{facts, file, kin, say};
@@ -29,8 +29,14 @@ use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
 
+/// Whether anything can be asked: not in a program that has filtered its own
+/// system calls. Who watches it reports.
+fn may_ask() -> bool {
+    marker::is_first() && sys::filter() != Filter::Own
+}
+
 extern "C" fn end() {
-    if !marker::is_first() || !(is_wanted() || is_handed_on()) || is_told() {
+    if !may_ask() || !(is_wanted() || is_handed_on()) || is_told() {
         return;
     }
     // A report that cannot be made must not keep the program from ending.
@@ -64,7 +70,7 @@ fn status() -> Ended {
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
     let is_wanted = || is_wanted() || is_handed_on();
-    if marker::is_first() && is_wanted() && watched::is_own() && !is_told() {
+    if may_ask() && is_wanted() && watched::is_own() && !is_told() {
         note_status(status);
         on_side_stack(|| {
             let _ = report(self::status());
@@ -87,7 +93,7 @@ const ATTEMPTS: u32 = 16;
 /// Leaves a report where the program may become another one by `call`.
 pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
     static MADE: AtomicU32 = AtomicU32::new(0);
-    let left = marker::is_first()
+    let left = may_ask()
         && is_wanted()
         && watched::has_room()
         && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS

@@ -13,7 +13,7 @@ use hugetools_contract::report::Peak;
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::file::{self, Path};
-use hugetools_pages::sys::{self, File};
+use hugetools_pages::sys::{self, File, Filter};
 use hugetools_pages::weak;
 
 /// Where the page is mapped, or 0; which slot is ours, where its text is mapped.
@@ -49,6 +49,9 @@ extern "C" fn nothing() {}
 /// A child that was forked is a process of its own. It leaves nothing for the
 /// image after it: it was but the way to it.
 extern "C" fn in_child() {
+    if sys::filter() == Filter::Own {
+        return;
+    }
     let parent = SLOT.load(Ordering::Relaxed);
     let claim = || page()?.claim(own_number()?);
     let Some(index) = claim().filter(|index| *index != parent) else {
@@ -155,7 +158,7 @@ pub(crate) fn stay() {
 /// Takes what the last image has left, unless the watcher has.
 fn take_text(slot: &Slot) -> Option<&'static [u8]> {
     let (len, _) = slot.take_text()?;
-    text_room()?.get(..len).map(|text| &*text)
+    text_room()?.get(..len)
 }
 
 fn text_room() -> Option<&'static mut [u8]> {

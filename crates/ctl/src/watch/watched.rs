@@ -185,10 +185,9 @@ impl Watched {
             .last
             .as_ref()
             .is_some_and(|last| last.snapshot.is_attached());
-        if is_another && was_seen {
-            if self.is_untold(slot, !is_told && !is_gone) && !self.forked {
-                self.tell(Ended::Exec, output);
-            }
+        let still = !is_told && !is_gone;
+        if is_another && was_seen && !self.forked && self.is_untold(slot, still) {
+            self.tell(Ended::Exec, output);
         }
         if is_gone || is_another && was_seen {
             self.last = None;

@@ -1,0 +1,363 @@
+//! The report at every end of a program: one, whole, with the right reason.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::live::skip;
+use crate::support::program::{Libc, build};
+use crate::support::tool::tool;
+
+/// How each ends, as the report has it; and whether it says what was there at the
+/// very end, or what was last seen.
+const ENDS: [(&str, &str, Option<i32>, bool); 12] = [
+    ("return", "exit", None, true),
+    ("exit", "exit", Some(3), true),
+    ("_exit", "exit", Some(3), true),
+    ("syscall", "exit", Some(3), true),
+    ("itself", "exit", Some(3), false),
+    ("quick", "exit", Some(3), false),
+    ("TERM", "signal", Some(15), false),
+    ("KILL", "signal", Some(9), false),
+    ("SEGV", "signal", Some(11), false),
+    ("ABRT", "signal", Some(6), false),
+    ("execv", "exec", None, true),
+    ("execl", "exec", None, false),
+];
+
+/// What the program has, in MiB.
+const SIZE: u64 = 48;
+
+/// A program under hugectl with a report.
+struct Running {
+    child: Child,
+    says: BufReader<std::process::ChildStdout>,
+}
+
+impl Running {
+    fn start(mut command: Command) -> Running {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let says = BufReader::new(child.stdout.take().unwrap());
+        Running { child, says }
+    }
+
+    /// What it says once it has its memory.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.says.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Lets it end; its status, and what came on standard error until nobody had
+    /// that any more.
+    fn end(mut self) -> (ExitStatus, String) {
+        let _ = self.child.stdin.take().unwrap().write_all(b"\n");
+        let mut said = String::new();
+        let mut err = self.child.stderr.take().unwrap();
+        let status = self.child.wait().unwrap();
+        err.read_to_string(&mut said).unwrap();
+        (status, said)
+    }
+}
+
+fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
+    let mut command = tool("hugectl");
+    command
+        .args(["-q", "--thp", report])
+        .arg(program)
+        .args(words);
+    command
+}
+
+/// Whatever is wrong, a test does not wait for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits for so many lines in a file.
+fn lines(file: &Path, count: usize) -> Vec<Value> {
+    let since = Instant::now();
+    loop {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        if text.lines().count() >= count || since.elapsed() > PATIENCE {
+            let line = |line: &str| serde_json::from_str(line).expect(line);
+            return text.lines().map(line).collect();
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Gives the watcher the time that it needs to see what is there.
+fn be_seen(pid: u32) {
+    let used = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    assert!(used().contains("VmRSS"), "it runs");
+    std::thread::sleep(Duration::from_millis(1500));
+}
+
+fn resident(line: &Value) -> u64 {
+    let rows = line["segments"].as_array().unwrap();
+    rows.iter()
+        .map(|row| row["resident"].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn each_end_leaves_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    for libc in Libc::ALL {
+        let Some(program) = build("ends", libc, &[]) else {
+            continue;
+        };
+        // All at once: most of the time they are but waited for.
+        let started = ENDS.map(|(how, ..)| {
+            let file = dir.path().join(format!("{libc:?}-{how}"));
+            let report = format!("--report={}", file.display());
+            let size = SIZE.to_string();
+            let mut running = Running::start(hugectl(&report, &program, &[how, &size]));
+            assert_eq!(running.line(), "ready", "{libc:?} {how}");
+            (running, file)
+        });
+        be_seen(started[0].0.child.id());
+        for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
+            let what = format!("{libc:?} {how}");
+            let pid = running.child.id();
+            let (status, said) = running.end();
+            assert_eq!(said, "", "{what}");
+            let signal = value.filter(|_| ended == "signal");
+            assert_eq!(status.signal(), signal, "{what}");
+            let is_exec = ended == "exec";
+            if signal.is_none() {
+                assert_eq!(status.code(), Some(if is_exec { 0 } else { 3 }), "{what}");
+            }
+            let mut all = lines(&file, if is_exec { 2 } else { 1 });
+            // That of the next program may come first, where the watcher is slow.
+            all.retain(|line| line["name"] != "true");
+            let [line] = &all[..] else {
+                panic!("{what}: {all:?}");
+            };
+            assert_eq!(line["pid"], pid, "{what}");
+            assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
+            assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
+            assert!(resident(line) >= SIZE << 20, "{what}: {line}");
+            assert!(
+                line["peak"]["resident"].as_u64() >= Some(SIZE << 20),
+                "{what}: {line}"
+            );
+            let time = |name: &str| line[name].as_f64().unwrap();
+            assert_eq!(time("seen") == time("end"), is_exact, "{what}: {line}");
+            assert!(time("start") < time("seen"), "{what}: {line}");
+        }
+    }
+}
+
+/// Nothing is said twice: the files stay as they are.
+#[test]
+fn an_exec_that_fails_is_no_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let report = format!("--report={}", file.display());
+    let mut running = Running::start(hugectl(&report, &program, &["failing", "1"]));
+    assert_eq!(running.line(), "ready");
+    assert_eq!(running.end().0.code(), Some(3));
+    let all = lines(&file, 1);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(all[0]["ended"]["how"], "exit");
+}
+
+/// Whoever reads standard error has the report before its end.
+#[test]
+fn a_terminal_has_it_too() {
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    for (how, text) in [
+        ("KILL", "ended by signal 9 (SIGKILL) after "),
+        ("_exit", "ended with status 3 after "),
+        ("itself", "ended with status 3 after "),
+    ] {
+        let mut running = Running::start(hugectl("--report", &program, &[how, "1"]));
+        assert_eq!(running.line(), "ready", "{how}");
+        be_seen(running.child.id());
+        let (_, said) = running.end();
+        assert!(said.contains(text), "{how}: {said}");
+        assert_eq!(said.matches("segment  ").count(), 1, "{how}: {said}");
+        assert!(said.contains("\ntext  "), "{how}: {said}");
+    }
+}
+
+/// A child that is killed is a process of its own.
+#[test]
+fn a_forked_child_leaves_a_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let report = format!("--report={}", file.display());
+    let size = SIZE.to_string();
+    let mut running = Running::start(hugectl(&report, &program, &["child", &size]));
+    let child: u32 = running.line().parse().unwrap();
+    be_seen(child);
+    let kill = Command::new("kill")
+        .args(["-KILL", &child.to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let parent = running.child.id();
+    assert_eq!(running.end().0.code(), Some(4));
+    let all = lines(&file, 2);
+    assert_eq!(all.len(), 2, "{all:?}");
+    let of = |pid: u32| all.iter().find(|line| line["pid"] == pid).expect("a line");
+    assert_eq!(
+        of(child)["ended"],
+        json!({"how": "signal", "value": 9, "out_of_memory": false})
+    );
+    assert!(resident(of(child)) >= SIZE << 20, "{all:?}");
+    assert_eq!(of(parent)["ended"]["how"], "exit");
+}
+
+/// Descriptors that are closed, rights that are dropped, another root: what is
+/// shared with the watcher is there still.
+#[test]
+fn a_daemon_that_lets_go_of_all_is_watched() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("a daemon without rights", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().join("empty");
+    fs::create_dir(&empty).unwrap();
+    let file = dir.path().join("report");
+    let program = format!(
+        "use POSIX; $| = 1; POSIX::close($_) for 3..1023; chroot '{}'; chdir '/'; POSIX::setsid(); \
+         $) = $( = 65534; $> = $< = 65534; print \"ready\\n\"; <STDIN>; kill 9, $$; sleep 60",
+        empty.display()
+    );
+    let mut command = tool("hugectl");
+    command
+        .args(["-q", "--shm"])
+        .arg(format!("--report={}", file.display()));
+    command.args(["perl", "-e", &program]);
+    let mut running = Running::start(command);
+    assert_eq!(running.line(), "ready");
+    be_seen(running.child.id());
+    assert_eq!(running.end().0.signal(), Some(9));
+    let all = lines(&file, 1);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!(all[0]["ended"]["value"], 9);
+    assert!(resident(&all[0]) > 0, "{all:?}");
+}
+
+/// Twenty at once, one file: whole lines, one for each.
+#[test]
+fn lines_of_many_do_not_mix() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let report = format!("--report={}", file.display());
+    let hows = ["exit", "_exit", "KILL", "itself"];
+    let mut all: Vec<Running> = (0..20)
+        .map(|at| Running::start(hugectl(&report, &program, &[hows[at % hows.len()], "1"])))
+        .collect();
+    assert!(all.iter_mut().all(|running| running.line() == "ready"));
+    let mut pids: Vec<u32> = all.iter().map(|running| running.child.id()).collect();
+    for running in &mut all {
+        running
+            .child
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"\n")
+            .unwrap();
+    }
+    for mut running in all {
+        running.child.wait().unwrap();
+    }
+    let lines = lines(&file, 20);
+    let number = |line: &Value| u32::try_from(line["pid"].as_u64().unwrap()).unwrap();
+    let mut told: Vec<u32> = lines.iter().map(number).collect();
+    told.sort_unstable();
+    pids.sort_unstable();
+    assert_eq!(told, pids);
+}
+
+/// The kernel ends what its control group has no memory for.
+#[test]
+fn the_end_for_want_of_memory_is_told() {
+    let Some(group) = Group::new(64 << 20) else {
+        return skip("the end for want of memory", "no memory control group").unwrap_or(());
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let report = format!("--report={}", file.display());
+    let running = hugectl(&report, &program, &["grow", "16"]);
+    let mut shell = Command::new("sh");
+    // hugectl, and with it the watcher, is outside; the program goes in.
+    shell
+        .args(["-c", "exec \"$@\"", "sh"])
+        .arg(running.get_program());
+    shell.args(running.get_args()).env_clear();
+    let mut running = Running::start(shell);
+    assert_eq!(running.line(), "ready");
+    be_seen(running.child.id());
+    group.take(running.child.id());
+    assert_eq!(running.end().0.signal(), Some(9));
+    let all = lines(&file, 1);
+    let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});
+    assert_eq!(all[0]["ended"], ended, "{all:?}");
+    assert!(resident(&all[0]) >= 16 << 20, "{all:?}");
+}
+
+/// A memory control group, taken away when dropped.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new(limit: u64) -> Option<Group> {
+        let name = format!("hugetools-ends-{}", std::process::id());
+        for (top, file) in [
+            ("/sys/fs/cgroup", "memory.max"),
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        ] {
+            let dir = Path::new(top).join(&name);
+            if fs::create_dir(&dir).is_err() {
+                continue;
+            }
+            let group = Group(dir);
+            if fs::write(group.0.join(file), limit.to_string()).is_ok() {
+                // Memory that is swapped out is none that is missed.
+                for file in ["memory.swap.max", "memory.memsw.limit_in_bytes"] {
+                    let value = if file == "memory.swap.max" { 0 } else { limit };
+                    let _ = fs::write(group.0.join(file), value.to_string());
+                }
+                return Some(group);
+            }
+        }
+        None
+    }
+
+    fn take(&self, pid: u32) {
+        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/* A program that ends, as it is told, once it has so many MiB and a line was read. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The number of a system call that ends it, by an instruction of its own. */
+static void end_by_itself(int status)
+{
+#if defined(__x86_64__)
+	__asm__ volatile("syscall" : : "a"(SYS_exit_group), "D"(status) : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = SYS_exit_group;
+	register long x0 __asm__("x0") = status;
+	__asm__ volatile("svc 0" : : "r"(x8), "r"(x0) : "memory");
+#endif
+}
+
+int main(int count, char **words)
+{
+	const char *how = words[1];
+	size_t size = (size_t)atoi(words[2]) << 20;
+	char *block = malloc(size);
+	if (!block || count < 3)
+		return 77;
+	memset(block, 1, size);
+	if (!strcmp(how, "child")) {
+		pid_t child = fork();
+		if (child == 0) {
+			pause();
+			_exit(9);
+		}
+		printf("%d\n", child);
+		fflush(stdout);
+		int status;
+		while (waitpid(child, &status, 0) != child)
+			;
+		return WIFSIGNALED(status) ? 4 : 5;
+	}
+	puts("ready");
+	fflush(stdout);
+	if (getchar() == EOF)
+		return 78;
+	/* Nobody but this process may be its child, whoever watches it. */
+	if (waitpid(-1, NULL, WNOHANG) != -1)
+		return 79;
+	if (!strcmp(how, "return"))
+		return 3;
+	if (!strcmp(how, "exit"))
+		exit(3);
+	if (!strcmp(how, "_exit"))
+		_exit(3);
+	if (!strcmp(how, "syscall"))
+		syscall(SYS_exit_group, 3);
+	if (!strcmp(how, "itself"))
+		end_by_itself(3);
+	if (!strcmp(how, "quick"))
+		quick_exit(3);
+	if (!strcmp(how, "TERM"))
+		raise(SIGTERM);
+	if (!strcmp(how, "KILL"))
+		raise(SIGKILL);
+	if (!strcmp(how, "SEGV"))
+		*(volatile int *)8 = 1;
+	if (!strcmp(how, "ABRT"))
+		abort();
+	if (!strcmp(how, "execv"))
+		execv("/bin/true", (char *[]){"true", NULL});
+	if (!strcmp(how, "execl"))
+		execl("/bin/true", "true", NULL);
+	if (!strcmp(how, "failing")) {
+		execv("/no/such/program", (char *[]){"x", NULL});
+		return 3;
+	}
+	for (;;) {
+		block = malloc(1 << 20);
+		if (block)
+			memset(block, 1, 1 << 20);
+	}
+}
