@@ -65,8 +65,9 @@ int main(int count, char **words)
 		raise(SIGTERM);
 	if (!strcmp(how, "KILL"))
 		raise(SIGKILL);
+	int *volatile nowhere = NULL;
 	if (!strcmp(how, "SEGV"))
-		*(volatile int *)8 = 1;
+		*(volatile int *)nowhere = 1;
 	if (!strcmp(how, "ABRT"))
 		abort();
 	if (!strcmp(how, "execv"))

@@ -4,9 +4,10 @@
 
 use core::ffi::c_long;
 
+use hugetools_pages::bits;
 use hugetools_pages::vmops::by_number;
 
-use crate::{clones, confine, exports, next};
+use crate::{clones, confine, end, exports, next};
 
 /// `syscall(2)`, with as many arguments as a call may have.
 ///
@@ -24,6 +25,9 @@ pub unsafe extern "C" fn syscall(
 ) -> c_long {
     let args = [a, b, c, d, e, f];
     confine::watch(number, args);
+    if number == libc::SYS_exit_group {
+        end::at_once(bits::int(a));
+    }
     if let Some(result) = by_number::call(number, args) {
         return next::c_long_result(result);
     }
@@ -49,7 +53,7 @@ pub unsafe extern "C" fn syscall(
 /// # Safety
 /// As the system call says.
 unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
-    use hugetools_pages::bits::{int, unsigned};
+    use bits::{int, unsigned};
     let [a, b, c, d, e, _] = args;
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
@@ -68,7 +72,7 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
     use core::ffi::c_void;
-    use hugetools_pages::bits::int;
+    use bits::int;
     match number {
         libc::SYS_shmget => Some(exports::shmget(int(a), b, int(c)).into()),
         libc::SYS_shmat => {
