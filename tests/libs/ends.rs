@@ -301,16 +301,15 @@ fn the_end_for_want_of_memory_is_told() {
         return;
     };
     let report = format!("--report={}", file.display());
-    let running = hugectl(&report, &program, &["grow", "16"]);
-    let mut shell = Command::new("sh");
-    // hugectl, and with it the watcher, is outside; the program goes in.
-    shell
-        .args(["-c", "exec \"$@\"", "sh"])
-        .arg(running.get_program());
-    shell.args(running.get_args()).env_clear();
-    let mut running = Running::start(shell);
+    let mut command = tool("hugectl");
+    command
+        .args(["-q", "--shm", &report])
+        .arg(&program)
+        .args(["grow", "16"]);
+    let mut running = Running::start(command);
     assert_eq!(running.line(), "ready");
     be_seen(running.child.id());
+    // The watcher stays outside.
     group.take(running.child.id());
     assert_eq!(running.end().0.signal(), Some(9));
     let all = lines(&file, 1);

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_contract::smaps::records;
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::kin::{self, Kin};
 use hugetools_pages::luck::{self, Shortfall};
@@ -156,8 +157,10 @@ fn report(ended: Ended) -> Option<()> {
 fn compose(ended: Ended) -> Option<Text> {
     let smaps = old_root::smaps()?;
     let exe = old_root::exe()?;
-    let extents = Extents::find(scratch::values(4096, NO_EXTENT)?, exe);
-    let rows = scratch::values(1024, Row::EMPTY)?;
+    // No object has more of either than it has mappings, but for its edges.
+    let most = records(smaps).count() * 3 + 16;
+    let extents = Extents::find(scratch::values(most.min(4096), NO_EXTENT)?, exe);
+    let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(smaps, pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;

@@ -71,8 +71,8 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
 /// As the system call says.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
-    use core::ffi::c_void;
     use bits::int;
+    use core::ffi::c_void;
     match number {
         libc::SYS_shmget => Some(exports::shmget(int(a), b, int(c)).into()),
         libc::SYS_shmat => {
