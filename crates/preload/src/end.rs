@@ -157,10 +157,11 @@ fn report(ended: Ended) -> Option<()> {
 fn compose(ended: Ended) -> Option<Text> {
     let smaps = old_root::smaps()?;
     let exe = old_root::exe()?;
-    // No object has more of either than it has mappings, but for its edges.
-    let most = records(smaps).count() * 3 + 16;
-    let extents = Extents::find(scratch::values(most.min(4096), NO_EXTENT)?, exe);
-    let rows = scratch::values(most.min(1024), Row::EMPTY)?;
+    // No object has more of either than three for each mapping; windows of the
+    // heap may be one mapping together.
+    let most = records(smaps).count() * 3;
+    let extents = Extents::find(scratch::values((most + 512).min(4096), NO_EXTENT)?, exe);
+    let rows = scratch::values((most + 16).min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(smaps, pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
