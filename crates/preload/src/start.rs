@@ -4,9 +4,9 @@
 use core::ffi::{c_char, c_int};
 
 use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, environment, first_look, fork, luck, say};
+use hugetools_pages::{config, environment, first_look, fork, luck, say, weak};
 
-use crate::{api, end, kept, marker, next, report_file, segments};
+use crate::{api, end, following, kept, marker, next, report_file, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -34,6 +34,11 @@ unsafe extern "C" fn start(
     }
     say::set_verbosity(config.verbosity);
     report_file::prepare();
+    if !weak::is_glibc() {
+        // Its loader's lock may be held by what a handler has interrupted that
+        // ends the program.
+        following::find_all();
+    }
     for name in config.odd.names() {
         say(
             Level::Warning,
