@@ -329,15 +329,21 @@ impl Group {
             ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
         ] {
             let dir = Path::new(top).join(&name);
-            if fs::create_dir(&dir).is_err() {
+            // Not a directory like others, where nothing is limited.
+            let is_kernels = Path::new(top).join("cgroup.procs").exists();
+            if !is_kernels || fs::create_dir(&dir).is_err() {
                 continue;
             }
             let group = Group(dir);
-            if fs::write(group.0.join(file), limit.to_string()).is_ok() {
+            let limited = group.0.join(file);
+            if limited.exists() && fs::write(limited, limit.to_string()).is_ok() {
                 // Memory that is swapped out is none that is missed.
                 for file in ["memory.swap.max", "memory.memsw.limit_in_bytes"] {
                     let value = if file == "memory.swap.max" { 0 } else { limit };
-                    let _ = fs::write(group.0.join(file), value.to_string());
+                    let file = group.0.join(file);
+                    if file.exists() {
+                        fs::write(file, value.to_string()).unwrap();
+                    }
                 }
                 return Some(group);
             }
