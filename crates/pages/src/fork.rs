@@ -258,7 +258,7 @@ extern "C" fn child() {
     register::GATE.forget_others();
     register::forget_readers();
     register::adopt_units();
-    freeze::forget();
+    freeze::thaw_in_child();
     rejoin::forget();
     luck::go_on_alone();
     let Some(guard) = Guard::of_this_thread() else {

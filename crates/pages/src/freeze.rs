@@ -86,8 +86,15 @@ fn is_ours(addr: usize) -> bool {
     })
 }
 
-/// In the child of a fork: the thread that froze may not have come along.
-pub(crate) fn forget() {
+/// In the child of a fork: the thread that froze did not come along, and what it
+/// has frozen is as it was. It said so before it took the right to write, and
+/// until it had given it back.
+pub(crate) fn thaw_in_child() {
+    let (start, end) = (START.load(Ordering::SeqCst), END.load(Ordering::SeqCst));
+    if start != 0 && start < end {
+        // SAFETY: memory of ours, mapped readable and writable but for the freeze.
+        let _ = unsafe { sys::mprotect(start, end - start, libc::PROT_READ | libc::PROT_WRITE) };
+    }
     START.store(0, Ordering::SeqCst);
     END.store(0, Ordering::SeqCst);
 }

@@ -185,14 +185,14 @@ fn put_all() {
 }
 
 /// Whether a fault at this address was one in the gap of a child; it is closed
-/// now.
+/// now. In the parent, where the table may go at any time, there is no gap.
 fn mend(addr: usize) -> bool {
-    let is_gap = all().iter().any(|aside| aside.range().contains(&addr));
-    let mended = is_gap && PARENT.load(Ordering::Relaxed) != sys::getpid();
-    if mended {
+    let is_child = PARENT.load(Ordering::Relaxed) != sys::getpid();
+    let is_gap = is_child && all().iter().any(|aside| aside.range().contains(&addr));
+    if is_gap {
         put_all();
     }
-    mended
+    is_gap
 }
 
 /// After the fork, or its failure, in the parent.
