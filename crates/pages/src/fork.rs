@@ -199,12 +199,17 @@ fn separate(guard: &Guard, stack: usize) {
     let way = Way::choose(total);
     if !guard.has_closed() {
         // In a handler that has interrupted us: what it was at does not move.
-        // Of copies for a child there is one set at a time.
         if let Way::Evacuate(shield) = way {
             luck::MOVED.store(true, Ordering::Relaxed);
             evacuate(total, &shield);
+            return;
         }
-        return;
+        // Of copies for a child there is one set at a time.
+        let closed =
+            matches!(way, Way::CopyForChild(_)) && guard.close_at_once(for_child::patience());
+        if !closed {
+            return;
+        }
     }
     DONE.total.store(total, Ordering::Relaxed);
     match way {

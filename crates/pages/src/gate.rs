@@ -137,6 +137,27 @@ impl Gate {
         taken
     }
 
+    /// Closes the gate for a handler that has interrupted this thread inside, or
+    /// for who has waited in vain: others inside are waited for no longer than a
+    /// moment, and another closer so many milliseconds. Whether it is closed.
+    pub fn close_at_once(&self, milliseconds: u64) -> bool {
+        let me = sys::thread_name();
+        let take = || {
+            let closer = &self.closer;
+            closer
+                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        };
+        let taken = self.bell.wait_for(milliseconds, take);
+        if taken {
+            let is_mine = |name: &&AtomicUsize| name.load(Ordering::Relaxed) == me;
+            let mine = || self.names.iter().filter(is_mine).count();
+            let is_empty = || self.inside.load(Ordering::SeqCst) as usize <= mine();
+            self.bell.wait_for(MOMENT, is_empty);
+        }
+        taken
+    }
+
     /// Whether nobody is inside just now.
     pub fn is_empty(&self) -> bool {
         self.inside.load(Ordering::SeqCst) == 0
@@ -218,6 +239,20 @@ mod tests {
         assert!(gate.close());
         drop(gate.pass());
         assert!(gate.is_empty());
+    }
+
+    #[test]
+    fn a_handler_may_close_it_from_inside() {
+        let gate = Gate::new();
+        let pass = gate.pass();
+        assert!(gate.close_at_once(0));
+        assert!(!gate.is_closed_by_another());
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(gate.is_closed_by_another() && !gate.close_at_once(1)));
+        });
+        gate.open();
+        drop(pass);
+        assert!(gate.is_empty() && gate.close());
     }
 
     #[test]

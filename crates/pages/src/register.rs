@@ -187,11 +187,27 @@ pub fn meets(range: &Range<usize>) -> bool {
 
 /// Runs a look at windows of others: none that it finds goes away meanwhile.
 pub fn look<T>(reader: impl FnOnce() -> T) -> T {
-    READERS.fetch_add(1, Ordering::SeqCst);
+    begin_look();
     let result = reader();
+    end_look();
+    result
+}
+
+/// The same, until [`end_look`]: for as long as the tables of windows are needed,
+/// whatever becomes of the memory.
+pub(crate) fn begin_look() {
+    READERS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// See [`begin_look`].
+pub(crate) fn end_look() {
     READERS.fetch_sub(1, Ordering::SeqCst);
     QUIET.ring();
-    result
+}
+
+/// Whether a window still stands.
+pub(crate) fn stands(window: &'static Window) -> bool {
+    windows().any(|other| core::ptr::eq(window, other))
 }
 
 /// In the child of a fork: changes that other threads were at never end there.

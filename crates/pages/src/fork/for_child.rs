@@ -23,7 +23,7 @@ use crate::slices::SLICE;
 use crate::sys::{self, Result};
 use crate::unit::State;
 use crate::window::Window;
-use crate::{returned, segv};
+use crate::{register, returned, segv};
 
 use super::runs;
 use super::shared::Shared;
@@ -68,32 +68,57 @@ impl Aside {
         slices.sum::<usize>() * SLICE
     }
 
-    /// The copy.
-    fn copy(&self) -> Copy {
-        // SAFETY: kept by `of`, and asked for once.
-        unsafe { Copy::kept(self.addr, self.range().len()) }
-    }
-
-    /// In the parent: as if nothing had been.
+    /// In the parent: as if nothing had been. Another thread may have given the
+    /// memory back meanwhile.
     fn drop_copy(&self) {
         let range = self.range();
-        // SAFETY: memory of ours; the advice is about forks only.
-        let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
-        drop(self.copy());
+        if register::stands(self.window) {
+            // SAFETY: memory of ours; the advice is about forks only.
+            let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
+        }
+        // SAFETY: asked for once.
+        drop(unsafe { self.copy_of(&self.units) });
     }
 
-    /// In the child: closes the gap.
+    /// In the child: closes the gap. Where another thread has given the memory
+    /// back meanwhile there is none.
     fn put(&self) {
-        let range = self.range();
-        let step = self.window.layout.unit;
+        let stands = register::stands(self.window);
+        let has_gap = |unit: usize| stands && self.window.units()[unit].load().0.is_inherited();
+        let mut at = self.units.start;
+        while at < self.units.end {
+            let put = has_gap(at);
+            let end = (at..self.units.end).find(|unit| has_gap(*unit) != put);
+            let part = at..end.unwrap_or(self.units.end);
+            at = part.end;
+            // SAFETY: kept by `of`; each part is taken once.
+            let copy = unsafe { self.copy_of(&part) };
+            if put {
+                self.put_units(part, copy);
+            }
+        }
+    }
+
+    /// The copy of some of its units.
+    ///
+    /// # Safety
+    /// It must be asked for once.
+    unsafe fn copy_of(&self, units: &Range<usize>) -> Copy {
+        let range = self.window.range_of(units);
+        let addr = self.addr + (range.start - self.range().start);
+        // SAFETY: kept by `of`, and as the caller says.
+        unsafe { Copy::kept(addr, range.len()) }
+    }
+
+    fn put_units(&self, units: Range<usize>, copy: Copy) {
+        let range = self.window.range_of(&units);
         // SAFETY: there is nothing at the address, and the copy belongs there.
-        if unsafe { self.copy().put_over(range.start, step) }.is_err() {
+        if unsafe { copy.put_over(range.start, self.window.layout.unit) }.is_err() {
             return;
         }
-        let (before, _) = self.window.units()[self.units.start].load();
-        returned::give_units(self.window, before, range.len());
-        for unit in &self.window.units()[self.units.clone()] {
-            let (_, used) = unit.load();
+        for unit in &self.window.units()[units] {
+            let (before, used) = unit.load();
+            returned::give_units(self.window, before, self.window.layout.unit);
             unit.publish(self.state, used);
         }
     }
@@ -121,15 +146,16 @@ pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
     let Some(table) = make_table(runs_to_copy(shared).count()) else {
         return 0;
     };
-    let all = || runs_to_copy(shared).map(|(window, units)| window.range_of(&units));
-    if !shield.close(all()) {
-        return 0;
-    }
+    register::begin_look();
     PUT_UP.store(segv::install(mend), Ordering::Relaxed);
     // A fault must get to our handler, whatever the program has blocked.
     BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
     PARENT.store(sys::getpid(), Ordering::Relaxed);
     PUT.store(0, Ordering::Relaxed);
+    let all = || runs_to_copy(shared).map(|(window, units)| window.range_of(&units));
+    if !shield.close(all()) {
+        return 0;
+    }
     let asides = runs_to_copy(shared).filter_map(|(window, units)| Aside::of(window, units).ok());
     let mut copied = 0;
     let room = ROOM.load(Ordering::Relaxed) / size_of::<Aside>();
@@ -167,6 +193,17 @@ fn make_table(count: usize) -> Option<*mut Aside> {
     Some(table)
 }
 
+/// How long to wait for the fork of another thread, in milliseconds: what it has
+/// kept from its child the child of this one would miss, too. Only where it has,
+/// since before that it may be waiting for this thread.
+pub(super) fn patience() -> u64 {
+    const PATIENCE: u64 = 2000;
+    match COUNT.load(Ordering::Acquire) {
+        0 => 0,
+        _ => PATIENCE,
+    }
+}
+
 fn all() -> &'static [Aside] {
     match COUNT.load(Ordering::Acquire) {
         0 => &[],
@@ -198,7 +235,9 @@ fn mend(addr: usize) -> bool {
 /// After the fork, or its failure, in the parent.
 pub(super) fn in_parent() {
     all().iter().for_each(Aside::drop_copy);
-    end();
+    if end() {
+        register::end_look();
+    }
 }
 
 /// After the fork in the child; whether there were copies.
@@ -209,11 +248,12 @@ pub(super) fn in_child() -> bool {
     any
 }
 
-fn end() {
+/// Whether there was anything to end.
+fn end() -> bool {
     COUNT.store(0, Ordering::Release);
     let table = ALL.swap(core::ptr::null_mut(), Ordering::Relaxed);
     if table.is_null() {
-        return;
+        return false;
     }
     // SAFETY: mapped by `make_table`; nobody looks at it any more.
     let _ = unsafe { sys::munmap(table as usize, ROOM.load(Ordering::Relaxed)) };
@@ -221,4 +261,5 @@ fn end() {
     if PUT_UP.load(Ordering::Relaxed) {
         segv::HANDLER.remove();
     }
+    true
 }

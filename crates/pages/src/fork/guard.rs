@@ -80,6 +80,15 @@ impl Guard {
         self.place().closed.load(Ordering::Relaxed)
     }
 
+    /// Closes the gate all the same, in a handler that has interrupted a change of
+    /// this thread's; whether it is closed. What that change is at stays as it is.
+    /// Another fork is waited for where `patience` says so, in milliseconds.
+    pub(super) fn close_at_once(&self, patience: u64) -> bool {
+        let closed = GATE.close_at_once(patience);
+        self.place().closed.store(closed, Ordering::Relaxed);
+        closed
+    }
+
     /// Has the child move off pages of pools at once.
     pub(super) fn let_child_move(&self) {
         self.place().child_moves.store(true, Ordering::Relaxed);

@@ -11,12 +11,14 @@ const AROUND: usize = 64 << 10;
 /// Where it writes: its stack, what libc keeps for each thread, and the stack
 /// that it has named for handlers of signals.
 #[derive(Debug)]
-pub(super) struct Shared([usize; 3]);
+pub(super) struct Shared([usize; 4]);
 
 impl Shared {
     /// Of this thread, whose own stack is at an address.
     pub(super) fn of_thread(stack: usize) -> Shared {
-        Shared([stack, sys::thread_name(), sys::signal_stack().unwrap_or(0)])
+        let signals = sys::signal_stack().unwrap_or(0..0);
+        // The kernel begins at the end.
+        Shared([stack, sys::thread_name(), signals.start, signals.end])
     }
 
     /// Whether any of it may lie in a range.

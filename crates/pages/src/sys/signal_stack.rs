@@ -2,17 +2,19 @@
 #![expect(unsafe_code, reason = "reads what the kernel has filled")]
 
 use core::mem::MaybeUninit;
+use core::ops::Range;
 
 use super::call::{Result, ask, call};
 
-/// Where that of this thread begins; `None` where it has none.
-pub fn signal_stack() -> Option<usize> {
+/// Where that of this thread is; `None` where it has none.
+pub fn signal_stack() -> Option<Range<usize>> {
     let mut stack = MaybeUninit::<libc::stack_t>::zeroed();
     let args = [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0];
     ask(libc::SYS_sigaltstack, args).ok()?;
     // SAFETY: all bits zero are a stack, and the kernel has filled it.
     let stack = unsafe { stack.assume_init() };
-    (stack.ss_flags & libc::SS_DISABLE == 0).then_some(stack.ss_sp as usize)
+    let start = stack.ss_sp as usize;
+    (stack.ss_flags & libc::SS_DISABLE == 0).then(|| start..start.saturating_add(stack.ss_size))
 }
 
 /// `sigaltstack(2)`, with the addresses of the new one and of a place for the
