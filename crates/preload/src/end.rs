@@ -18,7 +18,7 @@ use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, Filter};
 use hugetools_pages::thp::{self, NoThp};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, file, kin, say};
+use hugetools_pages::{facts, file, say};
 
 use crate::objects::Extents;
 use crate::report_file;
