@@ -11,7 +11,8 @@ use crate::sys::aside;
 
 /// Finds out how a process has ended: from `/proc` until its parent has waited for
 /// it, afterwards from the kernel, since Linux 6.15. Between the two there is a
-/// moment in which nobody knows. `before` is what [`count`] was at the last look.
+/// moment in which nobody knows. `before` is what [`count`] was
+/// when it had not ended for sure.
 pub(super) fn find(root: &Root, pid: u32, process: Option<&OwnedFd>, before: u64) -> Ended {
     for _ in 0..20 {
         let waits = || Stat::read(root, pid).and_then(|stat| stat.status);

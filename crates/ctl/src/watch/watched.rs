@@ -47,8 +47,9 @@ pub(super) struct Watched {
     /// Whether it is none of those that report: what a child has executed that
     /// has not our library.
     is_stranger: bool,
-    /// How many processes had been ended for want of memory.
-    ended_by_kernel: u64,
+    /// How many processes had been ended for want of memory at the last look but
+    /// one, and at the last: this one may have been among them already.
+    ended_by_kernel: Option<[u64; 2]>,
 }
 
 impl Watched {
@@ -67,7 +68,7 @@ impl Watched {
             tellings: 0,
             forked: false,
             is_stranger: false,
-            ended_by_kernel: u64::MAX,
+            ended_by_kernel: None,
         }
     }
 
@@ -123,7 +124,9 @@ impl Watched {
             }
             self.last = Some(look);
             output.follow(root, self.pid);
-            self.ended_by_kernel = ending::count(root);
+            let now = ending::count(root);
+            let last = self.ended_by_kernel.map_or(now, |counts| counts[1]);
+            self.ended_by_kernel = Some([last, now]);
         }
         let now = Instant::now();
         let wait = ((now - self.since) / 4).clamp(OFTEN, SELDOM);
@@ -173,7 +176,8 @@ impl Watched {
 
     /// Tells of its end, unless its library has.
     pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) {
-        let ended = ending::find(root, self.pid, self.file(), self.ended_by_kernel);
+        let before = self.ended_by_kernel.map_or(u64::MAX, |counts| counts[0]);
+        let ended = ending::find(root, self.pid, self.file(), before);
         let Some((_, slot)) = self.slot(shared) else {
             return;
         };
