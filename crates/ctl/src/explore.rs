@@ -276,7 +276,7 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     let target = target::find(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = Look::default();
     if wants.heap.is_some() {
-        look.beyond = runtimes::beyond(&run.command, caller, root);
+        look.beyond = runtimes::beyond(&run.command, &target, caller, root);
         match target.image {
             Image::Dynamic(libc) => {
                 let path = caller.var("LD_LIBRARY_PATH");

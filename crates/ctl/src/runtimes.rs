@@ -15,7 +15,7 @@ use crate::allocator::Own;
 use crate::caller::Caller;
 use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
-use crate::target;
+use crate::target::{self, Target};
 use crate::wrapped::layers;
 
 use marks::Examined;
@@ -40,14 +40,22 @@ impl Beyond {
 }
 
 /// What is to be said of a command line: of its program, or of one that it
-/// leads to by wrappers and scripts.
-pub(crate) fn beyond(command: &[OsString], caller: &Caller, root: &Root) -> Option<Beyond> {
+/// leads to by wrappers and scripts. `first` is what it begins with.
+pub(crate) fn beyond(
+    command: &[OsString],
+    first: &Target,
+    caller: &Caller,
+    root: &Root,
+) -> Option<Beyond> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
-    let (found, arguments) = layers(command, &is_program).find_map(|command| {
-        let target = target::find(command.first()?, caller).ok()?;
-        let found = find(&target.path).or_else(|| find(&target.program))?;
-        Some((found, command))
-    })?;
+    let behind = || {
+        layers(command, &is_program).skip(1).find_map(|command| {
+            let target = target::find(command.first()?, caller).ok()?;
+            Some((of_target(&target)?, command))
+        })
+    };
+    let here = of_target(first).map(|found| (found, command));
+    let (found, arguments) = here.or_else(behind)?;
     (!is_done(found.done, arguments, caller, root)).then(|| Beyond {
         known: Some(found.name),
         fact: format!(
@@ -56,6 +64,11 @@ pub(crate) fn beyond(command: &[OsString], caller: &Caller, root: &Root) -> Opti
         ),
         instead: found.instead.to_owned(),
     })
+}
+
+fn of_target(target: &Target) -> Option<&'static Runtime> {
+    let by_scripts = (target.program != target.path).then_some(&target.program);
+    find(&target.path).or_else(|| find(by_scripts?))
 }
 
 fn find(program: &Path) -> Option<&'static Runtime> {

@@ -7,6 +7,11 @@ use std::process::Command;
 
 struct Place(tempfile::TempDir);
 
+fn beyond_of(words: &[OsString], caller: &Caller, root: &Root) -> Option<Beyond> {
+    let first = target::find(&words[0], caller).unwrap();
+    beyond(words, &first, caller, root)
+}
+
 impl Place {
     fn new() -> Place {
         Place(tempfile::tempdir().unwrap())
@@ -43,7 +48,7 @@ impl Place {
         env.push(("PATH".into(), path.into()));
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let root = self.root("always [madvise] never");
-        beyond(&words, &Caller::this(env), &root).map(|beyond| said(&beyond))
+        beyond_of(&words, &Caller::this(env), &root).map(|beyond| said(&beyond))
     }
 
     fn root(&self, modes: &str) -> Root {
@@ -192,7 +197,7 @@ fn advice_that_was_followed_is_not_given_again() {
     let words = ["node".into(), "x".into()];
     let caller = Caller::this([("PATH".into(), place.0.path().into())]);
     let root = place.root("[always] madvise never");
-    assert_eq!(beyond(&words, &caller, &root), None);
+    assert_eq!(beyond_of(&words, &caller, &root), None);
 }
 
 #[test]
