@@ -95,7 +95,8 @@ impl Examined<'_> {
         let apart: Vec<&Load> = (all.iter().copied())
             .filter(|load| !load.executable)
             .collect();
-        if all.iter().map(|load| load.file_size).sum::<u64>() < LEAST {
+        let sizes = all.iter().map(|load| load.file_size);
+        if sizes.fold(0, u64::saturating_add) < LEAST {
             return [false; TEXTS.len()];
         }
         let loads = match is_first_alone(&all, &apart) {
