@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::live::skip;
+use crate::support::live::{remove_group, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
@@ -358,11 +358,6 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        remove_group(&self.0).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::judge::Judged;
-use crate::support::live::{machine, skip};
+use crate::support::live::{machine, remove_group, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
@@ -243,7 +243,7 @@ impl MemoryGroup {
 
 impl Drop for MemoryGroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        remove_group(&self.0).unwrap();
     }
 }
 

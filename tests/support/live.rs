@@ -178,6 +178,18 @@ impl Live {
     }
 }
 
+/// Removes a control group, as soon as the last process in it has ended: the watcher
+/// of a report outlives its program by a moment.
+pub(crate) fn remove_group(path: &Path) -> io::Result<()> {
+    for _ in 0..200 {
+        if fs::remove_dir(path).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    fs::remove_dir(path)
+}
+
 /// A control group, removed at the end of the test.
 pub(crate) struct Group {
     pub(crate) path: PathBuf,
@@ -221,7 +233,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        note(fs::remove_dir(&self.path), &self.path);
+        note(remove_group(&self.path), &self.path);
         if !self.was_on {
             let off = format!("-{}", self.controller);
             note(fs::write(&self.control, off), &self.control);
