@@ -7,11 +7,20 @@ use serde::Serialize;
 use crate::log::Log;
 use crate::quiet::Quiet;
 
+/// Who reads standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody.
+    There,
+    /// Nobody any more.
+    Gone,
+}
+
 /// Writes text to standard output, for pipes and terminals alike.
 ///
 /// # Errors
 /// When the output cannot be written, except that its reader has gone.
-pub fn out(text: &str) -> io::Result<()> {
+pub fn out(text: &str) -> io::Result<Reader> {
     out_bytes(text.as_bytes())
 }
 
@@ -22,7 +31,7 @@ pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
         .map_err(io::Error::from)
         .and_then(|json| out(&(json + "\n")));
     match written {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => {
             log.error(&format!("cannot write to standard output: {error}"));
             1
@@ -34,7 +43,7 @@ pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
 ///
 /// # Errors
 /// As [`out`].
-pub fn out_bytes(bytes: &[u8]) -> io::Result<()> {
+pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
     write_all(&mut io::stdout().lock(), bytes)
 }
 
@@ -45,9 +54,10 @@ pub fn err(text: &str) {
     let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
 }
 
-fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<Reader> {
     match to.write_all(bytes).and_then(|()| to.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        Ok(()) => Ok(Reader::There),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => Err(error),
     }
 }

@@ -3,6 +3,7 @@
 
 mod run;
 mod show;
+mod watch;
 
 use std::ffi::OsString;
 use std::io;
@@ -18,6 +19,7 @@ use hugetools_model::{Head, Root};
 use serde::Serialize;
 
 use self::run::Run;
+use self::watch::Watch;
 use crate::console;
 use crate::log::Log;
 use crate::usage::{no_text, wants_json};
@@ -61,6 +63,9 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     if !args.show.any() && !args.changes() {
         return Early { log, json, odd }.usage("no option says what to do");
     }
+    if let Some(why) = args.misuse() {
+        return Early { log, json, odd }.usage(why);
+    }
     let root = match &args.how.sysroot {
         None => live(),
         Some(dir) => match Root::at(dir) {
@@ -68,6 +73,9 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
             Err(why) => return Early { log, json, odd }.usage(&format!("--sysroot: {why}")),
         },
     };
+    if let Some(time) = args.show.watch {
+        return Watch::new(root, log, json, odd).until_it_ends(time);
+    }
     let mut run = Run::new(args, root, log);
     match json {
         true => odd.iter().for_each(|text| run.say(2, text)),
@@ -136,7 +144,7 @@ fn print_json(log: &Log, document: &impl Serialize) -> Status {
 
 fn print(log: &Log, text: &str) -> Status {
     match console::out(text) {
-        Ok(()) => Status::Done,
+        Ok(_) => Status::Done,
         Err(error) => unwritable(log, &error),
     }
 }

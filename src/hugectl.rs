@@ -95,7 +95,7 @@ fn fail(failure: &Failure, level: u8) -> u8 {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    console::out(text).map_err(unwritable)
+    console::out(text).map(|_| ()).map_err(unwritable)
 }
 
 fn unwritable(error: std::io::Error) -> Failure {
@@ -131,7 +131,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     say(&plan.notes, findings.verbosity);
     if run.dry_run {
         let printed = console::out_bytes(&plan.to_shell());
-        return printed.map(|()| 0).map_err(unwritable);
+        return printed.map(|_| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {
         let lines = plan.to_string();

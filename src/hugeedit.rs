@@ -107,7 +107,7 @@ fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
 
 fn print(text: &str) -> u8 {
     match console::out(text) {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => {
             LOG.error(&format!("cannot write to standard output: {error}"));
             FAILED

@@ -1,5 +1,6 @@
 //! The wiring: run a tool, print its report, choose the exit status.
 
+mod again;
 pub mod console;
 pub mod entry;
 pub mod hugeadm;

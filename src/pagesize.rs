@@ -161,7 +161,7 @@ fn base(root: &Root) -> Result<PageSize, String> {
 
 fn print(text: &str) -> u8 {
     match console::out(text) {
-        Ok(()) => 0,
+        Ok(_) => 0,
         Err(error) => {
             LOG.error(&format!("cannot write to standard output: {error}"));
             FAILED

@@ -7,7 +7,7 @@ use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
 use hugetools_admin::explain::explain;
 use hugetools_admin::live::{Live, accessible};
-use hugetools_admin::{listing, live, persistent, who};
+use hugetools_admin::{listing, live, persistent, stats, who};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
 use hugetools_model::node;
@@ -66,9 +66,18 @@ impl Run {
             let accounts = who::account(&seen);
             self.out(&who::text(&accounts));
             for why in &seen.unread {
-                self.say(2, &format!("not looked at: {why}"));
+                self.say(2, &not_looked_at(why));
             }
             self.document.add_accounts(accounts);
+        }
+        if show.stats {
+            let seen = stats::Seen::read(&self.root)?;
+            let now = stats::stats(&seen, None);
+            self.out(&stats::text(&now));
+            for why in &seen.unread {
+                self.say(2, &not_looked_at(why));
+            }
+            self.document.stats = Some(now);
         }
         if show.explain {
             let machine = Machine::read(&self.root)?;
@@ -119,4 +128,9 @@ impl Run {
         mounts.retain(Mount::is_hugetlbfs);
         Ok(mounts)
     }
+}
+
+/// What may not be read, or not now.
+pub(super) fn not_looked_at(why: &str) -> String {
+    format!("not looked at: {why}")
 }

@@ -1,6 +1,5 @@
 //! `--status`: what running processes have, once or again and again.
 
-use std::io::IsTerminal;
 use std::time::Duration;
 
 use hugetools_ctl::failure::Failure;
@@ -9,7 +8,8 @@ use hugetools_ctl::status::{self, Snapshot, Whom};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
-use super::{LOG, print, root};
+use super::{LOG, print, root, unwritable};
+use crate::again::{End, again};
 
 /// Prints what running processes have.
 pub(super) fn show(status: &Status) -> Result<(), Failure> {
@@ -52,21 +52,11 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     Ok(status::several(&snapshots, &warnings, status.json))
 }
 
-/// Looks again and again, until there is nobody any more. A terminal is drawn anew.
+/// Looks again and again, until there is nobody any more.
 fn watch(root: &Root, status: &Status, time: Duration) -> Result<(), Failure> {
-    let clear = match std::io::stdout().is_terminal() && !status.json {
-        true => "\x1b[H\x1b[2J",
-        false => "",
-    };
-    let mut seen = false;
-    loop {
-        match look(root, status) {
-            Ok(text) if seen && clear.is_empty() && !status.json => print(&format!("\n{text}"))?,
-            Ok(text) => print(&format!("{clear}{text}"))?,
-            Err(_) if seen => return Ok(()),
-            Err(why) => return Err(why),
-        }
-        seen = true;
-        std::thread::sleep(time);
+    match again(time, status.json, || look(root, status)) {
+        End::Unread | End::Failed(_, true) => Ok(()),
+        End::Failed(why, false) => Err(why),
+        End::Unwritten(error) => Err(unwritable(error)),
     }
 }

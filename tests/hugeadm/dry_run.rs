@@ -83,6 +83,7 @@ const SHOWS: &[&str] = &[
     "--pool-list",
     "--pool-list-nodes",
     "--print-persistent",
+    "--stats",
     "--who",
     "--verbose=4",
     "-v",
@@ -150,7 +151,7 @@ fn every_option_is_tried() {
         let of = |option: &&str| option.trim_start_matches("--").split('=').next() == Some(name);
         CHANGES.iter().chain(SHOWS).any(of)
     };
-    // In pool_option(), or given by the tests themselves.
+    // In pool_option(), or given by the tests themselves; a watch never ends.
     let others = [
         "pool-pages-min",
         "pool-pages-max",
@@ -159,6 +160,7 @@ fn every_option_is_tried() {
         "sysroot",
         "help",
         "version",
+        "watch",
     ];
     for name in command.get_arguments().filter_map(clap::Arg::get_long) {
         assert!(tried(name) || others.contains(&name), "--{name}");

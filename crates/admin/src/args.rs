@@ -91,6 +91,23 @@ impl Args {
     pub fn changes(&self) -> bool {
         self.pools.changes() || self.mounts.changes() || self.thp.changes() || self.limits.changes()
     }
+
+    /// What does not go together.
+    pub fn misuse(&self) -> Option<&'static str> {
+        let watched = Show {
+            stats: true,
+            watch: self.show.watch,
+            ..Show::default()
+        };
+        let is_alone = self.show == watched && !self.changes() && !self.how.dry_run;
+        match (self.show.watch, self.show.stats) {
+            (Some(_), false) => Some("--watch needs --stats: the figures are looked at again"),
+            (Some(_), true) if !is_alone => {
+                Some("--watch shows --stats alone: give other options to a run of their own")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What clap says, without its frame of title, usage and reference.
@@ -201,6 +218,18 @@ mod tests {
             ),
             (false, true)
         );
+    }
+
+    #[test]
+    fn a_watch_is_of_figures_alone() {
+        let misuse = |args: &[&str]| parse(args).unwrap().misuse().unwrap_or_default();
+        assert_eq!(misuse(&["--stats", "--watch", "--json", "-v"]), "");
+        assert_eq!(misuse(&["--stats", "--who", "--pool-pages-min=2M:1"]), "");
+        assert!(misuse(&["--watch"]).starts_with("--watch needs --stats"));
+        for other in ["--who", "--dry-run", "--pool-pages-min=2M:1"] {
+            assert!(misuse(&["--stats", "--watch=5", other]).starts_with("--watch shows"));
+        }
+        assert!(parse(&["--stats", "--watch=0"]).is_err());
     }
 
     #[test]

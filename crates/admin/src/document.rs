@@ -8,6 +8,7 @@ use crate::advice::{Fact, Finding};
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
+use crate::stats::Stats;
 use crate::who::{Held, PoolAccount};
 
 /// What a run says.
@@ -45,6 +46,9 @@ pub struct Document {
     /// `--print-persistent`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<Persistent>,
+    /// `--stats`
+    #[serde(flatten)]
+    pub stats: Option<Stats>,
 }
 
 /// What is said of a pool.
@@ -112,6 +116,7 @@ impl Document {
             findings: None,
             facts: None,
             persistent: None,
+            stats: None,
         }
     }
 }

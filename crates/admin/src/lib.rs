@@ -17,6 +17,7 @@
 //!   do next.
 //! * [`listing`], [`explain`], [`persistent`]: what is shown.
 //! * [`who`]: who holds the pages of the pools.
+//! * [`stats`]: what the kernel counts, and how many huge pages could be had now.
 //! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
 //! * [`document`]: everything as one JSON value.
 
@@ -37,6 +38,7 @@ pub mod report;
 pub mod request;
 pub mod shell;
 pub mod spec;
+pub mod stats;
 pub mod step;
 pub mod unfinished;
 pub mod who;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages};
-use hugetools_model::PageSize;
+use hugetools_model::{PageSize, seconds};
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
@@ -157,14 +157,12 @@ fn status(args: Args) -> Result<Status, Failure> {
     let whom = args.status.iter().map(|word| Whom::parse(word));
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
-    let watch = match args.watch.as_deref().map(seconds) {
+    let watch = match args.watch.as_deref().map(seconds::parse) {
         None => None,
         Some(Some(time)) => Some(time),
         Some(None) => {
             let word = args.watch.unwrap_or_default();
-            return usage(format!(
-                "--watch={word}: not a time in seconds, from 0.1 to 86400"
-            ));
+            return usage(format!("--watch={word}: {}", seconds::ODD));
         }
     };
     let starting = [
@@ -338,14 +336,6 @@ fn not_of_status(args: &Args) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// A time that can be waited for.
-fn seconds(word: &str) -> Option<Duration> {
-    let seconds: f64 = word.parse().ok()?;
-    (0.1..=86400.0)
-        .contains(&seconds)
-        .then(|| Duration::from_secs_f64(seconds))
 }
 
 fn usage<T>(text: impl Into<String>) -> Result<T, Failure> {

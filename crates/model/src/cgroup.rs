@@ -6,6 +6,8 @@
 //! there are two kinds: of pages in use, which is felt at the first touch, and
 //! of reservations (`rsvd`, since Linux 5.7), which is felt by `mmap(2)`.
 
+pub mod refusals;
+
 use crate::error::FileError;
 use crate::kpath::KPath;
 use crate::mount::{self, Mount};

@@ -5,16 +5,18 @@
 //! | `/proc/meminfo`, `/sys/devices/system/node/node*/meminfo` | [`meminfo::Meminfo`] |
 //! | `/sys/kernel/mm/hugepages/*`, `/proc/sys/vm/nr_*hugepages*` | [`pool::Pool`] |
 //! | `/sys/devices/system/node/*` | [`node::Node`] |
-//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`] |
+//! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`], [`thp::stats`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |
 //! | `/proc/sys/vm/*`, `/proc/sys/kernel/shm*` | [`sysctl::Sysctl`] |
 //! | `/dev/userfaultfd`, `/proc/sys/vm/unprivileged_userfaultfd` | [`userfault::UserFault`] |
 //! | `/proc/buddyinfo`, `/proc/zoneinfo` | [`zone`] |
+//! | `/proc/buddyinfo`, `/proc/pagetypeinfo` | [`buddy`] |
+//! | `/proc/vmstat`, `/proc/uptime` | [`vmstat`] |
 //! | `/proc/swaps`, `/sys/block/ram*` | [`swap`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
-//! [`head`] is what the documents of all tools begin with.
+//! [`seconds`] are a time, as options take it. [`head`] is what the documents of all tools begin with.
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
@@ -22,6 +24,7 @@
 //! With the feature `fixture`, for tests: `fixture` reads recorded machines,
 //! `sim` is a kernel that answers what is written.
 
+pub mod buddy;
 pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
@@ -36,6 +39,7 @@ pub mod node;
 pub mod pool;
 pub mod process;
 pub mod root;
+pub mod seconds;
 #[cfg(any(test, feature = "fixture"))]
 pub mod sim;
 pub mod size;
@@ -43,6 +47,7 @@ pub mod swap;
 pub mod sysctl;
 pub mod thp;
 pub mod userfault;
+pub mod vmstat;
 pub mod zone;
 
 pub use error::FileError;

@@ -188,7 +188,10 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 /// Takes the overcommit away from the sizes that have none although they have
 /// its file: the gigantic ones, before Linux 6.19. A limit that is in force is
 /// proof of the contrary.
-pub(crate) fn forget_gigantic_overcommit(
+///
+/// # Errors
+/// When the files that tell them apart cannot be read.
+pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
     pools: &mut [Pool],

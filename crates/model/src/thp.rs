@@ -1,5 +1,7 @@
 //! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
 
+pub mod stats;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;

@@ -22,6 +22,13 @@ pub struct Zone {
     pub present: u64,
     /// Those of them that the page allocator hands out.
     pub managed: u64,
+    /// Those that are free.
+    pub free: u64,
+    /// Below so many free pages the kernel begins to take pages back (`low`).
+    pub low: u64,
+    /// Free pages that those who may use other zones leave here
+    /// (`lowmem_reserve`).
+    pub protection: u64,
 }
 
 impl Zone {
@@ -47,19 +54,31 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
             zones.push(zone);
             continue;
         }
-        let mut words = line.split_ascii_whitespace();
-        let (name, number) = (words.next(), words.next().and_then(|n| n.parse().ok()));
-        if let (Some(zone), Some(name), Some(number), None) =
-            (zones.last_mut(), name, number, words.next())
-        {
-            match name {
-                "present" => zone.present = number,
-                "managed" => zone.managed = number,
-                _ => {}
-            }
+        if let Some(zone) = zones.last_mut() {
+            tell(zone, line.trim());
         }
     }
     zones
+}
+
+/// What a line says of a zone.
+fn tell(zone: &mut Zone, line: &str) {
+    if let Some(list) = line.strip_prefix("protection: (") {
+        let numbers = list.trim_end_matches(')').split(", ");
+        let most = numbers.filter_map(|number| number.parse().ok()).max();
+        zone.protection = most.unwrap_or(0);
+    }
+    let Some((name, number)) = line.rsplit_once(' ') else {
+        return;
+    };
+    let Ok(number) = number.parse() else { return };
+    match name.trim_end() {
+        "pages free" => zone.free = number,
+        "low" => zone.low = number,
+        "present" => zone.present = number,
+        "managed" => zone.managed = number,
+        _ => {}
+    }
 }
 
 fn parse_head(line: &str) -> Option<Zone> {
@@ -70,6 +89,9 @@ fn parse_head(line: &str) -> Option<Zone> {
         name: (!name.is_empty()).then(|| name.to_owned())?,
         present: 0,
         managed: 0,
+        free: 0,
+        low: 0,
+        protection: 0,
     })
 }
 
@@ -148,12 +170,15 @@ mod tests {
     fn a_zone_is_what_follows_its_head() {
         let text =
             b"Node 0, zone      DMA\n  per-node stats\n      nr_dirty 7\n  pages free     3840\n\
-            \x20       present  3998\n        managed  3840\n        cma      0\n\
+            \x20       low      13\n        present  3998\n        managed  3840\n        cma      0\n\
+            \x20       protection: (0, 2974, 31857, 31857)\n  pagesets\n    high:  7\n\
             Node 12, zone  Movable\n        present  0\n        managed  0 (odd)\n";
         let zones = parse_zones(text);
         assert_eq!(zones.len(), 2);
         assert_eq!((zones[0].present, zones[0].managed), (3998, 3840));
         assert_eq!((zones[1].node, zones[1].name.as_str()), (12, "Movable"));
+        let marks = (zones[0].free, zones[0].low, zones[0].protection);
+        assert_eq!(marks, (3840, 13, 31857));
         assert!(zones[0].is_low() && !zones[1].is_low());
         assert_eq!(
             parse_zones(b"Node x, zone DMA\nNode 0, zone\nmanaged 1\n"),

@@ -1,6 +1,9 @@
 //! Options that show something.
 
+use std::time::Duration;
+
 use clap::Args;
+use hugetools_model::seconds;
 
 /// What to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -43,6 +46,28 @@ pub struct Show {
     #[arg(long)]
     pub who: bool,
 
+    /// Show what the kernel counts of huge pages, and how many could be had now
+    ///
+    /// Faults that got and missed transparent huge pages, in all and by size, splits,
+    /// swap, khugepaged, pages made for pools, compaction, and what limits of control
+    /// groups refused, since boot; how many pages of each size the free memory of each
+    /// node holds, and how many of them could be had without moving anything; what the
+    /// pools may still make on demand. What this kernel does not count is unknown.
+    #[arg(long)]
+    pub stats: bool,
+
+    /// With --stats: again and again, each SECONDS, with what came since the last time
+    ///
+    /// 2 seconds without a number. A terminal is drawn anew; else tables follow each
+    /// other, with --json documents of one line each. Only --json, --sysroot and the
+    /// verbosity go with it.
+    #[arg(
+        long, value_name = "SECONDS",
+        num_args = 0..=1, require_equals = true, default_missing_value = "2",
+        value_parser = time,
+    )]
+    pub watch: Option<Duration>,
+
     /// Show memory, mounts and pools, and what about them is amiss
     ///
     /// Each finding is a fact, what follows from it, and the command that mends
@@ -63,4 +88,8 @@ impl Show {
     pub fn any(&self) -> bool {
         *self != Show::default()
     }
+}
+
+fn time(word: &str) -> Result<Duration, String> {
+    seconds::parse(word).ok_or_else(|| seconds::ODD.to_owned())
 }

@@ -1,0 +1,106 @@
+//! The files at one moment.
+
+use std::collections::BTreeMap;
+
+use hugetools_model::buddy::{self, Blocks};
+use hugetools_model::cgroup::refusals::{self, Refusals};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::thp::{self, Thp};
+use hugetools_model::vmstat::{self, Counters};
+use hugetools_model::zone::{self, Zone};
+use hugetools_model::{Bytes, FileError, PageSize, Root};
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    pub(super) uptime: Option<u64>,
+    pub(super) vmstat: Option<Counters>,
+    pub(super) khugepaged: Counters,
+    pub(super) of_sizes: BTreeMap<PageSize, Counters>,
+    pub(super) refusals: Option<Vec<Refusals>>,
+    pub(super) pools: Vec<Pool>,
+    /// The sizes of transparent huge pages.
+    pub(super) thp_sizes: Vec<PageSize>,
+    pub(super) base_page: Option<Bytes>,
+    pub(super) zones: Vec<Zone>,
+    pub(super) blocks: Option<Vec<Blocks>>,
+    /// Those that no huge page is made of.
+    pub(super) kept: Option<Vec<Blocks>>,
+    /// Why something could not be looked at.
+    pub unread: Vec<String>,
+}
+
+impl Seen {
+    /// Reads everything, as far as it may be read.
+    ///
+    /// # Errors
+    /// When the memory or the pools cannot be read.
+    pub fn read(root: &Root) -> Result<Seen, FileError> {
+        let meminfo = Meminfo::read(root)?;
+        let mut unread = Unread::default();
+        let zones = unread.or(zone::read(root));
+        let base_page = unread.or(zone::base_page_size(root, meminfo.total, &zones));
+        let mut pools = pool::read(root, &meminfo)?;
+        pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
+        let sizes: Vec<PageSize> = pools.iter().map(|pool| pool.size).collect();
+        let groups = unread.or(refusals::read(root, &sizes));
+        for why in groups.unread {
+            unread.note(&why);
+        }
+        Ok(Seen {
+            uptime: unread.or(vmstat::uptime(root)),
+            vmstat: unread.or(vmstat::read(root)),
+            khugepaged: unread.or(thp::stats::of_khugepaged(root)),
+            of_sizes: unread.or(thp::stats::of_sizes(root)),
+            refusals: groups.controller.then_some(groups.refusals),
+            thp_sizes: thp_sizes(unread.or(Thp::read(root))),
+            blocks: unread.or(buddy::read(root)),
+            kept: unread.or(buddy::read_kept(root)),
+            pools,
+            base_page,
+            zones,
+            unread: unread.0,
+        })
+    }
+
+    /// All sizes of huge pages, smallest first.
+    pub(super) fn sizes(&self) -> Vec<PageSize> {
+        let pools = self.pools.iter().map(|pool| pool.size);
+        let mut sizes: Vec<PageSize> = pools.chain(self.thp_sizes.iter().copied()).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
+    }
+}
+
+fn thp_sizes(thp: Option<Thp>) -> Vec<PageSize> {
+    let Some(thp) = thp else { return Vec::new() };
+    let mut sizes: Vec<PageSize> = thp.sizes.iter().map(|own| own.size).collect();
+    sizes.extend(thp.pmd_size);
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
+}
+
+/// What could not be read.
+#[derive(Debug, Default)]
+struct Unread(Vec<String>);
+
+impl Unread {
+    /// What was read, else nothing and why.
+    fn or<T: Default>(&mut self, result: Result<T, FileError>) -> T {
+        result.unwrap_or_else(|why| {
+            self.note(&why);
+            T::default()
+        })
+    }
+
+    fn note(&mut self, why: &FileError) {
+        let what = match why.errno() {
+            Some(libc::EACCES | libc::EPERM) => format!("{why}; ask as root"),
+            _ => why.to_string(),
+        };
+        self.0.push(what);
+    }
+}

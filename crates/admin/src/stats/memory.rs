@@ -1,0 +1,197 @@
+//! How many huge pages of each size the page allocator could hand out now, without
+//! taking anything back or moving it.
+
+use std::collections::BTreeMap;
+
+use hugetools_model::PageSize;
+use hugetools_model::buddy::Blocks;
+use hugetools_model::zone::Zone;
+use serde::Serialize;
+
+use super::Seen;
+
+/// The free memory of a node, as pages of a size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// The node.
+    pub node: u32,
+    /// The size.
+    pub size: PageSize,
+    /// How many such pages the free memory would be, if it were in one piece.
+    pub free: Option<u64>,
+    /// How many of them could be had now. `None` for gigantic pages, of which the page
+    /// allocator keeps no lists.
+    pub available: Option<u64>,
+    /// No more than that.
+    pub at_most: Option<u64>,
+}
+
+/// The rows, by size and node.
+pub(super) fn rows(seen: &Seen) -> Vec<Memory> {
+    let mut nodes: Vec<u32> = seen.zones.iter().map(|zone| zone.node).collect();
+    nodes.extend(seen.blocks.iter().flatten().map(|blocks| blocks.node));
+    nodes.sort_unstable();
+    nodes.dedup();
+    let sizes = seen.sizes();
+    let of = |size: &PageSize| {
+        let size = *size;
+        nodes.iter().map(move |node| row(seen, *node, size))
+    };
+    sizes.iter().flat_map(of).collect()
+}
+
+/// The pages of each size, on all nodes; what is unknown of one is unknown of all.
+pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
+    let mut sums = BTreeMap::new();
+    for row in rows {
+        let sum = sums.entry(row.size.get()).or_insert(Some(0));
+        *sum = sum.zip(row.available).map(|(sum, more)| sum + more);
+    }
+    sums
+}
+
+fn row(seen: &Seen, node: u32, size: PageSize) -> Memory {
+    let found = order(seen, size).and_then(|order| of_node(seen, node, order));
+    Memory {
+        node,
+        size,
+        free: found.map(|found| found.free),
+        available: found.and_then(|found| found.available),
+        at_most: found.map(|found| found.at_most),
+    }
+}
+
+fn order(seen: &Seen, size: PageSize) -> Option<usize> {
+    let pages = size.get().checked_div(seen.base_page?.get())?;
+    let is_whole = pages.is_power_of_two() && pages > 1;
+    usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Found {
+    free: u64,
+    available: Option<u64>,
+    at_most: u64,
+}
+
+fn of_node(seen: &Seen, node: u32, order: usize) -> Option<Found> {
+    let of_node = |blocks: &&Blocks| blocks.node == node;
+    let mut found = Found {
+        free: 0,
+        available: Some(0),
+        at_most: 0,
+    };
+    let mut free = 0;
+    for blocks in seen.blocks.as_ref()?.iter().filter(of_node) {
+        let same = |zone: &&Zone| zone.node == node && zone.name == blocks.zone;
+        let zone = seen.zones.iter().find(same)?;
+        let kept = seen.kept.iter().flatten();
+        let kept = kept.filter(|kept| kept.node == node && kept.zone == zone.name);
+        let kept: Vec<&Blocks> = kept.collect();
+        let here = of_zone(zone, blocks, &kept, order);
+        free += blocks.pages();
+        found.available = found.available.zip(here.available).map(|(a, b)| a + b);
+        found.at_most += here.at_most;
+    }
+    found.free = free >> order;
+    Some(found)
+}
+
+/// A request for a huge page may use every zone. It leaves the low watermark and what
+/// is kept for those who can use no other zone.
+fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Found {
+    let sum = |order| kept.iter().map(|kept| kept.of_order(order)).sum::<u64>();
+    let usable = blocks.pages().saturating_sub(sum(0));
+    let beyond = usable.saturating_sub(zone.low + zone.protection) >> order;
+    let is_listed = order < blocks.counts.len();
+    let largest = blocks.counts.len() - 1;
+    let in_blocks = match is_listed {
+        true => blocks.of_order(order).saturating_sub(sum(order)),
+        false => blocks.of_order(largest) >> (order - largest),
+    };
+    let at_most = in_blocks.min(beyond);
+    Found {
+        free: blocks.pages() >> order,
+        available: is_listed.then_some(at_most),
+        at_most,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_model::Bytes;
+    use hugetools_model::buddy::{parse, parse_kept};
+    use hugetools_model::zone::parse_zones;
+
+    fn seen(low: u64, protection: u64) -> Seen {
+        let zones = format!(
+            "Node 0, zone   Normal\n  pages free 900\n   low {low}\n   protection: (0, {protection})\n"
+        );
+        Seen {
+            base_page: Some(Bytes::new(4096)),
+            zones: parse_zones(zones.as_bytes()),
+            // 100 single pages, 10 blocks of 8, 4 of 16.
+            blocks: Some(parse(b"Node 0, zone Normal 100 0 0 10 4\n")),
+            ..Seen::default()
+        }
+    }
+
+    fn available(seen: &Seen, kib: u64) -> (Option<u64>, Option<u64>) {
+        let row = row(seen, 0, PageSize::new(kib << 10).unwrap());
+        (row.available, row.at_most)
+    }
+
+    #[test]
+    fn only_blocks_that_are_large_enough_count() {
+        let seen = seen(10, 0);
+        assert_eq!(available(&seen, 32), (Some(18), Some(18)));
+        assert_eq!(available(&seen, 64), (Some(4), Some(4)));
+        let whole = row(&seen, 0, PageSize::new(32 << 10).unwrap());
+        assert_eq!(whole.free, Some((100 + 80 + 64) / 8));
+    }
+
+    #[test]
+    fn the_watermark_and_the_reserve_of_the_zone_are_left() {
+        // 244 free pages in all.
+        assert_eq!(available(&seen(204, 0), 32).0, Some(5));
+        assert_eq!(available(&seen(100, 104), 32).0, Some(5));
+        assert_eq!(available(&seen(240, 0), 32).0, Some(0));
+    }
+
+    #[test]
+    fn what_is_kept_for_others_does_not_count() {
+        let mut seen = seen(0, 0);
+        seen.kept = Some(parse_kept(
+            b"Node    0, zone   Normal, type   HighAtomic  0 0 0 2 1\n",
+        ));
+        assert_eq!(available(&seen, 32).0, Some(14));
+    }
+
+    #[test]
+    fn of_gigantic_pages_only_a_bound_is_known() {
+        assert_eq!(available(&seen(0, 0), 128), (None, Some(2)));
+        assert_eq!(available(&seen(0, 0), 1 << 20), (None, Some(0)));
+    }
+
+    #[test]
+    fn without_the_files_nothing_is_known() {
+        let all = seen(0, 0);
+        for less in [
+            Seen {
+                blocks: None,
+                ..all.clone()
+            },
+            Seen {
+                zones: Vec::new(),
+                ..all.clone()
+            },
+            Seen {
+                base_page: None,
+                ..all
+            },
+        ] {
+            assert_eq!(available(&less, 64), (None, None));
+        }
+    }
+}

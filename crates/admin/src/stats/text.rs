@@ -1,0 +1,171 @@
+//! The figures as tables of at most 80 columns.
+
+use std::fmt::Write;
+
+use hugetools_model::PageSize;
+
+use super::known::{GROUPS, Group, OF_SIZES};
+use super::{Event, Memory, Promised, Stats};
+
+/// All tables.
+pub fn text(stats: &Stats) -> String {
+    let mut out = String::new();
+    head(&mut out, stats);
+    for group in &GROUPS {
+        together(&mut out, stats, group);
+    }
+    sizes(&mut out, stats);
+    groups(&mut out, stats);
+    memory(&mut out, &stats.memory);
+    promised(&mut out, &stats.promised);
+    out
+}
+
+fn together(out: &mut String, stats: &Stats, group: &Group) {
+    let find = |name: &str| {
+        let is_it = |event: &&Event| event.size.is_none() && event.event == name;
+        stats.events.iter().find(is_it)
+    };
+    let rows = group.counters.iter();
+    let rows = rows.filter_map(|(name, means)| Some((find(name)?, *means)));
+    let rows: Vec<(&Event, &str)> = rows.collect();
+    let _ = writeln!(out, "{}", group.title);
+    if rows.iter().all(|(event, _)| event.boot.is_none()) {
+        out.push_str("  unknown: this kernel counts none of it\n");
+        return;
+    }
+    for (event, means) in rows {
+        line(out, stats, event, means);
+    }
+}
+
+fn head(out: &mut String, stats: &Stats) {
+    let time = |time: Option<super::Seconds>| match time {
+        None => String::from("unknown"),
+        Some(super::Seconds(hundredths)) => {
+            format!("{}.{} s", hundredths / 100, hundredths / 10 % 10)
+        }
+    };
+    let boot = time(stats.since_boot);
+    let _ = match stats.since_last {
+        None => writeln!(out, "{:<28}{:>13}", "", "since boot"),
+        Some(_) => writeln!(out, "{:<28}{:>13}{:>11}", "", "since boot", "since last"),
+    };
+    let _ = match stats.since_last {
+        None => writeln!(out, "{:<28}{boot:>13}", "Time"),
+        last => writeln!(out, "{:<28}{boot:>13}{:>11}", "Time", time(last)),
+    };
+}
+
+/// A counter that this kernel has not is unknown.
+fn line(out: &mut String, stats: &Stats, event: &Event, means: &str) {
+    let name = &event.event;
+    let boot = number(event.boot);
+    let _ = match stats.since_last {
+        None => writeln!(out, "  {name:<26}{boot:>13}  {means}"),
+        Some(_) => {
+            let last = number(event.last);
+            writeln!(out, "  {name:<26}{boot:>13}{last:>11}  {means}")
+        }
+    };
+}
+
+fn number(value: Option<impl ToString>) -> String {
+    value.map_or_else(|| String::from("unknown"), |value| value.to_string())
+}
+
+/// Of each size what is not 0; the sizes of which nothing is known or counted in one
+/// line each.
+fn sizes(out: &mut String, stats: &Stats) {
+    let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
+    all.dedup();
+    let (mut none, mut unknown) = (Vec::new(), Vec::new());
+    for size in all {
+        let of_size = |event: &&Event| event.size == Some(size);
+        let events: Vec<&Event> = stats.events.iter().filter(of_size).collect();
+        let is_said = |event: &&&Event| {
+            event.boot.is_some_and(|boot| boot > 0) || event.last.is_some_and(|last| last != 0)
+        };
+        if events.iter().all(|event| event.boot.is_none()) {
+            unknown.push(size.to_string());
+        } else if !events.iter().any(|event| is_said(&event)) {
+            none.push(size.to_string());
+        } else {
+            let _ = writeln!(out, "Transparent huge pages of {size}");
+            for event in events.iter().filter(|event| is_said(event)) {
+                let means = OF_SIZES.iter().find(|(name, _)| *name == event.event);
+                line(out, stats, event, means.map_or("", |(_, means)| means));
+            }
+        }
+    }
+    if !none.is_empty() {
+        let _ = writeln!(out, "All 0: transparent huge pages of {}", none.join(", "));
+    }
+    if !unknown.is_empty() {
+        let unknown = unknown.join(", ");
+        let _ = writeln!(out, "Not counted apart by this kernel: {unknown}");
+    }
+}
+
+fn groups(out: &mut String, stats: &Stats) {
+    out.push_str("Refused by limits of control groups\n");
+    match stats.refused.as_deref() {
+        None => out.push_str("  unknown: no hugetlb controller is at work or to be seen\n"),
+        Some([]) => out.push_str("  none\n"),
+        Some(refused) => {
+            for event in refused {
+                let _ = writeln!(out, "  {}", event.file);
+                line(out, stats, event, "requests for pages");
+            }
+        }
+    }
+}
+
+fn memory(out: &mut String, rows: &[Memory]) {
+    if rows.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\nFree memory, in pages of each size: available without moving anything\n\
+         {:>10} {:>6} {:>12} {:>12} {:>8}",
+        "Size", "Node", "Free", "Available", "Share"
+    );
+    for row in rows {
+        let share = match (row.free, row.available) {
+            (Some(free @ 1..), Some(available)) => format!("{}%", available * 100 / free),
+            _ => String::from("-"),
+        };
+        let available = match (row.available, row.at_most) {
+            (None, Some(0)) => String::from("0"),
+            (None, Some(most)) => format!("at most {most}"),
+            (available, _) => number(available),
+        };
+        let (size, node, free) = (row.size.to_string(), row.node, number(row.free));
+        let _ = writeln!(
+            out,
+            "{size:>10} {node:>6} {free:>12} {available:>12} {share:>8}"
+        );
+    }
+}
+
+fn promised(out: &mut String, pools: &[Promised]) {
+    if pools.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\nPools, in pages: what they have, and may still make on demand\n\
+         {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
+        "Size", "Total", "Free", "Reserved", "May grow", "Available"
+    );
+    for pool in pools {
+        let may_grow = pool.may_grow.map_or_else(|| "-".into(), |n| n.to_string());
+        let (size, available) = (pool.size.to_string(), number(pool.available));
+        let _ = writeln!(
+            out,
+            "{size:>10} {:>10} {:>10} {:>10} {may_grow:>10} {available:>12}",
+            pool.total, pool.free, pool.reserved
+        );
+    }
+}

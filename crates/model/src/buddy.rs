@@ -1,0 +1,151 @@
+//! The free blocks of the page allocator: `/proc/buddyinfo`, and by what they are
+//! kept for, `/proc/pagetypeinfo`, which only root may read.
+//!
+//! A block of order n is 2^n ordinary pages.
+
+use crate::error::FileError;
+use crate::kpath::KPath;
+use crate::root::Root;
+
+/// The free blocks of a zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocks {
+    /// Its node.
+    pub node: u32,
+    /// Its name.
+    pub zone: String,
+    /// How many blocks there are of each order, from 0 on.
+    pub counts: Vec<u64>,
+}
+
+impl Blocks {
+    /// Blocks of an order that these can be cut into.
+    pub fn of_order(&self, order: usize) -> u64 {
+        let larger = self.counts.iter().enumerate().skip(order);
+        larger.fold(0, |sum: u64, (at, count)| {
+            sum.saturating_add(pages(*count, at - order))
+        })
+    }
+
+    /// The ordinary pages of all of them.
+    pub fn pages(&self) -> u64 {
+        self.of_order(0)
+    }
+}
+
+fn pages(count: u64, order: usize) -> u64 {
+    let block = u32::try_from(order)
+        .ok()
+        .and_then(|order| 1u64.checked_shl(order));
+    count.saturating_mul(block.unwrap_or(u64::MAX))
+}
+
+/// Reads the free blocks of each zone; `None` where there is no such file.
+///
+/// # Errors
+/// When the file exists and cannot be read.
+pub fn read(root: &Root) -> Result<Option<Vec<Blocks>>, FileError> {
+    let bytes = root.read_opt(&KPath::from("/proc/buddyinfo"))?;
+    Ok(bytes.as_deref().map(parse))
+}
+
+/// Reads the free blocks of each zone that a huge page is never made of: those that
+/// are kept for urgent requests, and those that are set apart. `None` where there is
+/// no such file.
+///
+/// # Errors
+/// When the file exists and cannot be read.
+pub fn read_kept(root: &Root) -> Result<Option<Vec<Blocks>>, FileError> {
+    let bytes = root.read_opt(&KPath::from("/proc/pagetypeinfo"))?;
+    Ok(bytes.as_deref().map(parse_kept))
+}
+
+/// Lines such as `Node 0, zone   Normal      1      0      2`.
+pub fn parse(buddyinfo: &[u8]) -> Vec<Blocks> {
+    let text = String::from_utf8_lossy(buddyinfo);
+    text.lines().filter_map(parse_line).collect()
+}
+
+fn parse_line(line: &str) -> Option<Blocks> {
+    let (node, rest) = head(line)?;
+    let mut words = rest.split_ascii_whitespace();
+    let zone = words.next()?.to_owned();
+    let counts: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+    Some(Blocks {
+        node,
+        zone,
+        counts: counts.filter(|counts| !counts.is_empty())?,
+    })
+}
+
+/// Lines such as `Node    0, zone   Normal, type   HighAtomic      0      1`. The
+/// kernel stops counting at some number, which it then shows as `>100000`.
+pub fn parse_kept(pagetypeinfo: &[u8]) -> Vec<Blocks> {
+    let text = String::from_utf8_lossy(pagetypeinfo);
+    text.lines().filter_map(parse_kept_line).collect()
+}
+
+fn parse_kept_line(line: &str) -> Option<Blocks> {
+    let (node, rest) = head(line)?;
+    let (zone, rest) = rest.split_once(", type")?;
+    let mut words = rest.split_ascii_whitespace();
+    if !matches!(words.next()?, "HighAtomic" | "Isolate") {
+        return None;
+    }
+    let count = |word: &str| word.trim_start_matches('>').parse().ok();
+    Some(Blocks {
+        node,
+        zone: zone.trim().to_owned(),
+        counts: words.map(count).collect::<Option<Vec<u64>>>()?,
+    })
+}
+
+/// The node, and what follows `zone`.
+fn head(line: &str) -> Option<(u32, &str)> {
+    let (node, rest) = line.strip_prefix("Node ")?.split_once(", zone ")?;
+    Some((node.trim().parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blocks_are_cut_and_not_joined() {
+        let zones = parse(b"Node 0, zone   Normal      5      1      3\nNode 1, zone DMA x\n");
+        assert_eq!(zones.len(), 1);
+        assert_eq!((zones[0].node, zones[0].zone.as_str()), (0, "Normal"));
+        let of = |order| zones[0].of_order(order);
+        assert_eq!([of(0), of(1), of(2), of(3)], [19, 7, 3, 0]);
+    }
+
+    #[test]
+    fn what_is_kept_is_of_two_types() {
+        let text = b"Page block order: 9\n\n\
+            Node    0, zone    DMA32, type      Movable     91     91\n\
+            Node    0, zone    DMA32, type   HighAtomic      2      1\n\
+            Node    1, zone   Normal, type      Isolate >100000      0\n\
+            Node 0, zone      DMA            1            7\n";
+        let kept = parse_kept(text);
+        let kept: Vec<_> = kept
+            .iter()
+            .map(|it| (it.node, &*it.zone, it.pages()))
+            .collect();
+        assert_eq!(kept, [(0, "DMA32", 4), (1, "Normal", 100_000)]);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&bytes);
+            let _ = parse_kept(&bytes);
+        }
+
+        #[test]
+        fn no_count_is_too_large(counts in prop::collection::vec(any::<u64>(), 0..90), order in 0..90usize) {
+            let blocks = Blocks { node: 0, zone: String::new(), counts };
+            prop_assert!(blocks.of_order(order + 1) <= blocks.of_order(order));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What the kernel counts of transparent huge pages of each size
+//! (`hugepages-*kB/stats`, since Linux 6.10), and of khugepaged.
+
+use std::collections::BTreeMap;
+
+use crate::error::FileError;
+use crate::root::Root;
+use crate::size::PageSize;
+use crate::vmstat::Counters;
+
+use super::{dir, size_dir};
+
+/// The counters of each size, by the names of their files. A size that has none is
+/// not there.
+///
+/// # Errors
+/// When a file that exists cannot be read or makes no sense.
+pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
+    let mut sizes = BTreeMap::new();
+    for name in root.list(&dir())? {
+        let Some(size) = crate::pool::size_of_dir(&name) else {
+            continue;
+        };
+        let stats = size_dir(size).join("stats");
+        let mut counters = Counters::new();
+        for file in root.list(&stats)? {
+            let Some(name) = file.to_str() else { continue };
+            if let Some(value) = root.number_opt(&stats.join(name))? {
+                counters.insert(name.to_owned(), value);
+            }
+        }
+        if !counters.is_empty() {
+            sizes.insert(size, counters);
+        }
+    }
+    Ok(sizes)
+}
+
+/// The counters of khugepaged, by the names of their files.
+///
+/// # Errors
+/// When a file that exists cannot be read or makes no sense.
+pub fn of_khugepaged(root: &Root) -> Result<Counters, FileError> {
+    let mut counters = Counters::new();
+    for name in ["pages_collapsed", "full_scans"] {
+        let file = dir().join(format_args!("khugepaged/{name}"));
+        if let Some(value) = root.number_opt(&file)? {
+            counters.insert(name.to_owned(), value);
+        }
+    }
+    Ok(counters)
+}

@@ -1,0 +1,88 @@
+//! `/proc/vmstat`: what the memory management has counted since boot.
+
+use std::collections::BTreeMap;
+
+use crate::error::FileError;
+use crate::kpath::KPath;
+use crate::root::Root;
+
+/// The counters by the kernel's names; which of them there are depends on its
+/// version and configuration.
+pub type Counters = BTreeMap<String, u64>;
+
+/// The file.
+pub fn path() -> KPath {
+    KPath::from("/proc/vmstat")
+}
+
+/// Reads the counters; `None` where there is no such file.
+///
+/// # Errors
+/// When the file exists and cannot be read.
+pub fn read(root: &Root) -> Result<Option<Counters>, FileError> {
+    Ok(root.read_opt(&path())?.as_deref().map(parse))
+}
+
+/// The counters of lines such as `thp_fault_alloc 12`. Other lines do not count.
+pub fn parse(bytes: &[u8]) -> Counters {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once(' ')?;
+        Some((name.to_owned(), value.trim().parse().ok()?))
+    });
+    lines.collect()
+}
+
+/// How long the system has run, in hundredths of a second, of `/proc/uptime`;
+/// `None` where there is no such file.
+///
+/// # Errors
+/// When the file exists, and cannot be read or makes no sense.
+pub fn uptime(root: &Root) -> Result<Option<u64>, FileError> {
+    let path = KPath::from("/proc/uptime");
+    let Some(bytes) = root.read_opt(&path)? else {
+        return Ok(None);
+    };
+    let odd = || FileError::content(&path, "not a time in seconds");
+    parse_uptime(&bytes).map(Some).ok_or_else(odd)
+}
+
+fn parse_uptime(bytes: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (seconds, rest) = text.split_ascii_whitespace().next()?.split_once('.')?;
+    let hundredths: u64 = rest.parse().ok().filter(|_| rest.len() == 2)?;
+    let seconds: u64 = seconds.parse().ok()?;
+    seconds.checked_mul(100)?.checked_add(hundredths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_counter_is_a_line_of_a_name_and_a_number() {
+        let found = parse(b"thp_fault_alloc 12\nnr_odd -1\n\nhtlb_buddy_alloc_fail 3");
+        let found: Vec<(&str, u64)> = found.iter().map(|(n, v)| (n.as_str(), *v)).collect();
+        assert_eq!(
+            found,
+            [("htlb_buddy_alloc_fail", 3), ("thp_fault_alloc", 12)]
+        );
+    }
+
+    #[test]
+    fn uptime_is_the_first_number() {
+        assert_eq!(parse_uptime(b"5712.34 10000.00\n"), Some(571_234));
+        for odd in ["", "5712", "5712.3 1.00", "x.00", "99999999999999999999.00"] {
+            assert_eq!(parse_uptime(odd.as_bytes()), None, "{odd}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&bytes);
+            let _ = parse_uptime(&bytes);
+        }
+    }
+}

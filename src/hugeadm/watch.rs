@@ -1,0 +1,90 @@
+//! `--stats --watch`: the figures again and again.
+
+use std::time::Duration;
+
+use hugetools_admin::document::Document;
+use hugetools_admin::report::Status;
+use hugetools_admin::stats::{Seen, Stats, stats, text};
+use hugetools_model::{Head, Root};
+use serde::Serialize;
+
+use super::show::not_looked_at;
+use super::{LOG, print_json, unwritable};
+use crate::again::{End, again};
+use crate::log::Log;
+
+/// A watch, and what it saw last.
+pub(super) struct Watch {
+    root: Root,
+    log: Log,
+    json: bool,
+    /// What is odd in the environment.
+    odd: Option<String>,
+    last: Option<Seen>,
+}
+
+impl Watch {
+    pub(super) fn new(root: Root, log: Log, json: bool, odd: Option<String>) -> Watch {
+        if !json {
+            odd.iter().for_each(|text| LOG.warning(text));
+        }
+        Watch {
+            root,
+            log,
+            json,
+            odd,
+            last: None,
+        }
+    }
+
+    /// It ends by a signal, as any program, or when its output is read no longer.
+    pub(super) fn until_it_ends(mut self, time: Duration) -> Status {
+        let (log, json) = (self.log, self.json);
+        match again(time, json, || self.look()) {
+            End::Unread => Status::Done,
+            End::Failed(why, _) => {
+                let status = Status::Failed;
+                if !json {
+                    log.error(&why);
+                    return status;
+                }
+                let head = Head::failed("hugeadm", status.code(), &why);
+                status.max(print_json(&log, &head))
+            }
+            End::Unwritten(error) => unwritable(&log, &error),
+        }
+    }
+
+    fn look(&mut self) -> Result<String, String> {
+        let seen = Seen::read(&self.root).map_err(|why| why.to_string())?;
+        let now = stats(&seen, self.last.as_ref());
+        let text = match self.json {
+            true => self.document(&seen, now)?,
+            false => text(&now),
+        };
+        // What may not be read is not worth a line each time.
+        if self.last.is_none() && !self.json {
+            for why in &seen.unread {
+                self.log.warning(&not_looked_at(why));
+            }
+        }
+        self.last = Some(seen);
+        Ok(text)
+    }
+
+    fn document(&self, seen: &Seen, now: Stats) -> Result<String, String> {
+        let mut document = Document::new(false);
+        document.head.warnings.extend(self.odd.clone());
+        let unread = seen.unread.iter().map(|why| not_looked_at(why));
+        document.head.warnings.extend(unread);
+        document.stats = Some(now);
+        line(&document)
+    }
+}
+
+fn line(document: &impl Serialize) -> Result<String, String> {
+    let json = serde_json::to_string(document).map_err(|why| why.to_string())?;
+    Ok(json
+        + "
+")
+}
