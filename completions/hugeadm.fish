@@ -1,3 +1,4 @@
+complete -c hugeadm -l watch -d 'With --stats: again and again, each SECONDS, with what came since the last time' -r
 complete -c hugeadm -l pool-pages-min -d 'Set how many pages a pool keeps; may be repeated' -r
 complete -c hugeadm -l pool-pages-max -d 'Set how many pages a pool may grow to on demand; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
@@ -39,6 +40,7 @@ complete -c hugeadm -l page-sizes -d 'Show the page sizes, in bytes, that can be
 complete -c hugeadm -l page-sizes-all -d 'Show all huge page sizes of this machine, in bytes'
 complete -c hugeadm -l list-all-mounts -d 'Show all hugetlbfs mounts and their options'
 complete -c hugeadm -l who -d 'Show who holds the pages of each pool, and who has them reserved'
+complete -c hugeadm -l stats -d 'Show what the kernel counts of huge pages, and how many could be had now'
 complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and what about them is amiss'
 complete -c hugeadm -l print-persistent -d 'Print the settings that bring the present state back at boot'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Let the pages come from the nodes that hugeadm\'s own memory policy allows'

@@ -154,8 +154,24 @@ fn the_examples_work() {
 #[test]
 fn the_json_schemas_are_documented() {
     is_documented("hugeadm.8", "hugeadm/x86_64-8node-json.txt", 50);
+    is_documented("hugeadm.8", "hugeadm/aarch64-4k.txt", 100);
     is_documented("hugeedit.8", "hugeedit/json.txt", 20);
     is_documented("pagesize.1", "pagesize/options.txt", 5);
+}
+
+/// Every figure that is shown has its row in the table of the man page.
+#[test]
+fn the_figures_are_documented() {
+    let page = bless::text("man/hugeadm.8");
+    let (_, section) = page.split_once(".SH STATS\n").expect("a section");
+    let table = section.split_once("\n.TE\n").expect("a table").0;
+    let rows = table.lines().filter_map(|line| line.split_once('\t'));
+    let rows: Vec<&str> = rows.map(|(name, _)| name).collect();
+    let seen = hugetools_admin::stats::names();
+    for name in &seen {
+        assert!(rows.contains(name), "{name} has no row");
+    }
+    assert_eq!(rows.len() - 1, seen.len(), "a row of nothing");
 }
 
 /// Every key that a transcript prints is in the man page, in bold, in the
@@ -174,7 +190,9 @@ fn is_documented(page: &str, transcript: &str, least: usize) {
         .lines()
         .filter_map(|line| line.trim().strip_prefix('"'));
     let keys = keys.filter_map(|line| line.split_once("\": ").map(|(key, _)| key));
-    let word = |key: &&str| key.chars().all(|c| c.is_alphanumeric() || c == '_');
+    // A page size is a key, too.
+    let is_size = |key: &str| key.chars().all(|c| c.is_ascii_digit());
+    let word = |key: &&str| key.chars().all(|c| c.is_alphanumeric() || c == '_') && !is_size(key);
     let mut seen = 0;
     for key in keys.filter(word) {
         assert!(bold.contains(&key), "{key} is not in the man page");

@@ -15,6 +15,7 @@ mod plan;
 mod properties;
 mod scripts;
 mod speed;
+mod stats;
 mod together;
 mod transcripts;
 mod world;

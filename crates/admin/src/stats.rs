@@ -16,6 +16,7 @@ use hugetools_model::cgroup::refusals::Refusals;
 use hugetools_model::pool::Pool;
 use serde::{Serialize, Serializer};
 
+pub use known::names;
 pub use look::Seen;
 pub use memory::Memory;
 pub use text::text;

@@ -124,3 +124,9 @@ pub(super) fn all(sizes: &[PageSize]) -> impl Iterator<Item = Counter> + '_ {
     });
     of_all.chain(of_sizes)
 }
+
+/// The kernel's names of all figures.
+pub fn names() -> Vec<&'static str> {
+    let of_all = GROUPS.iter().flat_map(|group| group.counters);
+    of_all.chain(&OF_SIZES).map(|(name, _)| *name).collect()
+}

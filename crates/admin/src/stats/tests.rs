@@ -9,7 +9,7 @@ fn seen(files: &[(&str, &str)]) -> Seen {
     let dir = tempfile::tempdir().unwrap();
     let mut archive = MACHINE.to_owned();
     for (path, text) in files {
-        archive += &format!("{path} <<EOF\n{text}EOF\n");
+        archive = format!("{archive}{path} <<EOF\n{text}EOF\n");
     }
     unpack(&archive, dir.path()).unwrap();
     Seen::read(&Root::at(dir.path()).unwrap()).unwrap()
