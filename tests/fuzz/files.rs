@@ -5,6 +5,7 @@ use hugetools_model::meminfo::{Meminfo, parse_node_total};
 use hugetools_model::mount::{self, Mount, escape};
 use hugetools_model::swap::parse_swaps;
 use hugetools_model::zone::{parse_orders, parse_zones};
+use hugetools_model::{buddy, vmstat};
 
 use crate::engine::{fuzz, kept, recorded};
 
@@ -125,6 +126,33 @@ fn mountinfo() {
         }
         shape.truncate(4);
         shape
+    });
+}
+
+/// Free blocks and counters: no line counts twice, and no sum is too large.
+#[test]
+fn counters() {
+    let words = [
+        "Node 0, zone   Normal",
+        ", type   HighAtomic",
+        " 18446744073709551615",
+        "\n",
+    ];
+    let mut corpus = recorded(&["/buddyinfo", "/pagetypeinfo", "/vmstat"]);
+    corpus.extend(kept("zoneinfo"));
+    fuzz("counters", corpus, &words, |text| {
+        let lines = text.split(|byte| *byte == b'\n').count();
+        let blocks = [buddy::parse(text), buddy::parse_kept(text)].concat();
+        assert!(blocks.len() <= 2 * lines && vmstat::parse(text).len() <= lines);
+        for blocks in &blocks {
+            for order in 0..blocks.counts.len() {
+                assert!(
+                    blocks.of_order(order + 1) <= blocks.of_order(order),
+                    "{blocks:?}"
+                );
+            }
+        }
+        vec![blocks.len()]
     });
 }
 

@@ -55,7 +55,7 @@ pub fn parse_zones(zoneinfo: &[u8]) -> Vec<Zone> {
             continue;
         }
         if let Some(zone) = zones.last_mut() {
-            tell(zone, line.trim());
+            tell(zone, line.trim_ascii());
         }
     }
     zones
@@ -72,7 +72,7 @@ fn tell(zone: &mut Zone, line: &str) {
         return;
     };
     let Ok(number) = number.parse() else { return };
-    match name.trim_end() {
+    match name.trim_ascii_end() {
         "pages free" => zone.free = number,
         "low" => zone.low = number,
         "present" => zone.present = number,

@@ -44,10 +44,15 @@ pub(super) fn rows(seen: &Seen) -> Vec<Memory> {
 pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
     let mut sums = BTreeMap::new();
     for row in rows {
-        let sum = sums.entry(row.size.get()).or_insert(Some(0));
-        *sum = sum.zip(row.available).map(|(sum, more)| sum + more);
+        let sum = sums.entry(row.size.get()).or_insert(Some(0u64));
+        *sum = add(*sum, row.available);
     }
     sums
+}
+
+/// What is unknown of one is unknown of both.
+fn add(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
 }
 
 fn row(seen: &Seen, node: u32, size: PageSize) -> Memory {
@@ -89,9 +94,9 @@ fn of_node(seen: &Seen, node: u32, order: usize) -> Option<Found> {
         let kept = kept.filter(|kept| kept.node == node && kept.zone == zone.name);
         let kept: Vec<&Blocks> = kept.collect();
         let here = of_zone(zone, blocks, &kept, order);
-        free += blocks.pages();
-        found.available = found.available.zip(here.available).map(|(a, b)| a + b);
-        found.at_most += here.at_most;
+        free = blocks.pages().saturating_add(free);
+        found.available = add(found.available, here.available);
+        found.at_most = found.at_most.saturating_add(here.at_most);
     }
     found.free = free >> order;
     Some(found)
@@ -100,9 +105,12 @@ fn of_node(seen: &Seen, node: u32, order: usize) -> Option<Found> {
 /// A request for a huge page may use every zone. It leaves the low watermark and what
 /// is kept for those who can use no other zone.
 fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Found {
-    let sum = |order| kept.iter().map(|kept| kept.of_order(order)).sum::<u64>();
+    let sum = |order| {
+        let all = kept.iter().map(|kept| kept.of_order(order));
+        all.fold(0, u64::saturating_add)
+    };
     let usable = blocks.pages().saturating_sub(sum(0));
-    let beyond = usable.saturating_sub(zone.low + zone.protection) >> order;
+    let beyond = usable.saturating_sub(zone.low.saturating_add(zone.protection)) >> order;
     let is_listed = order < blocks.counts.len();
     let largest = blocks.counts.len() - 1;
     let in_blocks = match is_listed {

@@ -133,7 +133,9 @@ fn memory(out: &mut String, rows: &[Memory]) {
     );
     for row in rows {
         let share = match (row.free, row.available) {
-            (Some(free @ 1..), Some(available)) => format!("{}%", available * 100 / free),
+            (Some(free @ 1..), Some(available)) => {
+                format!("{}%", available.saturating_mul(100) / free)
+            }
             _ => String::from("-"),
         };
         let available = match (row.available, row.at_most) {
