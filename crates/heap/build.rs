@@ -129,7 +129,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         ));
     }
     emit("cargo::rerun-if-changed=build.rs");
-    for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c"] {
+    for file in [
+        "mimalloc.c",
+        "classes.h",
+        "finding.c",
+        "slices.c",
+        "src/words.s",
+    ] {
         emit(&format!("cargo::rerun-if-changed={file}"));
     }
     emit("cargo::rerun-if-changed=no-start.ld");
@@ -166,7 +172,12 @@ fn change(root: &Path, (file, from, to): &Change) -> Result<(), Box<dyn Error>> 
 
 /// With the settings of its crate's own build.
 fn compile_mimalloc(sources: &Path) {
-    cc::Build::new()
+    let mut build = cc::Build::new();
+    // There Rust assembles only since 1.95.
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
+        build.file("src/words.s");
+    }
+    build
         .file("mimalloc.c")
         .include(sources.join("include"))
         .include(sources.join("src"))

@@ -13,16 +13,16 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use hugetlbfs::kept;
-use hugetools_pages::weak_word;
+use hugetools_pages::word;
 
 use crate::next::next;
 
-weak_word!(hugetools_checker_malloc = "__interceptor_malloc");
-weak_word!(hugetools_checker_calloc = "__interceptor_calloc");
-weak_word!(hugetools_checker_realloc = "__interceptor_realloc");
-weak_word!(hugetools_checker_memalign = "__interceptor_memalign");
-weak_word!(hugetools_checker_free = "__interceptor_free");
-weak_word!(hugetools_checker_usable_size = "__interceptor_malloc_usable_size");
+word!(hugetools_checker_malloc);
+word!(hugetools_checker_calloc);
+word!(hugetools_checker_realloc);
+word!(hugetools_checker_memalign);
+word!(hugetools_checker_free);
+word!(hugetools_checker_usable_size);
 
 /// Whose the heap is.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! The functions of libc, or of another library, that ours stand before.
+#![expect(unsafe_code, reason = "declares words that the loader fills")]
 
 use core::ffi::{CStr, c_char, c_void};
 
-use hugetools_pages::{weak_function, weak_word};
+use hugetools_pages::{weak_function, word};
 
-weak_word!(hugetools_dlsym_heap = "dlsym");
+#[cfg(not(target_arch = "powerpc64"))]
+core::arch::global_asm!(include_str!("words.s"), options(raw));
+
+word!(hugetools_dlsym_heap);
 
 /// The next function of a name, as a number; 0 where there is none. Looked up
 /// each time: it happens seldom.

@@ -14,14 +14,14 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use hugetools_pages::{sys, weak_function, weak_word};
+use hugetools_pages::{sys, weak_function, word};
 
 use crate::mimalloc;
 
 // By these names the linker's `--wrap` gives libc's own functions.
-weak_word!(hugetools_key_create = "__real_pthread_key_create");
-weak_word!(hugetools_key_delete = "__real_pthread_key_delete");
-weak_word!(hugetools_setspecific = "__real_pthread_setspecific");
+word!(hugetools_key_create);
+word!(hugetools_key_delete);
+word!(hugetools_setspecific);
 
 type Key = libc::pthread_key_t;
 type Destructor = Option<extern "C" fn(*mut c_void)>;

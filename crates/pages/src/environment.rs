@@ -16,9 +16,9 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use hugetools_contract::env;
 
-use crate::{file, sys, weak, weak_word};
+use crate::{file, sys, weak, word};
 
-weak_word!(hugetools_environ = "__environ");
+word!(hugetools_environ);
 
 /// The block that the constructor got.
 static GIVEN: AtomicPtr<*const c_char> = AtomicPtr::new(core::ptr::null_mut());

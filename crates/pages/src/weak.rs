@@ -7,40 +7,24 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::file;
 
-/// Defines a word `$word` with the address of the function `$name`, or null.
-#[macro_export]
-macro_rules! weak_word {
-    ($word:ident = $name:literal) => {
-        core::arch::global_asm!(concat!(".weak ", $name));
-        $crate::address_word!($word = $name);
-    };
-}
+// For powerpc64 the C compiler assembles it, and all other assembly of ours: Rust
+// does so since 1.95.
+#[cfg(not(target_arch = "powerpc64"))]
+core::arch::global_asm!(include_str!("words.s"), options(raw));
 
-/// Defines a word `$word` with the address of the function `$name`, as the
-/// whole process knows that name: of a function of our own, a program's own of
-/// the same name.
+/// Declares a word of the crate's `words.s`.
 #[macro_export]
-macro_rules! address_word {
-    ($word:ident = $name:literal) => {
-        core::arch::global_asm!(
-            ".pushsection .data.rel.ro,\"aw\",@progbits",
-            ".balign 8",
-            concat!(".globl ", stringify!($word)),
-            concat!(".hidden ", stringify!($word)),
-            concat!(stringify!($word), ":"),
-            concat!(".8byte ", $name),
-            ".popsection",
-        );
-
+macro_rules! word {
+    ($word:ident) => {
         unsafe extern "C" {
             static $word: core::sync::atomic::AtomicUsize;
         }
     };
 }
 
-weak_word!(hugetools_register_atfork = "__register_atfork");
-weak_word!(hugetools_pthread_atfork = "pthread_atfork");
-weak_word!(hugetools_gnu_get_libc_version = "gnu_get_libc_version");
+word!(hugetools_register_atfork);
+word!(hugetools_pthread_atfork);
+word!(hugetools_gnu_get_libc_version);
 
 /// A handler of `pthread_atfork`.
 pub type ForkHandler = extern "C" fn();

@@ -13,21 +13,21 @@ use core::sync::atomic::Ordering;
 use hugetools_contract::doors::{ALLOCATORS, Allocator};
 use hugetools_pages::config::Config;
 use hugetools_pages::say::{Level, say};
-use hugetools_pages::{weak, weak_word};
+use hugetools_pages::{weak, word};
 
 use crate::loaded;
 
-weak_word!(hugetools_kept_checker = "__interceptor_malloc");
+word!(hugetools_kept_checker);
 
 // The marks of `ALLOCATORS`, in its order.
-weak_word!(hugetools_kept_jemalloc = "mallocx");
-weak_word!(hugetools_kept_je_jemalloc = "je_mallocx");
-weak_word!(hugetools_kept_tcmalloc = "tc_malloc");
-weak_word!(hugetools_kept_mimalloc = "mi_malloc");
-weak_word!(hugetools_kept_rpmalloc = "rpmalloc");
-weak_word!(hugetools_kept_tbb = "scalable_malloc");
-weak_word!(hugetools_kept_hoard = "xxmalloc");
-weak_word!(hugetools_kept_snmalloc = "sn_malloc");
+word!(hugetools_kept_jemalloc);
+word!(hugetools_kept_je_jemalloc);
+word!(hugetools_kept_tcmalloc);
+word!(hugetools_kept_mimalloc);
+word!(hugetools_kept_rpmalloc);
+word!(hugetools_kept_tbb);
+word!(hugetools_kept_hoard);
+word!(hugetools_kept_snmalloc);
 
 /// For each of `ALLOCATORS`, where its mark is; 0 where it is not there.
 fn marks() -> [usize; ALLOCATORS.len()] {

@@ -10,11 +10,14 @@ use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::signal::real;
-use hugetools_pages::{bits, sys, weak_function, weak_word};
+use hugetools_pages::{bits, sys, weak_function, word};
 
 use crate::{kept, mem};
 
-weak_word!(hugetools_dlsym = "dlsym");
+#[cfg(not(target_arch = "powerpc64"))]
+core::arch::global_asm!(include_str!("words.s"), options(raw));
+
+word!(hugetools_dlsym);
 
 /// A function by name; 0 until it was looked up, or where there is none.
 struct Next {

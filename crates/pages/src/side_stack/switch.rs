@@ -5,6 +5,7 @@
 //! returns in pairs, so that a shadow stack stays in step.
 #![expect(unsafe_code, reason = "maps a stack, and calls a function on it")]
 
+#[cfg(not(target_arch = "powerpc64"))]
 use core::arch::global_asm;
 use core::ffi::c_void;
 
@@ -71,7 +72,8 @@ unsafe extern "C" {
     );
 }
 
-/// Defines `hugetools_run_on` by these lines.
+/// Defines `hugetools_run_on` by these lines. (For powerpc64 see `powerpc64le.s`.)
+#[cfg(not(target_arch = "powerpc64"))]
 macro_rules! run_on {
     ($($line:literal,)*) => {
         global_asm!(
@@ -165,32 +167,4 @@ run_on! {
     "lmg %r11, %r15, 88(%r11)",
     ".cfi_def_cfa_register %r15",
     "br %r14",
-}
-
-// The callee may be in another module's terms, so that r2 is kept and r12 set.
-#[cfg(target_arch = "powerpc64")]
-run_on! {
-    "mflr 0",
-    "std 0, 16(1)",
-    "std 31, -8(1)",
-    "stdu 1, -48(1)",
-    ".cfi_def_cfa_offset 48",
-    ".cfi_offset 65, 16",
-    ".cfi_offset 31, -8",
-    "mr 31, 1",
-    ".cfi_def_cfa_register 31",
-    "std 2, 24(31)",
-    "addi 1, 3, -32",
-    "std 31, 0(1)",
-    "mr 12, 4",
-    "mtctr 12",
-    "mr 3, 5",
-    "bctrl",
-    "ld 2, 24(31)",
-    "addi 1, 31, 48",
-    ".cfi_def_cfa 1, 0",
-    "ld 0, 16(1)",
-    "ld 31, -8(1)",
-    "mtlr 0",
-    "blr",
 }

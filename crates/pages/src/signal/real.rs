@@ -5,9 +5,9 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{weak_function, weak_word};
+use crate::{weak_function, word};
 
-weak_word!(hugetools_sigaction = "__sigaction");
+word!(hugetools_sigaction);
 
 type Sigaction = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 

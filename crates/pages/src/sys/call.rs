@@ -1,6 +1,7 @@
 //! The one way into the kernel, and errors as the kernel and as C have them.
 #![expect(unsafe_code, reason = "makes system calls and reaches errno")]
 
+#[cfg(not(target_arch = "powerpc64"))]
 use core::arch::asm;
 use core::ffi::{c_int, c_long};
 
@@ -149,33 +150,27 @@ unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
     result
 }
 
-/// As above. An error is told by a flag here. (As all assembly for this
-/// machine, this is stable since Rust 1.95.)
+/// As above.
 ///
 /// # Safety
 /// As the system call says.
 #[cfg(target_arch = "powerpc64")]
-#[inline(always)]
 unsafe fn enter_kernel(number: usize, args: [usize; 6]) -> usize {
-    let [a, b, c, d, e, f] = args;
-    let result;
-    // SAFETY: as the caller says; the kernel changes these registers only.
-    unsafe {
-        asm!(
-            "sc",
-            "bns+ 2f",
-            "neg 3, 3",
-            "2:",
-            inlateout("r0") number => _,
-            inlateout("r3") a => result,
-            inlateout("r4") b => _, inlateout("r5") c => _, inlateout("r6") d => _,
-            inlateout("r7") e => _, inlateout("r8") f => _,
-            lateout("r9") _, lateout("r10") _, lateout("r11") _, lateout("r12") _,
-            lateout("cr0") _, lateout("ctr") _, lateout("xer") _,
-            options(nostack),
-        );
+    unsafe extern "C" {
+        /// In `powerpc64le.s`.
+        fn hugetools_enter_kernel(
+            a: usize,
+            b: usize,
+            c: usize,
+            d: usize,
+            e: usize,
+            f: usize,
+            number: usize,
+        ) -> usize;
     }
-    result
+    let [a, b, c, d, e, f] = args;
+    // SAFETY: as the caller says; what the kernel changes besides, a function may.
+    unsafe { hugetools_enter_kernel(a, b, c, d, e, f, number) }
 }
 
 /// Where this thread's `errno` is.

@@ -6,11 +6,11 @@
 
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
-use hugetools_pages::{address_word, weak_function};
+use hugetools_pages::{weak_function, word};
 
 macro_rules! functions {
-    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $word:ident = $symbol:literal;)*) => {$(
-        address_word!($word = $symbol);
+    ($($(#[$meta:meta])* $name:ident($($argument:ident: $type:ty),*) -> $result:ty, $word:ident;)*) => {$(
+        word!($word);
 
         $(#[$meta])*
         pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
@@ -29,31 +29,31 @@ functions! {
     /// # Safety
     /// As the function's; so for all of these.
     gethugepagesize() -> c_long,
-        hugetools_gethugepagesize = "gethugepagesize";
+        hugetools_gethugepagesize;
     gethugepagesizes(sizes: *mut c_long, room: c_int) -> c_int,
-        hugetools_gethugepagesizes = "gethugepagesizes";
+        hugetools_gethugepagesizes;
     getpagesizes(sizes: *mut c_long, room: c_int) -> c_int,
-        hugetools_getpagesizes = "getpagesizes";
+        hugetools_getpagesizes;
     reset() -> (),
-        hugetools_reset = "__tp_kernel_default_hugepage_size_reset";
+        hugetools_reset;
     test_path(path: *const c_char) -> c_int,
-        hugetools_test_path = "hugetlbfs_test_path";
+        hugetools_test_path;
     find_path() -> *const c_char,
-        hugetools_find_path = "hugetlbfs_find_path";
+        hugetools_find_path;
     find_path_for_size(size: c_long) -> *const c_char,
-        hugetools_find_path_for_size = "hugetlbfs_find_path_for_size";
+        hugetools_find_path_for_size;
     unlinked_fd() -> c_int,
-        hugetools_unlinked_fd = "hugetlbfs_unlinked_fd";
+        hugetools_unlinked_fd;
     unlinked_fd_for_size(size: c_long) -> c_int,
-        hugetools_unlinked_fd_for_size = "hugetlbfs_unlinked_fd_for_size";
+        hugetools_unlinked_fd_for_size;
     get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void,
-        hugetools_get_huge_pages = "get_huge_pages";
+        hugetools_get_huge_pages;
     free_huge_pages(start: *mut c_void) -> (),
-        hugetools_free_huge_pages = "free_huge_pages";
+        hugetools_free_huge_pages;
     get_hugepage_region(len: usize, flags: c_ulong) -> *mut c_void,
-        hugetools_get_hugepage_region = "get_hugepage_region";
+        hugetools_get_hugepage_region;
     free_hugepage_region(start: *mut c_void) -> (),
-        hugetools_free_hugepage_region = "free_hugepage_region";
+        hugetools_free_hugepage_region;
     cachecolor(start: *mut c_void, len: usize, room: usize) -> *mut c_void,
-        hugetools_cachecolor = "cachecolor";
+        hugetools_cachecolor;
 }

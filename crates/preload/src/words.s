@@ -1,0 +1,57 @@
+/* Words that the loader fills, as those of hugetools-pages. */
+
+.macro address_word word, name
+    .globl \word
+    .hidden \word
+\word:
+    .8byte \name
+.endm
+
+.macro weak_word word, name
+    .weak \name
+    .globl \word
+    .hidden \word
+\word:
+    .8byte \name
+.endm
+
+.pushsection .data.rel.ro,"aw",@progbits
+.balign 8
+
+/* The public functions, as the whole process knows them: of a function of our
+   own, a program's own of the same name. For `api/calls.rs`. */
+address_word hugetools_gethugepagesize, gethugepagesize
+address_word hugetools_gethugepagesizes, gethugepagesizes
+address_word hugetools_getpagesizes, getpagesizes
+address_word hugetools_reset, __tp_kernel_default_hugepage_size_reset
+address_word hugetools_test_path, hugetlbfs_test_path
+address_word hugetools_find_path, hugetlbfs_find_path
+address_word hugetools_find_path_for_size, hugetlbfs_find_path_for_size
+address_word hugetools_unlinked_fd, hugetlbfs_unlinked_fd
+address_word hugetools_unlinked_fd_for_size, hugetlbfs_unlinked_fd_for_size
+address_word hugetools_get_huge_pages, get_huge_pages
+address_word hugetools_free_huge_pages, free_huge_pages
+address_word hugetools_get_hugepage_region, get_hugepage_region
+address_word hugetools_free_hugepage_region, free_hugepage_region
+address_word hugetools_cachecolor, cachecolor
+
+/* Whether a program's malloc must stay: for `kept.rs`. */
+weak_word hugetools_kept_checker, __interceptor_malloc
+weak_word hugetools_kept_jemalloc, mallocx
+weak_word hugetools_kept_je_jemalloc, je_mallocx
+weak_word hugetools_kept_tcmalloc, tc_malloc
+weak_word hugetools_kept_mimalloc, mi_malloc
+weak_word hugetools_kept_rpmalloc, rpmalloc
+weak_word hugetools_kept_tbb, scalable_malloc
+weak_word hugetools_kept_hoard, xxmalloc
+weak_word hugetools_kept_snmalloc, sn_malloc
+
+/* For `next.rs`. */
+weak_word hugetools_dlsym, dlsym
+
+.popsection
+.purgem address_word
+.purgem weak_word
+
+.pushsection .note.GNU-stack,"",@progbits
+.popsection
