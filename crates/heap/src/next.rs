@@ -1,12 +1,8 @@
 //! The functions of libc, or of another library, that ours stand before.
-#![expect(unsafe_code, reason = "declares words that the loader fills")]
 
 use core::ffi::{CStr, c_char, c_void};
 
 use hugetools_pages::{weak_function, word};
-
-#[cfg(not(target_arch = "powerpc64"))]
-core::arch::global_asm!(include_str!("words.s"), options(raw));
 
 word!(hugetools_dlsym_heap);
 
