@@ -72,25 +72,25 @@ pub(crate) fn adopt(handle: *mut c_void) {
     let Some(takers) = takers_of(space) else {
         return;
     };
-    let mut before = [0; 7];
+    let mut before = [[0; 2]; 7];
     each(handle, |object| {
         let [(_, free), ..] = takers;
         let found = object.address_of(c"free");
         if object.own_name() == Some(c"libc.so.6") && found.is_some_and(|found| found != free) {
-            before = takers.map(|(name, _)| object.address_of(name).unwrap_or(0));
+            before = takers.map(|(name, _)| object.entries_of(name).unwrap_or([0; 2]));
             rebind::remember(object, &LIBCS[space]);
             rebind::change(object, &takers);
         }
     });
     // What is loaded there later binds to the changed names by itself.
-    if before != [0; 7] {
+    if before != [[0; 2]; 7] {
         each(handle, |object| fill(object, &takers, &before));
     }
 }
 
 /// Puts new addresses in the place of those before, where an object was bound
 /// to them.
-fn fill(object: &Object<'_>, takers: &[Meaning], before: &[usize]) {
+fn fill(object: &Object<'_>, takers: &[Meaning], before: &[[usize; 2]]) {
     object.slots(|at, name| {
         let mut meant = takers.iter().zip(before);
         let Some(((_, after), before)) = meant.find(|((taker, _), _)| *taker == name) else {
@@ -99,7 +99,7 @@ fn fill(object: &Object<'_>, takers: &[Meaning], before: &[usize]) {
         let is_aligned = at % size_of::<usize>() == 0;
         // SAFETY: an aligned word that the loader has filled.
         let word = unsafe { AtomicUsize::from_ptr(at as *mut usize) };
-        if is_aligned && word.load(Ordering::Relaxed) == *before {
+        if is_aligned && before.contains(&word.load(Ordering::Relaxed)) {
             object.with_writable(at, || word.store(*after, Ordering::Release));
         }
     });

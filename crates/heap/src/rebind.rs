@@ -17,7 +17,7 @@ use core::ffi::{CStr, c_int};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use hugetlbfs::definitions::Symbol;
+use hugetlbfs::definitions::{LOCAL_ENTRY, Symbol};
 use hugetlbfs::loaded::{self, Object};
 use hugetools_pages::{facts, sys};
 
@@ -167,9 +167,14 @@ pub(crate) fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     true
 }
 
-/// Writes what is to be added to the object's address. Other threads may look
-/// at it meanwhile.
+/// Writes what is to be added to the object's address, whoever calls. Other threads
+/// may look at it meanwhile.
 fn put(symbol: *mut Symbol, value: usize) {
+    // SAFETY: one of the object's symbols.
+    let other = unsafe { &raw mut (*symbol).st_other };
+    // SAFETY: a byte of the object's table, which `change` made writable.
+    let byte = unsafe { AtomicU8::from_ptr(other) };
+    byte.fetch_and(!LOCAL_ENTRY, Ordering::Release);
     // SAFETY: one of the object's symbols.
     let place = unsafe { &raw mut (*symbol).st_value };
     // SAFETY: an aligned word of the object's table, which `change` made

@@ -7,6 +7,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
 
+use crate::facts;
 use crate::sys::{self, Errno, Result};
 
 const GIB: usize = 1 << 30;
@@ -151,7 +152,7 @@ impl Area {
 /// numbers of the process would end up in every address of a block.
 fn random_offset() -> usize {
     let here = (&raw const ARENAS) as usize;
-    (here >> 12 & 0xfff) * GIB
+    ((here / facts::page_size()) & 0xfff) * GIB
 }
 
 #[cfg(test)]

@@ -46,7 +46,8 @@ pub use process::{
     random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{
-    ShmState, has_shm_ids, shm_control, shm_give_to, shm_remove, shm_state, shmat, shmdt, shmget,
+    SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
+    shm_remove, shm_state, shmat, shmdt, shmget,
 };
 pub use signal_send::send_again;
 pub use signal_stack::{sigaltstack, signal_stack};

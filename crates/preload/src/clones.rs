@@ -27,7 +27,11 @@ pub(crate) unsafe fn is_fork(number: c_long, [a, b, ..]: [usize; 6]) -> bool {
         // SAFETY: as the caller says: so many bytes.
         return has_stack && unsafe { of_arguments(a as *const Arguments) };
     }
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(
+        target_arch = "powerpc64",
+        target_arch = "s390x",
+        target_arch = "x86_64"
+    ))]
     if number == libc::SYS_fork {
         return true;
     }

@@ -42,14 +42,36 @@ impl Object<'_> {
 
     /// The address of the first of them.
     pub fn address_of(&self, name: &CStr) -> Option<usize> {
+        self.entries_of(name).map(|[address, _]| address)
+    }
+
+    /// The address of the first of them, and where calls from its own file enter
+    /// it.
+    pub fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
         let mut found = None;
         self.definitions(name, |symbol| {
-            // SAFETY: one of the object's symbols.
-            let value = unsafe { (*symbol).st_value };
-            found.get_or_insert(self.base.wrapping_add(usize::try_from(value).unwrap_or(0)));
+            // SAFETY: one of the object's symbols, which stay while it is
+            // loaded.
+            let symbol = unsafe { &*symbol };
+            let value = usize::try_from(symbol.st_value).unwrap_or(0);
+            let address = self.base.wrapping_add(value);
+            let entry = address.wrapping_add(local_entry(symbol.st_other));
+            found.get_or_insert([address, entry]);
         });
         found
     }
+}
+
+/// The part of `st_other` that says how far behind its address a function is
+/// entered from its own file, which on powerpc64le is behind where it finds the
+/// file's own table.
+pub const LOCAL_ENTRY: u8 = match cfg!(target_arch = "powerpc64") {
+    true => 0xe0,
+    false => 0,
+};
+
+fn local_entry(other: u8) -> usize {
+    1 << ((other & LOCAL_ENTRY) >> 5) & !3
 }
 
 /// How the newer tables order names.

@@ -4,8 +4,8 @@
 
 use core::ffi::c_long;
 
-use hugetools_pages::bits;
 use hugetools_pages::vmops::by_number;
+use hugetools_pages::{bits, sys};
 
 use crate::{clones, confine, end, exports, next};
 
@@ -65,30 +65,24 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
     unsafe { on_segment(number, args) }
 }
 
-/// Where these have numbers and arguments of their own.
+/// Those of System V.
 ///
 /// # Safety
 /// As the system call says.
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
     use bits::int;
     use core::ffi::c_void;
     match number {
-        libc::SYS_shmget => Some(exports::shmget(int(a), b, int(c)).into()),
-        libc::SYS_shmat => {
+        sys::SYS_SHMGET => Some(exports::shmget(int(a), b, int(c)).into()),
+        sys::SYS_SHMAT => {
             // SAFETY: as the caller says.
             let at = unsafe { exports::shmat(int(a), b as *const c_void, int(c)) };
             Some(next::c_long_result(Ok(at as usize)))
         }
-        libc::SYS_shmctl => {
+        sys::SYS_SHMCTL => {
             // SAFETY: as the caller says.
             Some(unsafe { exports::shmctl(int(a), int(b), c as *mut c_void) }.into())
         }
         _ => None,
     }
-}
-
-#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-unsafe fn on_segment(_number: c_long, _args: [usize; 6]) -> Option<c_long> {
-    None
 }

@@ -1,7 +1,7 @@
 //! System V shared memory.
 #![expect(unsafe_code, reason = "takes addresses")]
 
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 
 use super::call::{Result, call};
 use crate::bits::{extended, int, signed, unsigned};
@@ -104,21 +104,28 @@ pub fn shm_remove(id: c_int) -> Result<()> {
     call(SYS_SHMCTL, args).map(drop)
 }
 
-// Since Linux 5.1 every architecture has these calls of their own; before,
-// powerpc64 and s390x had `ipc(2)` only, and fail here with ENOSYS.
+/// The numbers of these calls. Since Linux 5.1 every architecture has them;
+/// before, powerpc64 and s390x had `ipc(2)` only, and fail here with ENOSYS.
 #[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-const SYS_SHMGET: c_long = 395;
-#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-const SYS_SHMCTL: c_long = 396;
-#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-const SYS_SHMAT: c_long = 397;
-#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-const SYS_SHMDT: c_long = 398;
+mod numbers {
+    use core::ffi::c_long;
+
+    /// `shmget(2)`
+    pub const SYS_SHMGET: c_long = 395;
+    /// `shmctl(2)`
+    pub const SYS_SHMCTL: c_long = 396;
+    /// `shmat(2)`
+    pub const SYS_SHMAT: c_long = 397;
+    /// `shmdt(2)`
+    pub const SYS_SHMDT: c_long = 398;
+}
+
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-const SYS_SHMGET: c_long = libc::SYS_shmget;
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-const SYS_SHMCTL: c_long = libc::SYS_shmctl;
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-const SYS_SHMAT: c_long = libc::SYS_shmat;
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-const SYS_SHMDT: c_long = libc::SYS_shmdt;
+mod numbers {
+    pub use libc::{
+        SYS_shmat as SYS_SHMAT, SYS_shmctl as SYS_SHMCTL, SYS_shmdt as SYS_SHMDT,
+        SYS_shmget as SYS_SHMGET,
+    };
+}
+
+pub use numbers::{SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET};

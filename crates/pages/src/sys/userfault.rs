@@ -19,13 +19,22 @@ const MODE_WP: u64 = 1 << 1;
 /// Only for faults of user mode, which every process may have; since Linux 5.11.
 const USER_MODE_ONLY: c_int = 1;
 
-const UFFDIO_API: usize = 0xc018_aa3f;
-const UFFDIO_WAKE: usize = 0x8010_aa02;
-const UFFDIO_REGISTER: usize = 0xc020_aa00;
-const UFFDIO_WRITEPROTECT: usize = 0xc018_aa06;
+/// In the number of a request: that the kernel only reads what is passed, that it
+/// only writes it, and that nothing is passed. On powerpc this takes three bits.
+const NONE: usize = match cfg!(target_arch = "powerpc64") {
+    true => 1 << 29,
+    false => 0,
+};
+const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
+const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
+
+const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
+const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
+const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
+const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
 /// since Linux 6.1.
-const USERFAULTFD_IOC_NEW: usize = 0xaa00;
+const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
 
 /// An open userfaultfd; all protection ends when it is closed.
 #[derive(Debug)]

@@ -3,9 +3,7 @@
 use core::ffi::c_long;
 
 use super::remap::Call;
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-use super::{attach, map_shared};
-use super::{madvise, mprotect, munmap, remap};
+use super::{attach, madvise, map_shared, mprotect, munmap, remap};
 use crate::bits::int;
 use crate::registry::locked;
 use crate::sys::{self, Result};
@@ -33,11 +31,10 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
     result.map(|result| result.map(|()| 0))
 }
 
-/// What has a number and arguments of its own on every machine but two.
-#[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
+/// Those that make mappings, and those of System V.
 fn mapping_or_segment(number: c_long, [a, b, c, d, _, f]: [usize; 6]) -> Option<Result<usize>> {
     match number {
-        libc::SYS_mmap => {
+        libc::SYS_mmap if !IN_MEMORY => {
             let (prot, flags) = (int(c), int(d));
             let offset = libc::off_t::from_ne_bytes(f.to_ne_bytes());
             if let Some(pages) = map_shared::wants(a, b, prot, flags, offset) {
@@ -47,22 +44,19 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, _, f]: [usize; 6]) -> Option<
             let way = is_fixed.then(|| super::before_fixed(a, b))?;
             way.err().map(Err)
         }
-        libc::SYS_shmdt => attach::shmdt(a).map(|result| result.map(|()| 0)),
+        sys::SYS_SHMDT => attach::shmdt(a).map(|result| result.map(|()| 0)),
         _ => None,
     }
 }
 
-#[cfg(any(target_arch = "powerpc64", target_arch = "s390x"))]
-fn mapping_or_segment(_number: c_long, _args: [usize; 6]) -> Option<Result<usize>> {
-    None
-}
+/// Whether `mmap` finds its arguments in memory, where they are not looked at.
+const IN_MEMORY: bool = cfg!(target_arch = "s390x");
 
 /// After a call that has succeeded.
 pub fn note(number: c_long, [a, b, _, d, ..]: [usize; 6]) {
     let is_fixed = int(d) & libc::MAP_FIXED != 0;
     match number {
-        // With the arguments in memory it was not looked at before, either.
-        libc::SYS_mmap if is_fixed && !cfg!(target_arch = "s390x") => super::after_fixed(a, b),
+        libc::SYS_mmap if is_fixed && !IN_MEMORY => super::after_fixed(a, b),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
         libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => locked::set_all(true),
