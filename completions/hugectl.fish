@@ -24,6 +24,7 @@ complete -c hugectl -l no-reserve -d 'Let the kernel promise no pages of a pool 
 complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the programs that it starts'
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
+complete -c hugectl -l sizes -d 'With --status, as root: what sizes of folios really lie in each segment, multi-size THP included'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'

@@ -22,16 +22,31 @@ pub(super) fn show(status: &Status) -> Result<(), Failure> {
 
 /// The processes at one moment.
 fn look(root: &Root, status: &Status) -> Result<String, Failure> {
+    let mut warnings = Vec::new();
+    let mut frames = status.sizes.then(|| status::frames(root));
+    let mut take = |pid| {
+        let mut snapshot = Snapshot::take(root, pid)?;
+        if let Some(frames) = &mut frames {
+            snapshot.look_at_folios(root, frames.as_mut());
+        }
+        Ok(snapshot)
+    };
     if let ([Whom::Pid(pid)], false) = (status.whom.as_slice(), status.tree) {
-        return Ok(Snapshot::take(root, *pid)?.to_text(status.json));
+        let snapshot = take(*pid)?;
+        warnings.extend(snapshot.warning().map(str::to_owned));
+        say(&warnings, status);
+        return Ok(snapshot.to_text(status.json));
     }
     let chosen = status::choose(root, &status.whom, status.tree)?;
     let named = |pid: Pid| status.whom.contains(&Whom::Pid(pid));
     let mut snapshots = Vec::new();
-    let mut warnings = Vec::new();
     for pid in chosen.pids {
-        match Snapshot::take(root, pid) {
-            Ok(snapshot) => snapshots.push(snapshot),
+        match take(pid) {
+            Ok(snapshot) => {
+                let why = snapshot.warning().map(str::to_owned);
+                warnings.extend(why.filter(|why| !warnings.contains(why)));
+                snapshots.push(snapshot);
+            }
             Err(why) if named(pid) => return Err(why),
             // It may have ended meanwhile.
             Err(why) => warnings.push(why.to_string()),
@@ -44,12 +59,17 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
             "process {pids}: may not be looked at; ask as its owner, or with CAP_SYS_PTRACE"
         ));
     }
+    say(&warnings, status);
+    Ok(status::several(&snapshots, &warnings, status.json))
+}
+
+/// What may not be read; JSON has it in the document.
+fn say(warnings: &[String], status: &Status) {
     if !status.json {
-        for warning in &warnings {
+        for warning in warnings {
             LOG.warning(warning);
         }
     }
-    Ok(status::several(&snapshots, &warnings, status.json))
 }
 
 /// Looks again and again, until there is nobody any more.

@@ -6,6 +6,7 @@ mod environment;
 mod exec;
 mod explain;
 mod find;
+mod folios;
 mod own_pages;
 mod place;
 mod several;

@@ -8,7 +8,8 @@
 //! The first six fields are the head that every document of every tool has.
 //! `mapped`, `resident` and the values of `huge` are bytes, the keys of `huge`
 //! page sizes in bytes. `mechanism` is `hugetlb`, `thp`, `file` (the page
-//! cache's own huge pages), several of them joined by `+`, or null. Of a process
+//! cache's own huge pages), several of them joined by `+`, or null. `folios`, only where
+//! it was asked for, has the resident bytes by the size of what they lie in. Of a process
 //! that has ended the fields of its [`Life`] follow.
 
 mod life;
@@ -16,7 +17,7 @@ mod life;
 use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
-use crate::segment::{Row, Segment};
+use crate::segment::{ALL, Row};
 
 /// What was found out about a process.
 #[derive(Debug, Clone, Copy)]
@@ -139,17 +140,6 @@ fn is_name_of(name: &[u8], exe: &[u8]) -> bool {
     base(exe).starts_with(name)
 }
 
-const ALL: [Segment; 8] = [
-    Segment::Text,
-    Segment::Data,
-    Segment::Bss,
-    Segment::Heap,
-    Segment::Stack,
-    Segment::Shm,
-    Segment::Anon,
-    Segment::File,
-];
-
 fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     let huge = row.huge_bytes();
     write!(
@@ -205,6 +195,14 @@ fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
     match row.reason {
         Some(reason) => write_string(out, reason.as_bytes())?,
         None => out.write_str("null")?,
+    }
+    if let Some(folios) = row.folios {
+        out.write_str(",\"folios\":{")?;
+        for (index, folio) in folios.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(out, "{comma}\"{}\":{}", folio.page_size, folio.bytes)?;
+        }
+        out.write_char('}')?;
     }
     out.write_char('}')
 }
@@ -265,7 +263,8 @@ impl fmt::Display for Mechanism<'_> {
 }
 
 /// A page size, as in `2MB`.
-struct Size(u64);
+#[derive(Debug, Clone, Copy)]
+pub struct Size(pub u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -328,7 +327,7 @@ impl Write for Short {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::segment::Huge;
+    use crate::segment::{Huge, Segment};
     use std::string::String;
 
     fn heap() -> Row<'static> {

@@ -80,6 +80,18 @@ pub struct Huge {
     pub bytes: u64,
 }
 
+/// All segments, in the order of reports.
+pub const ALL: [Segment; 8] = [
+    Segment::Text,
+    Segment::Data,
+    Segment::Bss,
+    Segment::Heap,
+    Segment::Stack,
+    Segment::Shm,
+    Segment::Anon,
+    Segment::File,
+];
+
 /// All mappings of one segment and object. `huge ≤ resident ≤ mapped`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row<'a> {
@@ -101,6 +113,8 @@ pub struct Row<'a> {
     pub file: u64,
     /// Why the rest is not on huge pages, where it is known.
     pub reason: Option<&'a str>,
+    /// What it lies in by size, base pages included, where that was looked at.
+    pub folios: Option<&'a [Huge]>,
 }
 
 impl<'a> Row<'a> {
@@ -121,6 +135,7 @@ impl<'a> Row<'a> {
             thp: 0,
             file: 0,
             reason: None,
+            folios: None,
         }
     }
 
@@ -167,6 +182,20 @@ pub fn sort<'a>(
     rows: &mut [Row<'a>],
 ) -> usize {
     let mut filled = 0;
+    pieces(smaps, extents, |record, range, segment, object| {
+        let piece = piece(record, range, pmd_size, segment, object);
+        filled = put(rows, filled, &piece);
+    });
+    filled
+}
+
+/// Goes through the memory of a process: each mapping, or each piece of one that
+/// belongs to something of its own, by address.
+pub fn pieces<'a>(
+    smaps: &'a [u8],
+    extents: &[Extent<'a>],
+    mut found: impl FnMut(&Record<'a>, Range<u64>, Segment, Option<&'a [u8]>),
+) {
     for record in records(smaps) {
         if !record.accessible && record.resident() == 0 {
             // Reserved address space is no memory.
@@ -183,13 +212,11 @@ pub fn sort<'a>(
                 None => by_name(&record),
             };
             if let Some((segment, object)) = kind {
-                let piece = piece(&record, at..end, pmd_size, segment, object);
-                filled = put(rows, filled, &piece);
+                found(&record, at..end, segment, object);
             }
             at = end;
         }
     }
-    filled
 }
 
 /// Whether a mapping is what the library shares with the watcher of a report:

@@ -36,7 +36,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--watch] [--json]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]",
     after_help = EXAMPLES,
     infer_long_args = true,
     args_override_self = true,
@@ -175,6 +175,11 @@ pub struct Args {
     /// With --status: the processes that these have started, too
     #[arg(long, help_heading = "Proof")]
     pub tree: bool,
+
+    /// With --status, as root: what sizes of folios really lie in each segment,
+    /// multi-size THP included
+    #[arg(long, help_heading = "Proof")]
+    pub sizes: bool,
 
     /// With --status: again and again, each SECONDS, until the processes have ended
     #[arg(

@@ -90,6 +90,8 @@ pub struct Status {
     pub whom: Vec<Whom>,
     /// And those that they have started.
     pub tree: bool,
+    /// And the sizes of folios.
+    pub sizes: bool,
     /// Again and again, with so much time in between.
     pub watch: Option<Duration>,
     /// As JSON.
@@ -204,6 +206,7 @@ fn status(args: Args) -> Result<Status, Failure> {
     Ok(Status {
         whom,
         tree: args.tree,
+        sizes: args.sizes,
         watch,
         json: args.json,
         steps: args.steps,
@@ -328,7 +331,12 @@ fn fallback(word: &str) -> Option<Fallback> {
 
 /// What has a meaning with `--status` only.
 fn not_of_status(args: &Args) -> Result<(), Failure> {
-    for (given, option) in [(args.tree, "--tree"), (args.watch.is_some(), "--watch")] {
+    let all = [
+        (args.tree, "--tree"),
+        (args.sizes, "--sizes"),
+        (args.watch.is_some(), "--watch"),
+    ];
+    for (given, option) in all {
         if given {
             return usage(format!(
                 "{option} needs --status: it is about running processes"

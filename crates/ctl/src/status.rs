@@ -1,5 +1,6 @@
 //! What a running process has on huge pages.
 
+mod folios;
 mod objects;
 mod reason;
 mod several;
@@ -11,16 +12,19 @@ use std::os::unix::ffi::OsStrExt;
 use hugetools_contract::report::{Life, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_contract::smaps::records;
+use hugetools_model::folio::Frames;
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, Root};
 
 use crate::failure::Failure;
+use folios::Folios;
 use objects::Known;
 use reason::Reasons;
 use whole::Whole;
 
+pub use folios::frames;
 pub use several::several;
 pub use whom::{Chosen, Whom, choose};
 
@@ -35,6 +39,8 @@ pub struct Snapshot {
     known: Vec<Known>,
     reasons: Reasons,
     life: Option<Life>,
+    /// What it lies in, where that was asked for.
+    folios: Option<Folios>,
 }
 
 impl Snapshot {
@@ -64,7 +70,22 @@ impl Snapshot {
             exe,
             smaps,
             life: None,
+            folios: None,
         })
+    }
+
+    /// Looks at what sizes of folios it lies in, too.
+    pub fn look_at_folios(&mut self, root: &Root, frames: Result<&mut Frames, &mut FileError>) {
+        let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
+        self.folios = Some(match frames {
+            Ok(frames) => Folios::look(root, self.pid, frames, &self.smaps, &extents),
+            Err(why) => Folios::unknown(&why.to_string()),
+        });
+    }
+
+    /// What could not be looked at.
+    pub fn warning(&self) -> Option<&str> {
+        self.folios.as_ref()?.left.as_deref()
     }
 
     /// The same of a process that has ended since.
@@ -102,8 +123,13 @@ impl Snapshot {
                 false => proof.write_table(&mut text),
             };
             debug_assert!(written.is_ok(), "a String takes everything");
-            text
+            text + &self.folio_table(json)
         })
+    }
+
+    fn folio_table(&self, json: bool) -> String {
+        let folios = self.folios.as_ref().filter(|_| !json);
+        folios.map(Folios::table).unwrap_or_default()
     }
 
     /// What was found out.
@@ -122,13 +148,14 @@ impl Snapshot {
         let data = whole(&[Segment::Data, Segment::Bss]);
         for row in &mut rows {
             row.reason = self.reason(row, text, data);
+            row.folios = self.folios.as_ref().and_then(|folios| folios.of_row(row));
         }
         show(&Proof {
             pid: self.pid.get(),
             exe: &self.exe,
             name: &self.name,
             rows: &rows,
-            warning: None,
+            warning: self.warning(),
             life: self.life,
         })
     }

@@ -14,6 +14,7 @@
 //! | `/proc/vmstat`, `/proc/uptime` | [`vmstat`] |
 //! | `/proc/swaps`, `/sys/block/ram*` | [`swap`] |
 //! | `/proc/<pid>/smaps`, `auxv`, `environ`, `status` | [`process`] |
+//! | `/proc/<pid>/pagemap`, `/proc/kpageflags` | [`folio`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
 //! [`seconds`] are a time, as options take it. [`head`] is what the documents of all tools begin with.
@@ -29,6 +30,7 @@ pub mod cgroup;
 pub mod error;
 #[cfg(any(test, feature = "fixture"))]
 pub mod fixture;
+pub mod folio;
 pub mod head;
 pub mod kpath;
 pub mod list;

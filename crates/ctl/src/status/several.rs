@@ -58,6 +58,7 @@ fn tables(snapshots: &[Snapshot]) -> String {
             debug_assert!(written.is_ok(), "a String takes everything");
             total.add(proof);
         });
+        text += &snapshot.folio_table(false);
         text.push('\n');
     }
     let share = total.huge as f64 * 100.0 / total.resident.max(1) as f64;

@@ -1,0 +1,244 @@
+//! What sizes of folios memory lies in: `/proc/<pid>/pagemap` tells the page frames,
+//! `/proc/kpageflags` what each of them is a part of.
+//!
+//! A folio is what the kernel manages as one: a base page, a page of a pool, or any
+//! power of two of base pages, as multi-size THP are. smaps counts those only that are
+//! mapped by one large entry.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+use crate::error::{FileError, Op};
+use crate::kpath::KPath;
+use crate::process::Pid;
+use crate::root::Root;
+
+/// Bits of `kpageflags`.
+const HEAD: u64 = 1 << 15;
+const TAIL: u64 = 1 << 16;
+const HUGETLB: u64 = 1 << 17;
+const ZERO: u64 = 1 << 24;
+/// Bits of `pagemap`.
+const PRESENT: u64 = 1 << 63;
+const FRAME: u64 = (1 << 55) - 1;
+
+/// Page frames of a block that are known: not more than a table of 64 TiB would have.
+const MOST_BLOCKS: usize = 1 << 19;
+/// Entries that are read at once.
+const ENTRIES: usize = 1 << 15;
+
+/// Bytes in folios of each size.
+pub type Sizes = BTreeMap<u64, u64>;
+
+/// What a page is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// A folio of 2^n base pages.
+    Folio(u8),
+    /// A page of a pool.
+    Hugetlb,
+    /// A page of zeros, which is nobody's memory.
+    Zero,
+}
+
+/// The page frames of the machine. What was read once is taken to stay so.
+#[derive(Debug)]
+pub struct Frames {
+    file: File,
+    page: u64,
+    /// Page frames of a block, which is at least the largest folio.
+    block: usize,
+    known: HashMap<u64, Vec<Part>>,
+}
+
+fn path() -> KPath {
+    KPath::from("/proc/kpageflags")
+}
+
+fn open(root: &Root, path: &KPath) -> Result<File, FileError> {
+    let failed = |error: io::Error| FileError::io(Op::Read, path, &error);
+    if !root.is_live() {
+        return Err(FileError::content(path, "this is a recorded tree"));
+    }
+    let path = root.host_path(path.as_str());
+    File::options().read(true).open(path).map_err(failed)
+}
+
+impl Frames {
+    /// Opens the file; `page` is the size of a base page, `largest` that of the largest
+    /// transparent huge page.
+    ///
+    /// # Errors
+    /// When it may not be read: it is root's.
+    pub fn open(root: &Root, page: u64, largest: u64) -> Result<Frames, FileError> {
+        Ok(Frames {
+            file: open(root, &path())?,
+            page,
+            block: usize::try_from(largest.max(page) / page.max(1)).unwrap_or(1),
+            known: HashMap::new(),
+        })
+    }
+
+    fn part(&mut self, frame: u64) -> Result<Part, FileError> {
+        let size = self.block as u64;
+        let (block, at) = (frame / size, usize::try_from(frame % size).unwrap_or(0));
+        if !self.known.contains_key(&block) {
+            if self.known.len() >= MOST_BLOCKS {
+                self.known.clear();
+            }
+            let flags = read_words(&self.file, block * size, self.block);
+            let flags = flags.map_err(|error| FileError::io(Op::Read, &path(), &error))?;
+            self.known.insert(block, parts(&flags, self.block));
+        }
+        Ok(self.known[&block]
+            .get(at)
+            .copied()
+            .unwrap_or(Part::Folio(0)))
+    }
+}
+
+/// As many words as there are, and no more than asked for.
+fn read_words(file: &File, first: u64, count: usize) -> io::Result<Vec<u64>> {
+    let mut bytes = vec![0; count * 8];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], first * 8 + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let words = bytes[..filled].chunks_exact(8);
+    Ok(words
+        .map(|word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
+        .collect())
+}
+
+/// What each page of a block is a part of: a folio lies at a multiple of its size, so
+/// none reaches over a block.
+fn parts(flags: &[u64], block: usize) -> Vec<Part> {
+    let mut parts = Vec::with_capacity(flags.len());
+    while let Some(first) = flags.get(parts.len()) {
+        let rest = &flags[parts.len()..];
+        let tails = rest
+            .iter()
+            .skip(1)
+            .take_while(|flags| *flags & TAIL != 0)
+            .count();
+        let (pages, part) = match first {
+            flags if flags & HUGETLB != 0 => (1, Part::Hugetlb),
+            flags if flags & ZERO != 0 => (1, Part::Zero),
+            flags if flags & HEAD != 0 => (tails + 1, Part::Folio(order(tails + 1))),
+            flags if flags & TAIL != 0 => (1, Part::Folio(order(block))),
+            _ => (1, Part::Folio(0)),
+        };
+        parts.extend(std::iter::repeat_n(part, pages));
+    }
+    parts
+}
+
+fn order(pages: usize) -> u8 {
+    u8::try_from(pages.ilog2()).unwrap_or(u8::MAX)
+}
+
+/// The pages of a process.
+#[derive(Debug)]
+pub struct Pages {
+    file: File,
+    path: KPath,
+}
+
+impl Pages {
+    /// Opens the file.
+    ///
+    /// # Errors
+    /// When there is no such process, or it may not be looked at.
+    pub fn open(root: &Root, pid: Pid) -> Result<Pages, FileError> {
+        let path = pid.path("pagemap");
+        Ok(Pages {
+            file: open(root, &path)?,
+            path,
+        })
+    }
+
+    /// Adds what lies at these addresses, until so many bytes are found; how many were.
+    /// `hugetlb` is the size of a page of a pool there.
+    ///
+    /// # Errors
+    /// When the files cannot be read, or tell no frames.
+    pub fn add(
+        &self,
+        frames: &mut Frames,
+        range: Range<u64>,
+        most: u64,
+        hugetlb: u64,
+        sizes: &mut Sizes,
+    ) -> Result<u64, FileError> {
+        let page = frames.page;
+        let (mut at, end) = (range.start / page, range.end / page);
+        let mut found = 0;
+        while at < end && found < most {
+            let count = usize::try_from(end - at).map_or(ENTRIES, |rest| rest.min(ENTRIES));
+            let entries = read_words(&self.file, at, count);
+            let entries = entries.map_err(|error| FileError::io(Op::Read, &self.path, &error))?;
+            if entries.is_empty() {
+                break;
+            }
+            at += entries.len() as u64;
+            for entry in entries.iter().filter(|entry| *entry & PRESENT != 0) {
+                let size = match (entry & FRAME, frames.part(entry & FRAME)?) {
+                    (0, _) => return Err(self.no_frames()),
+                    (_, Part::Zero) => continue,
+                    (_, Part::Hugetlb) => hugetlb,
+                    (_, Part::Folio(order)) => page << order,
+                };
+                *sizes.entry(size).or_default() += page;
+                found += page;
+            }
+        }
+        Ok(found)
+    }
+
+    fn no_frames(&self) -> FileError {
+        FileError::content(&self.path, "it shows page frames to CAP_SYS_ADMIN only")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_folio_is_a_head_and_its_tails() {
+        let flags = [
+            0,
+            HEAD,
+            TAIL,
+            HEAD,
+            TAIL,
+            TAIL,
+            TAIL,
+            0,
+            HUGETLB | TAIL,
+            ZERO,
+        ];
+        let four = [Part::Folio(2); 4];
+        let before = [Part::Folio(0), Part::Folio(1), Part::Folio(1)];
+        let after = [Part::Folio(0), Part::Hugetlb, Part::Zero];
+        assert_eq!(parts(&flags, 16), [&before[..], &four, &after].concat());
+        assert_eq!(parts(&[TAIL; 2], 16), [Part::Folio(4); 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn each_page_is_a_part_of_something(flags in prop::collection::vec(0..4u64, 0..70)) {
+            let flags: Vec<u64> = flags.iter().map(|flags| flags << 15).collect();
+            prop_assert_eq!(parts(&flags, 64).len(), flags.len());
+        }
+    }
+}

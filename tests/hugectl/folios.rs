@@ -1,0 +1,225 @@
+//! Figures of a process that stands still: those of smaps, to the byte, and by the
+//! sizes of folios.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::place::{Place, as_nobody, done, is_root};
+use super::status::{Running, json};
+use crate::support::live::{Live, machine};
+
+/// Memory of each kind: transparent huge pages, base pages, 64 kB at a time where that is
+/// on, and pages of the pools whose sizes are given.
+const MIXED: &str = "
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *part(size_t size, size_t align, int advice) {
+    char *all = mmap(0, size + 2 * align, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *part = (char *)(((unsigned long)all + align) & ~(align - 1));
+    mprotect(part, size, PROT_READ | PROT_WRITE);
+    madvise(part, size, advice);
+    memset(part, 1, size);
+    return part;
+}
+int main(int argc, char **argv) {
+    part(8 << 20, 2 << 20, MADV_HUGEPAGE);
+    part(3 << 20, 2 << 20, MADV_NOHUGEPAGE);
+    part(1 << 20, 1 << 16, MADV_HUGEPAGE);
+    char *zero = mmap(0, 1 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 1 << 20; i += 4096) (void)*(volatile char *)(zero + i);
+    for (int i = 1; i < argc; i++) {
+        size_t page = strtoul(argv[i], 0, 10);
+        int flags = MAP_ANONYMOUS | MAP_HUGETLB | (__builtin_ctzl(page) << MAP_HUGE_SHIFT);
+        char *own = mmap(0, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE | flags, -1, 0);
+        char *shared = mmap(0, page, PROT_READ | PROT_WRITE, MAP_SHARED | flags, -1, 0);
+        if (own == MAP_FAILED || shared == MAP_FAILED) return 1;
+        own[page] = *shared = 1;
+    }
+    puts(\"ready\");
+    fflush(stdout);
+    return getchar() == 'x';
+}";
+
+/// A process that is stopped until this is dropped.
+struct Stopped<'r>(&'r Running);
+
+impl Stopped<'_> {
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.0.pid().parse().unwrap()), signal).unwrap();
+    }
+
+    /// From its return on, the process runs nothing more.
+    fn new(running: &Running) -> Stopped<'_> {
+        let stopped = Stopped(running);
+        stopped.signal(Signal::SIGSTOP);
+        let state = || std::fs::read_to_string(format!("/proc/{}/stat", running.pid())).unwrap();
+        while !state().contains(") T ") {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        stopped
+    }
+
+    /// The sum of fields of smaps in bytes, without the kernel's own mappings.
+    fn kernel(&self, fields: &[&str]) -> u64 {
+        let smaps = std::fs::read_to_string(format!("/proc/{}/smaps", self.0.pid())).unwrap();
+        let (mut sum, mut counts) = (0, true);
+        for line in smaps.lines() {
+            match line.split_once(':') {
+                Some((name, value)) if fields.contains(&name) && counts => {
+                    let kib = value.trim().strip_suffix(" kB").unwrap();
+                    sum += kib.parse::<u64>().unwrap() * 1024;
+                }
+                _ if line.contains('-') && line.contains(" 00:00 ") => {
+                    counts = !line.contains("[v");
+                }
+                _ if line.contains('-') && line.contains('/') => counts = true,
+                _ => {}
+            }
+        }
+        sum
+    }
+}
+
+impl Drop for Stopped<'_> {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGCONT);
+    }
+}
+
+/// Sums over all segments: resident, huge by size, folios by size.
+type Sums = (u64, BTreeMap<u64, u64>, BTreeMap<u64, u64>);
+
+fn sums(document: &Value) -> Sums {
+    let mut sums = Sums::default();
+    for row in document["segments"].as_array().unwrap() {
+        sums.0 += row["resident"].as_u64().unwrap();
+        for (kind, sum) in [("huge", &mut sums.1), ("folios", &mut sums.2)] {
+            for (size, bytes) in row[kind].as_object().into_iter().flatten() {
+                *sum.entry(size.parse().unwrap()).or_default() += bytes.as_u64().unwrap();
+            }
+        }
+    }
+    sums
+}
+
+const RESIDENT: [&str; 3] = ["Rss", "Private_Hugetlb", "Shared_Hugetlb"];
+const PMD: [&str; 3] = ["AnonHugePages", "ShmemPmdMapped", "FilePmdMapped"];
+
+/// A program with pages of these pools, stopped and looked at.
+fn check(place: &Place, sizes: &[u64], mut also: impl FnMut(&Sums)) {
+    let mut command = Command::new(place.build("mixed", MIXED, &[]));
+    command.args(sizes.iter().map(u64::to_string));
+    let running = Running::wait_for(command);
+    let stopped = Stopped::new(&running);
+    let sums = sums(&json(&place.run(&[
+        "--status",
+        &running.pid(),
+        "--sizes",
+        "--json",
+    ])));
+    let (resident, huge, folios) = &sums;
+    assert_eq!(*resident, stopped.kernel(&RESIDENT));
+    assert_eq!(folios.values().sum::<u64>(), *resident, "{folios:?}");
+    // A page of the private mapping and one of the shared.
+    let mut pooled: BTreeMap<u64, u64> = sizes.iter().map(|size| (*size, 2 * size)).collect();
+    let all = stopped.kernel(&["Private_Hugetlb", "Shared_Hugetlb"]);
+    assert_eq!(pooled.values().sum::<u64>(), all);
+    let thp = stopped.kernel(&PMD);
+    if thp > 0 {
+        *pooled.entry(2 << 20).or_default() += thp;
+    }
+    assert_eq!(*huge, pooled);
+    for (size, bytes) in huge {
+        assert!(folios[size] >= *bytes, "{folios:?}");
+    }
+    also(&sums);
+}
+
+fn thp_64k(live: &Live, word: &str) -> bool {
+    live.hugeadm(&[&format!("--thp-size=64kB:{word}")]).status == 0
+}
+
+#[test]
+fn the_figures_of_a_process_that_stands_still() {
+    let Some(live) = machine("the_figures_of_a_process_that_stands_still") else {
+        return;
+    };
+    let place = Place::new();
+    let size = live.default_size().get();
+    live.set_pool(4);
+    check(&place, &[], |_| {});
+    check(&place, &[size], |(_, huge, folios)| {
+        // Nothing else is of that size when nothing larger is mapped by pieces.
+        assert_eq!(folios[&size], huge[&size]);
+    });
+    // Where memory is there in such large pieces just now.
+    if live.hugeadm(&["--pool-pages-min", "1GB:2"]).status == 0 {
+        check(&place, &[size, 1 << 30], |(_, _, folios)| {
+            assert_eq!(folios[&(1 << 30)], 2 << 30);
+        });
+    }
+}
+
+/// smaps tells nothing of folios smaller than a whole huge page.
+#[test]
+fn folios_of_64_kb() {
+    let Some(live) = machine("folios_of_64_kb") else {
+        return;
+    };
+    if !live.thp_serves() || !thp_64k(&live, "never") {
+        return;
+    }
+    let place = Place::new();
+    check(&place, &[], |(_, _, folios)| {
+        assert!(
+            folios.get(&(64 << 10)).is_none_or(|bytes| *bytes < 1 << 20),
+            "{folios:?}"
+        );
+    });
+    assert!(thp_64k(&live, "madvise"));
+    let fallbacks = || {
+        let file = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/anon_fault_fallback";
+        std::fs::read_to_string(file).unwrap_or_default()
+    };
+    let before = fallbacks();
+    check(&place, &[], |(_, _, folios)| {
+        let found = folios.get(&(64 << 10)).copied().unwrap_or(0);
+        // Unless the memory was in pieces.
+        assert!(found >= 1 << 20 || fallbacks() != before, "{folios:?}");
+    });
+}
+
+#[test]
+fn who_may_not_look_is_told() {
+    if !is_root("who_may_not_look_is_told") {
+        return;
+    }
+    let place = Place::new();
+    let running = Running::wait_for(as_nobody(&Command::new(place.build("mixed", MIXED, &[]))));
+    let why =
+        "no sizes of folios: cannot read /proc/kpageflags: permission denied (EACCES); ask as root";
+    let args = ["--status", &running.pid(), "--sizes"];
+    let told = done(&as_nobody(&place.command(&args)).output().unwrap());
+    assert_eq!(
+        (told.status, told.err),
+        (0, format!("hugectl: WARNING: {why}\n"))
+    );
+    assert!(!told.out.contains("folios"), "{}", told.out);
+    let args = [&args[..], &["--json"]].concat();
+    let value = json(&done(&as_nobody(&place.command(&args)).output().unwrap()));
+    assert_eq!(value["warnings"], serde_json::json!([why]));
+    assert_eq!(sums(&value).2, BTreeMap::new());
+    let table = place.run(&["--status", &running.pid(), "--sizes"]).out;
+    let mut heads = table.lines().filter(|line| line.starts_with("segment "));
+    assert_eq!(
+        heads.nth(1),
+        Some("segment   folios of  resident kB   share")
+    );
+}
