@@ -2,32 +2,66 @@
 //! error here, where a touch would be `SIGBUS`.
 #![expect(unsafe_code, reason = "asks the kernel to fill memory by address")]
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::sys::{self, Errno, File, Result};
 
-/// Since Linux 5.14.
-const MADV_POPULATE_READ: i32 = 22;
-const MADV_POPULATE_WRITE: i32 = 23;
+/// An advice, and whether the kernel knows it. `EINVAL` does not tell: it is the
+/// answer for memory that may not be read or written as well.
+struct Advice {
+    number: i32,
+    known: AtomicU8,
+}
 
-/// Whether this kernel is older.
-static OLD_KERNEL: AtomicBool = AtomicBool::new(false);
+/// Since Linux 5.14.
+static READ: Advice = Advice::numbered(22);
+static WRITE: Advice = Advice::numbered(23);
+
+const UNASKED: u8 = 0;
+const KNOWN: u8 = 1;
+const UNKNOWN: u8 = 2;
+
+impl Advice {
+    const fn numbered(number: i32) -> Advice {
+        Advice {
+            number,
+            known: AtomicU8::new(UNASKED),
+        }
+    }
+
+    /// Whether the kernel knows it; no where it cannot be told. Asked once.
+    fn is_known(&self) -> bool {
+        match self.known.load(Ordering::Relaxed) {
+            UNASKED => {
+                let is_known = sys::knows_advice(self.number);
+                let known = if is_known { KNOWN } else { UNKNOWN };
+                self.known.store(known, Ordering::Relaxed);
+                is_known
+            }
+            known => known == KNOWN,
+        }
+    }
+
+    fn give(&self, addr: usize, len: usize) -> Result<()> {
+        // SAFETY: the advice changes no contents.
+        unsafe { sys::madvise(addr, len, self.number) }
+    }
+}
 
 /// Makes the pages of a writable mapping present, `step` bytes each.
+///
+/// # Errors
+/// What a touch would come to.
 ///
 /// # Safety
 /// The range must be mapped writable, hold nothing but zero, and be the
 /// caller's.
 pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
-    if !OLD_KERNEL.load(Ordering::Relaxed) {
-        // SAFETY: the advice changes no contents.
-        match unsafe { sys::madvise(addr, len, MADV_POPULATE_WRITE) } {
-            Err(Errno(libc::EINVAL)) => OLD_KERNEL.store(true, Ordering::Relaxed),
-            result => return result,
-        }
+    match WRITE.is_known() {
+        true => WRITE.give(addr, len),
+        // SAFETY: as the caller says.
+        false => unsafe { populate_by_reading(addr, len, step) },
     }
-    // SAFETY: as the caller says.
-    unsafe { populate_by_reading(addr, len, step) }
 }
 
 /// Makes the pages of shared memory present, `step` bytes each. Others may have
@@ -36,13 +70,9 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
 /// # Errors
 /// What a touch would come to.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
-    // SAFETY: the advice changes no contents.
-    match unsafe { sys::madvise(addr, len, MADV_POPULATE_WRITE) } {
+    match WRITE.give(addr, len) {
         // Not known, or not allowed: the kernel has to look at each page.
-        Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => {
-            let mut pages = (addr..addr + len).step_by(step);
-            pages.try_for_each(sys::look_at)
-        }
+        Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => look_at_each(addr, len, step),
         result => result,
     }
 }
@@ -53,24 +83,22 @@ pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
 /// What a touch would come to; `EINVAL` before Linux 5.14, or where nothing may
 /// be read there.
 pub fn present(addr: usize, len: usize) -> Result<()> {
-    // SAFETY: the advice changes no contents.
-    unsafe { sys::madvise(addr, len, MADV_POPULATE_READ) }
+    READ.give(addr, len)
 }
 
 /// Makes the pages of a readable mapping present, `step` bytes each, without
 /// changing them. As much as can be had.
-///
-/// # Safety
-/// The range must be mapped readable, and stay so meanwhile.
-pub unsafe fn for_reading(addr: usize, len: usize, step: usize) {
-    // SAFETY: the advice changes no contents.
-    if unsafe { sys::madvise(addr, len, MADV_POPULATE_READ) } != Err(Errno(libc::EINVAL)) {
-        return;
-    }
-    for page in (addr..addr + len).step_by(step) {
-        // SAFETY: as the caller says.
-        let _ = unsafe { (page as *const u8).read_volatile() };
-    }
+pub fn for_reading(addr: usize, len: usize, step: usize) {
+    let _ = match READ.is_known() {
+        true => READ.give(addr, len),
+        false => look_at_each(addr, len, step),
+    };
+}
+
+/// Has the kernel read of each page, `step` bytes each, up to one that it cannot
+/// have.
+fn look_at_each(addr: usize, len: usize, step: usize) -> Result<()> {
+    (addr..addr + len).step_by(step).try_for_each(sys::look_at)
 }
 
 /// For older kernels: a system call that stores into a page fails with
@@ -94,8 +122,10 @@ mod tests {
     fn mapping(prot: i32) -> usize {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping.
-        unsafe { sys::mmap(0, 1 << 16, prot, flags, -1, 0).unwrap() }
+        unsafe { sys::mmap(0, LEN, prot, flags, -1, 0).unwrap() }
     }
+
+    const LEN: usize = 1 << 16;
 
     #[test]
     fn both_ways_fill_what_is_writable_and_refuse_what_is_not() {
@@ -103,9 +133,39 @@ mod tests {
             let good = mapping(libc::PROT_READ | libc::PROT_WRITE);
             let bad = mapping(libc::PROT_READ);
             // SAFETY: a new mapping of zeros.
-            assert_eq!(unsafe { way(good, 1 << 16, 4096) }, Ok(()));
+            assert_eq!(unsafe { way(good, LEN, 4096) }, Ok(()));
             // SAFETY: likewise.
-            assert!(unsafe { way(bad, 1 << 16, 4096) }.is_err());
+            assert!(unsafe { way(bad, LEN, 4096) }.is_err());
         }
+    }
+
+    #[test]
+    fn memory_that_may_not_be_touched_is_no_sign_of_an_old_kernel() {
+        let none = mapping(libc::PROT_NONE);
+        let has_advice = [&READ, &WRITE].map(|advice| sys::knows_advice(advice.number));
+        // SAFETY: a new mapping; nothing can be stored there.
+        let refused = unsafe { populate(none, LEN, 4096) };
+        let error = if has_advice[1] {
+            libc::EINVAL
+        } else {
+            libc::EFAULT
+        };
+        assert_eq!(refused, Err(Errno(error)));
+        for_reading(none, LEN, 4096);
+        assert_eq!([&READ, &WRITE].map(Advice::is_known), has_advice);
+    }
+
+    #[test]
+    fn what_no_kernel_knows_is_told_from_what_it_refuses() {
+        let advice = Advice::numbered(9999);
+        assert!(!advice.is_known() && !advice.is_known());
+        assert_eq!(advice.known.load(Ordering::Relaxed), UNKNOWN);
+    }
+
+    #[test]
+    fn pages_can_be_looked_at_without_a_fault() {
+        let (good, none) = (mapping(libc::PROT_READ), mapping(libc::PROT_NONE));
+        assert_eq!(look_at_each(good, LEN, 4096), Ok(()));
+        assert!(look_at_each(none, LEN, 4096).is_err());
     }
 }

@@ -77,9 +77,9 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
 /// # Safety
 /// Nobody may write to the range, whose length is that of `aside`, meanwhile.
 unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> Result<(), Why> {
-    // SAFETY: a segment of the program that is readable.
-    unsafe { read_ahead(load, range) };
-    // SAFETY: likewise; `aside` is ours, and writable.
+    read_ahead(load, range);
+    // SAFETY: a segment of the program that is readable; `aside` is ours, and
+    // writable.
     unsafe { contents::copy(load, range, aside.addr) };
     aside.protect(load.prot).map_err(|_| Why::Denied)?;
     // SAFETY: as the caller says, it holds what is there.
@@ -87,16 +87,12 @@ unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> R
 }
 
 /// Maps what comes from the file in one go, instead of page by page.
-///
-/// # Safety
-/// The range must be readable.
-unsafe fn read_ahead(load: &Load, range: &Range<usize>) {
+fn read_ahead(load: &Load, range: &Range<usize>) {
     let end = load.file_end.clamp(range.start, range.end);
     let len = (end - range.start).next_multiple_of(facts::page_size());
     if len > 0 {
         let len = len.min(range.len());
-        // SAFETY: as the caller says.
-        unsafe { populate::for_reading(range.start, len, facts::page_size()) };
+        populate::for_reading(range.start, len, facts::page_size());
     }
 }
 

@@ -59,8 +59,7 @@ pub(super) fn is_unchanged(range: &Range<usize>) -> bool {
 /// Drops the mappings of single pages and touches each huge page.
 fn map_anew(range: &Range<usize>, size: usize) {
     let _ = advise(range, libc::MADV_DONTNEED);
-    // SAFETY: a mapped segment of the program.
-    unsafe { populate::for_reading(range.start, range.len(), size) };
+    populate::for_reading(range.start, range.len(), size);
 }
 
 fn huge_bytes(range: &Range<usize>) -> usize {

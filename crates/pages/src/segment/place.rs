@@ -227,8 +227,7 @@ unsafe fn map_file(
     let mapped = unsafe { sys::mmap(range.start, filled, prot, flags, file.fd(), 0) };
     match mapped {
         Ok(_) if prot & libc::PROT_READ != 0 => {
-            // SAFETY: mapped just now, of a file whose pages are all there.
-            unsafe { populate::for_reading(range.start, filled, size) };
+            populate::for_reading(range.start, filled, size);
             Ok(filled)
         }
         Ok(_) => Ok(filled),

@@ -74,7 +74,6 @@ fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<()
         });
     }
     window.publish_first(range.len(), layout.page_state());
-    // SAFETY: mapped just now, of a file whose pages are all there.
-    unsafe { populate::for_reading(range.start, range.len(), size) };
+    populate::for_reading(range.start, range.len(), size);
     Ok(())
 }
