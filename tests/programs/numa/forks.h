@@ -1,0 +1,153 @@
+/* Memory of two nodes, moved by others and inherited by children. */
+#ifndef FORKS_H
+#define FORKS_H
+#include "policy.h"
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static pthread_barrier_t all_here;
+
+/* What others do to a process: its pages move from one node to the other. */
+static void migrates(void)
+{
+	const unsigned long first = 1;
+	char *at;
+
+	run_on(0);
+	at = block(32 * MB);
+	fill(at, 32 * MB, 9);
+	where("before", at, 32 * MB);
+	if (syscall(SYS_migrate_pages, 0, 64L, &first, &SECOND))
+		fail("migrate_pages");
+	where("migrated", at, 32 * MB);
+	check("migrated", at, 32 * MB, 9);
+}
+
+struct own {
+	int node;
+	char *at;
+};
+
+enum { OWN = 24 * MB };
+
+static void *has_own(void *arg)
+{
+	struct own *own = arg;
+
+	run_on(own->node);
+	own->at = block(OWN);
+	fill(own->at, OWN, 10 + own->node);
+	pthread_barrier_wait(&all_here);
+	pthread_barrier_wait(&all_here);
+	return NULL;
+}
+
+/* Everything where it was, and what it was. */
+static void review(const char *who, struct own *owns, char *bound, char *spread)
+{
+	char what[64];
+
+	for (int n = 0; n < 2; n++) {
+		snprintf(what, sizeof what, "%s thread %d", who, n);
+		check(what, owns[n].at, OWN, 10 + n);
+		where(what, owns[n].at, OWN);
+	}
+	snprintf(what, sizeof what, "%s bound", who);
+	check(what, bound, OWN, 20);
+	where(what, page_of(bound), OWN - 2 * PAGE);
+	policy(what, page_of(bound));
+	snprintf(what, sizeof what, "%s spread", who);
+	check(what, spread, OWN, 21);
+	where(what, page_of(spread), OWN - 2 * PAGE);
+	policy(what, page_of(spread));
+}
+
+static void forks(int keep_threads)
+{
+	struct own owns[2] = {{0, NULL}, {1, NULL}};
+	pthread_t thread[2];
+	char *bound, *spread;
+	int status;
+	pid_t pid;
+
+	run_on(0);
+	pthread_barrier_init(&all_here, NULL, 3);
+	for (int n = 0; n < 2; n++)
+		pthread_create(&thread[n], NULL, has_own, &owns[n]);
+	pthread_barrier_wait(&all_here);
+	bound = block(OWN);
+	bind(page_of(bound), OWN - 2 * PAGE, BIND, &SECOND, 0);
+	fill(bound, OWN, 20);
+	spread = block(OWN);
+	bind(page_of(spread), OWN - 2 * PAGE, INTERLEAVE, &BOTH, 0);
+	fill(spread, OWN, 21);
+	if (!keep_threads) {
+		pthread_barrier_wait(&all_here);
+		for (int n = 0; n < 2; n++)
+			pthread_join(thread[n], NULL);
+	}
+	review("before", owns, bound, spread);
+	pid = fork();
+	if (pid < 0)
+		fail("fork");
+	if (pid == 0) {
+		review("child", owns, bound, spread);
+		fill(bound, OWN, 30);
+		where("child wrote bound", page_of(bound), OWN - 2 * PAGE);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("the child");
+	review("after", owns, bound, spread);
+	fill(bound, OWN, 20);
+	where("after wrote bound", page_of(bound), OWN - 2 * PAGE);
+	if (keep_threads) {
+		pthread_barrier_wait(&all_here);
+		for (int n = 0; n < 2; n++)
+			pthread_join(thread[n], NULL);
+	}
+}
+
+/* Ends the process for calls that it does not make, as a service may have it. */
+static void forbid_policies(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_set_mempolicy, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mbind, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_move_pages, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		fail("seccomp");
+}
+
+static void filtered(void)
+{
+	char *at = block(OWN);
+	int status;
+	pid_t pid;
+
+	run_on(0);
+	fill(at, OWN, 40);
+	run_on(1);
+	forbid_policies();
+	pid = fork();
+	if (pid == 0) {
+		check("child", at, OWN, 40);
+		fill(at, OWN, 41);
+		_exit(0);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("the child");
+	check("filtered", at, OWN, 40);
+}
+
+#endif
