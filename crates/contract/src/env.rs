@@ -25,6 +25,7 @@
 //! | `HUGETLB_NO_RESERVE` | `yes` | is done always now |
 //! | `HUGETLB_NO_PREFAULT` | any | does nothing: a page that is not there may kill |
 //! | `HUGETLB_FALLBACK` | new: `thp`, `base`, `none` | what follows when huge pages run out |
+//! | `HUGETLB_REQUIRE` | new: `SEGMENT[:PERCENT],…`, behind a process and `:` or not | what must be on huge pages in that process, or in all |
 //! | `HUGETLB_LIMIT` | new: `1/N`, a size | what one process may take of the pools |
 //! | `HUGETLB_PID` | new: a process, or 0 | the one that says when its heap runs out of huge pages |
 //! | `HUGETLB_STARTER` | new: a process | its terminal hears what shared memory of others falls short of, and that announced transparent huge pages do not come |
@@ -38,6 +39,7 @@ mod elfmap;
 mod limit;
 mod names;
 mod odd;
+mod require;
 #[cfg(test)]
 mod tests;
 mod text_copy;
@@ -49,6 +51,7 @@ pub use self::elfmap::Elfmap;
 pub use self::limit::Limit;
 pub use self::names::*;
 pub use self::odd::Odd;
+pub use self::require::{Require, Required, Share, Wrong};
 pub use self::text_copy::TextCopy;
 use crate::size;
 
@@ -162,6 +165,8 @@ pub struct Settings<'a> {
     pub api: Api<'a>,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// What must be on huge pages.
+    pub require: Require,
     /// What this process may take of the pools; `None` for all it can get.
     pub limit: Option<Limit>,
     /// The process that says when it runs out of huge pages, so that a
@@ -199,6 +204,7 @@ impl Default for Settings<'_> {
             perf_map: false,
             api: Api::NOTHING,
             fallback: Fallback::Thp,
+            require: Require::NOTHING,
             limit: None,
             speaker: None,
             starter: None,
@@ -231,6 +237,7 @@ impl<'a> Settings<'a> {
         settings.read_segments(&get);
         settings.api = Api::read(&get, &mut settings.odd);
         settings.fallback = settings.read_fallback(get(FALLBACK));
+        settings.require = settings.read_require(get(REQUIRE), pid);
         settings.limit = settings.read_limit(get(LIMIT));
         settings.speaker = get(PID).and_then(number);
         settings.starter = get(STARTER).and_then(number);
@@ -325,6 +332,17 @@ impl<'a> Settings<'a> {
             self.note(FALLBACK);
         }
         found.unwrap_or_default()
+    }
+
+    fn read_require(&mut self, value: Option<&[u8]>, pid: u32) -> Require {
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            return Require::NOTHING;
+        };
+        let read = Require::read_for(value, pid);
+        if read.is_none() {
+            self.note(REQUIRE);
+        }
+        read.unwrap_or_default()
     }
 
     fn read_limit(&mut self, value: Option<&[u8]>) -> Option<Limit> {

@@ -13,10 +13,12 @@
 //! that has ended the fields of its [`Life`] follow.
 
 mod life;
+mod required;
 
 use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
+pub use self::required::Met;
 use crate::segment::{ALL, Row};
 
 /// What was found out about a process.
@@ -30,6 +32,8 @@ pub struct Proof<'a> {
     pub name: &'a [u8],
     /// Its memory.
     pub rows: &'a [Row<'a>],
+    /// What was required of it.
+    pub required: &'a [Met],
     /// What is amiss with the process as a whole.
     pub warning: Option<&'a str>,
     /// Its life, where it has ended.
@@ -62,6 +66,7 @@ impl Proof<'_> {
             write_row(out, row)?;
         }
         out.write_char(']')?;
+        required::write_json(self.required, out)?;
         match &self.life {
             None => Ok(()),
             Some(life) => {
@@ -102,6 +107,7 @@ impl Proof<'_> {
                 write_line(out, &sum)?;
             }
         }
+        required::write_line(self.required, out)?;
         match &self.life {
             None => Ok(()),
             Some(life) => life.write_line(out),
@@ -354,6 +360,7 @@ mod tests {
             exe: b"/tmp/a\"\xff\n",
             name: b"a",
             rows: &rows,
+            required: &[],
             warning: Some("it is \"odd\""),
             life: None,
         };
@@ -387,6 +394,7 @@ mod tests {
             exe: b"/bin/x",
             name: b"x",
             rows: &rows,
+            required: &[],
             warning: None,
             life: None,
         };

@@ -271,7 +271,7 @@ fn by_name<'a>(record: &Record<'a>) -> Option<(Segment, Option<&'a [u8]>)> {
 
 /// A piece of a mapping. The kernel counts whole mappings, so a piece gets its
 /// share by length; all pieces together have all.
-fn piece<'a>(
+pub fn piece<'a>(
     record: &Record<'a>,
     range: Range<u64>,
     pmd_size: u64,

@@ -155,6 +155,7 @@ impl Snapshot {
             exe: &self.exe,
             name: &self.name,
             rows: &rows,
+            required: &[],
             warning: self.warning(),
             life: self.life,
         })

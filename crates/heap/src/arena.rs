@@ -4,7 +4,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::Pages;
 use hugetools_pages::back::{self, Wish};
 use hugetools_pages::layout::Layout;
 use hugetools_pages::luck::{LUCK, Shortfall};
@@ -12,7 +12,7 @@ use hugetools_pages::say::{Amount, Level, say_once};
 use hugetools_pages::slices::SLICE;
 use hugetools_pages::sys::{Result, SpaceLimit};
 use hugetools_pages::window::Window;
-use hugetools_pages::{config, first_look, grown, register, rejoin, space, sys, usage};
+use hugetools_pages::{config, first_look, grown, register, rejoin, required, space, sys, usage};
 
 use crate::kept::{self, Heap};
 use crate::state::{self, State};
@@ -69,10 +69,10 @@ pub(crate) fn ready() -> bool {
     }
 }
 
-/// Whether a block is to fail rather than lie on anything but pages of a pool.
+/// Whether a block is to fail rather than lie on other pages than those that were
+/// asked for.
 pub(crate) fn is_strict() -> bool {
-    let config = config::get();
-    config.fallback == Fallback::None && config.heap.is_some_and(|pages| pages != Pages::Thp)
+    required::heap_is_strict()
 }
 
 #[cold]

@@ -6,23 +6,28 @@ use core::fmt;
 use crate::config;
 use crate::file::Path;
 use crate::kin;
-use crate::say::{Level, Line, is_heard, say};
+use crate::say::{self, Level, Line, is_heard};
 use crate::side_stack::on_side_stack;
 use crate::sys::{self, File};
 
-/// Writes a warning, also to the standard error of the process that hugectl
-/// started, where that is another file and the process has not ended.
+/// Writes a warning as [`say`] does.
 pub fn warn(text: fmt::Arguments<'_>) {
     say(Level::Warning, text);
+}
+
+/// Writes a message, also to the standard error of the process that hugectl
+/// started, where that is another file and the process has not ended.
+pub fn say(level: Level, text: fmt::Arguments<'_>) {
+    say::say(level, text);
     let other = config::get().starter.filter(|pid| *pid != sys::getpid());
-    let is_heard = is_heard(Level::Warning) && sys::filter() != sys::Filter::Own;
+    let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own;
     if let Some(pid) = other.filter(|_| is_heard) {
         // There, no signal of a write reaches the program.
-        on_side_stack(|| tell(pid, text));
+        on_side_stack(|| tell(pid, level, text));
     }
 }
 
-fn tell(pid: u32, text: fmt::Arguments<'_>) {
+fn tell(pid: u32, level: Level, text: fmt::Arguments<'_>) {
     // Its number may be another's by now.
     if !kin::is_ancestor(pid) {
         return;
@@ -32,7 +37,10 @@ fn tell(pid: u32, text: fmt::Arguments<'_>) {
     };
     if sys::identity(file.fd()) != sys::identity(2) {
         let own = sys::getpid();
-        let line = Line::of(format_args!("libhugetlbfs: WARNING: process {own}: {text}"));
+        let line = Line::of(format_args!(
+            "libhugetlbfs: {}: process {own}: {text}",
+            level.name()
+        ));
         sys::write_quietly(file.fd(), line.bytes());
     }
 }

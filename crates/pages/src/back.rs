@@ -4,15 +4,13 @@
 
 use core::ops::Range;
 
-use hugetools_contract::env::Fallback;
-
 use crate::luck::{self, BIG_LUCK, LUCK, Luck};
 use crate::slices::SLICE;
 use crate::sys::{self, Errno, Result};
 use crate::unit::State;
 use crate::window::Window;
 use crate::{
-    config, fault, half_empty, hugetlb, place, populate, quota, register, returned, space, thp,
+    fault, half_empty, hugetlb, place, populate, quota, register, required, returned, space, thp,
     usage,
 };
 
@@ -161,7 +159,9 @@ fn fill(
     if wish == Wish::Best {
         at = fill_big(window, at..run.end, state, &publish);
         at = fill_huge(window, at..run.end, state, &publish);
-        if at < run.end && config::get().fallback == Fallback::None && wants_hugetlb(window) {
+        let left = (run.end - at) * window.layout.unit;
+        if at < run.end && wants_hugetlb(window) && !required::heap_may_fall(left) {
+            required::heap_refused(left);
             return (at, Err(Errno(libc::ENOMEM)));
         }
     }
@@ -170,11 +170,31 @@ fn fill(
     }
     match fill_plain(window, at..run.end, wish) {
         Ok(state) => {
+            if wish == Wish::Best && !wants_hugetlb(window) {
+                if let Err(error) = have_transparent(window, at..run.end, state) {
+                    return (at, Err(error));
+                }
+            }
             publish(at..run.end, state);
             (run.end, Ok(()))
         }
         Err(error) => (at, Err(error)),
     }
+}
+
+/// Where transparent huge pages are required, they come now, not on the first
+/// touch.
+fn have_transparent(window: &Window, run: Range<usize>, state: State) -> Result<()> {
+    let (addr, len) = (window.address(run.start), run.len() * window.layout.unit);
+    // SAFETY: claimed and mapped just now, zero, and not handed out.
+    let has = || state == State::Thp && unsafe { thp::have(addr, len) }.is_ok();
+    if required::of_heap().is_none() || has() || required::heap_may_fall(len) {
+        return Ok(());
+    }
+    required::heap_refused(len);
+    // SAFETY: likewise.
+    let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
+    Err(Errno(libc::ENOMEM))
 }
 
 fn wants_hugetlb(window: &Window) -> bool {

@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetools_contract::env::{
-    self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Settings, TextCopy,
+    self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Require, Settings, TextCopy,
 };
 
 use crate::environment::Variables;
@@ -62,6 +62,8 @@ pub struct Config {
     pub perf_map: bool,
     /// When huge pages run out.
     pub fallback: Fallback,
+    /// What must be on huge pages.
+    pub require: Require,
     /// What this process may take of the pools.
     pub limit: Option<Limit>,
     /// The process that says when it runs out of huge pages.
@@ -100,6 +102,7 @@ impl Config {
         text_copy: None,
         perf_map: false,
         fallback: Fallback::Thp,
+        require: Require::NOTHING,
         limit: None,
         speaker: None,
         starter: None,
@@ -150,6 +153,7 @@ impl Config {
         self.text_libs = settings.text_libs;
         self.perf_map = settings.perf_map;
         self.fallback = settings.fallback;
+        self.require = settings.require;
         self.limit = settings.limit;
         self.speaker = settings.speaker;
         self.starter = settings.starter;

@@ -27,7 +27,8 @@
 //! * [`grant`]: huge pages that the program asked for by name; [`plain`]: what
 //!   it got in their place.
 //! * [`registry`]: whose memory it is; [`vmops`]: what the program asks of it.
-//! * [`segment`]: the program's own code, data and bss.
+//! * [`segment`]: the program's own code, data and bss; [`required`]: what must be on
+//!   huge pages.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`mem`]: what
 //!   we do not take from libc; [`say`]: messages, some [`aloud`]; [`kin`]: whose
 //!   process is whose; [`side_stack`]: room for what
@@ -80,6 +81,7 @@ pub mod private_copy;
 pub mod quota;
 pub mod register;
 pub mod registry;
+pub mod required;
 pub(crate) mod returned;
 pub mod say;
 pub mod segment;

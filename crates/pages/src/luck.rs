@@ -3,11 +3,11 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::{Fallback, Pages, Share};
 
 use crate::layout::LARGEST_UNIT;
 use crate::say::{Level, SizeName, say, say_once};
-use crate::{config, hugetlb, quota, sys, thp};
+use crate::{config, hugetlb, quota, required, sys, thp};
 
 /// What has kept memory from the huge pages that were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,6 +120,8 @@ impl Luck {
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = match config::get().heap {
+            // Then the request fails, which is said as an error.
+            _ if required::of_heap() == Some(Share::Whole) => Level::Info,
             // Not what was asked for: a rung below it.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
             _ => config::get().level(),
@@ -279,6 +281,7 @@ pub fn may_have_hugetlb() -> bool {
 
 fn next_rung(size: usize) -> &'static str {
     match config::get().fallback {
+        _ if required::of_heap() == Some(Share::Whole) => "the request fails",
         _ if size > LARGEST_UNIT => "smaller pages follow",
         Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
         Fallback::Thp | Fallback::Base => "base pages follow",

@@ -25,7 +25,8 @@ pub enum Level {
 }
 
 impl Level {
-    fn name(self) -> &'static str {
+    /// Its name in a message.
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Level::Error => "ERROR",
             Level::Warning => "WARNING",

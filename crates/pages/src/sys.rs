@@ -41,9 +41,9 @@ pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
 pub use process::{
-    FAULTS, NoSignals, SpaceLimit, address_space_limit, block_signals, futex_wait, futex_wake,
-    getegid, geteuid, getpid, gettid, getuid, has_child, host, is_secure, look_at, page_size,
-    random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
+    FAULTS, NoSignals, SpaceLimit, address_space_limit, block_signals, exit, futex_wait,
+    futex_wake, getegid, geteuid, getpid, gettid, getuid, has_child, host, is_secure, look_at,
+    page_size, random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,

@@ -9,7 +9,7 @@ use hugetools_contract::env::{Fallback, Pages};
 use crate::cgroup::{self, Left};
 use crate::say::{Level, say_once};
 use crate::unit::State;
-use crate::{config, file, sys};
+use crate::{config, facts, file, populate, sys};
 
 /// Why transparent huge pages are out of reach, for private or shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,6 +165,25 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
     const MADV_COLLAPSE: i32 = 25;
     // SAFETY: the advice changes no contents.
     unsafe { sys::madvise(addr, len, MADV_COLLAPSE) }
+}
+
+/// Has memory on transparent huge pages now, whole ones from its beginning on. Since
+/// Linux 6.1.
+///
+/// # Errors
+/// When there is no huge page for some of it, or the kernel is older (`EINVAL`).
+///
+/// # Safety
+/// The range must be mapped by us, zero, and not handed out yet.
+pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
+    let size = facts::thp_size();
+    for at in (addr..addr + len / size * size).step_by(size) {
+        // SAFETY: as the caller says. The first touch gets a huge page, where there is one.
+        unsafe { populate::populate(at, facts::page_size(), facts::page_size())? };
+        // SAFETY: likewise.
+        unsafe { collapse(at, size)? };
+    }
+    Ok(())
 }
 
 /// Whether so many bytes may be on transparent huge pages now. The program may

@@ -23,7 +23,7 @@ use hugetools_pages::{facts, file, say};
 use crate::objects::Extents;
 use crate::report_file;
 use crate::scratch::{self, Text};
-use crate::{marker, old_root, past_malloc, staying, watched};
+use crate::{marker, old_root, past_malloc, required, staying, watched};
 use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
 
 #[used]
@@ -70,8 +70,15 @@ fn status() -> Ended {
 /// Reports where the program ends without destructors: in the process where it
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
+    if watched::is_own() {
+        before_the_start(status);
+    }
+}
+
+/// The same of a program that does not begin, whether somebody watches it or not.
+pub(crate) fn before_the_start(status: c_int) {
     let is_wanted = || is_wanted() || is_handed_on();
-    if may_ask() && is_wanted() && watched::is_own() && !is_told() {
+    if may_ask() && is_wanted() && !is_told() {
         note_status(status);
         on_side_stack(|| {
             let _ = report(self::status());
@@ -168,10 +175,12 @@ fn compose(ended: Ended) -> Option<Text> {
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
     past_malloc::explain(rows);
     let mut name = [0; kin::NAME];
+    let mut met = required::NONE;
     let proof = Proof {
         pid: sys::getpid(),
         exe,
         name: kin::name(sys::getpid(), &mut name).unwrap_or(report::base(exe)),
+        required: required::met(rows, &mut met),
         rows,
         warning: None,
         life: life(ended, rows),

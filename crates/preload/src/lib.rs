@@ -13,7 +13,8 @@
 //!   `staying` behind it, and what it had `past_malloc`; [`exports_ends`]: ends of
 //!   other kinds; `watched`: who reports on those that nothing of ours sees; `rival`:
 //!   another library of this kind.
-//! * `segments`: the program's code, data and bss; [`loaded`]: what the loader
+//! * `segments`: the program's code, data and bss; `required`: what of it must be on
+//!   huge pages; [`loaded`]: what the loader
 //!   knows of them; [`definitions`]: their symbols; `perf_map`: a list of their functions for perf.
 //! * [`syscall`]: calls by their numbers.
 //! * `segment`: System V shared memory. What else is asked of memory is
@@ -49,6 +50,7 @@ mod past_malloc;
 mod perf_map;
 mod reads;
 mod report_file;
+mod required;
 mod rival;
 mod scratch;
 mod segment;

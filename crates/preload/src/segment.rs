@@ -8,15 +8,15 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::Pages;
 use hugetools_pages::hugetlb::ToGrow;
 use hugetools_pages::luck;
 use hugetools_pages::registry::segments::On;
 use hugetools_pages::say::{Amount, SizeName};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{LUCK, next_rung};
-use hugetools_pages::{aloud, config, hugetlb, layout, limits, populate};
+use hugetools_pages::vmops::map_shared::{LUCK, lacks_thp, next_rung};
+use hugetools_pages::{config, hugetlb, layout, limits, populate, required};
 
 use crate::{accounts, next};
 
@@ -26,6 +26,10 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
         return next::shmget(key, size, flags);
     };
     match page_for(pages, key, size, flags) {
+        None if must_fail(pages, key, size, flags) => {
+            lacks_thp("shmget", size, false);
+            sys::c_result(Err(Errno(libc::ENOMEM)))
+        }
         None => get_ordinary(key, size, flags),
         Some(page) => get(key, size, flags, page),
     }
@@ -35,6 +39,7 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
 fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
+            required::count_shm(size, false);
             attach::made(id, On::Huge(page), key == libc::IPC_PRIVATE);
             return id;
         }
@@ -42,13 +47,14 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         Err(Errno(libc::EEXIST)) => return next::shmget(key, size, flags),
         Err(error) => error,
     };
-    if config::get().fallback == Fallback::None {
-        failed(error, size, page);
+    if !required::shm_may_fall(size) {
+        failed(error, size, page, false);
         return sys::c_result(Err(error));
     }
     let id = get_ordinary(key, size, flags);
     if id >= 0 {
-        failed(error, size, page);
+        required::count_shm(size, true);
+        failed(error, size, page, true);
     }
     id
 }
@@ -81,10 +87,23 @@ fn get_ordinary(key: c_int, size: usize, flags: c_int) -> c_int {
 /// The page size for a segment that is being made. Looking one up, or asking
 /// for huge pages oneself, is left alone; so is a segment smaller than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
-    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
-    let plain = flags & libc::SHM_HUGETLB == 0;
     let page = layout::asked_size(pages)?;
-    (makes && plain && size >= page).then_some(page)
+    (makes_plain(key, flags) && size >= page).then_some(page)
+}
+
+fn makes_plain(key: c_int, flags: c_int) -> bool {
+    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    makes && flags & libc::SHM_HUGETLB == 0
+}
+
+/// Whether transparent huge pages are required, and there are none for it. What
+/// has the key already is whoever's it is.
+fn must_fail(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
+    let is_new = || key == libc::IPC_PRIVATE || !exists(key);
+    makes_plain(key, flags)
+        && required::shm_lacks_thp(pages, size)
+        && is_new()
+        && !required::shm_may_fall(size)
 }
 
 /// Makes a segment, all of whose pages can be had.
@@ -132,17 +151,20 @@ fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
     result
 }
 
-fn failed(error: Errno, size: usize, page: usize) {
+fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     let (page_name, amount) = (SizeName(page), Amount(size));
     match error.0 {
         libc::EPERM => {
             let mut buffer = [0; 64];
             let group = accounts::group_name(&mut buffer);
-            aloud::warn(format_args!(
-                "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
+            required::tell_of_shm(
+                may_follow,
+                format_args!(
+                    "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
                      group of vm.hugetlb_shm_group; {} (as root: hugeadm --set-shm-group {group})",
-                next_rung(),
-            ));
+                    next_rung(may_follow),
+                ),
+            );
         }
         _ => {
             let pages = size.div_ceil(page);
@@ -153,11 +175,14 @@ fn failed(error: Errno, size: usize, page: usize) {
                 needed: pages,
                 free,
             };
-            aloud::warn(format_args!(
-                "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, {free} \
+            required::tell_of_shm(
+                may_follow,
+                format_args!(
+                    "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, {free} \
                      are free; {}{grow}",
-                next_rung(),
-            ));
+                    next_rung(may_follow),
+                ),
+            );
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn remap() {
 }
 
 /// Which pages a segment of the program goes to.
-fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
+pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
     match load.is_writable() {
         _ if config.elfmap.heeds_marks() => load.is_marked.then_some(Pages::Default),
         true => config.elfmap.data,

@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_int};
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::{config, environment, first_look, fork, luck, say, weak};
 
-use crate::{api, end, following, kept, marker, next, report_file, segments};
+use crate::{api, end, following, kept, marker, next, report_file, required, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -61,4 +61,5 @@ unsafe extern "C" fn start(
     end::begin();
     api::prepare();
     segments::remap();
+    required::check();
 }

@@ -117,6 +117,7 @@ fn report_on(pid: u32) -> Option<()> {
         exe,
         name,
         rows: rows.get(..filled)?,
+        required: &[],
         warning: None,
         life: None,
     };
@@ -142,6 +143,7 @@ fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Opti
         exe,
         name,
         rows: &[],
+        required: &[],
         warning: core::str::from_utf8(warning.bytes()).ok(),
         life: None,
     };

@@ -44,6 +44,8 @@ pub const NO_RESERVE: &str = "HUGETLB_NO_RESERVE";
 pub const NO_PREFAULT: &str = "HUGETLB_NO_PREFAULT";
 /// `HUGETLB_FALLBACK`
 pub const FALLBACK: &str = "HUGETLB_FALLBACK";
+/// `HUGETLB_REQUIRE`
+pub const REQUIRE: &str = "HUGETLB_REQUIRE";
 /// `HUGETLB_LIMIT`
 pub const LIMIT: &str = "HUGETLB_LIMIT";
 /// `HUGETLB_PID`
@@ -60,7 +62,7 @@ pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
 pub const REPORT_WATCH: &str = "HUGETLB_REPORT_WATCH";
 
 /// All of them.
-pub const VARIABLES: [&str; 29] = [
+pub const VARIABLES: [&str; 30] = [
     VERBOSE,
     DEBUG,
     RESTRICT_EXE,
@@ -83,6 +85,7 @@ pub const VARIABLES: [&str; 29] = [
     NO_RESERVE,
     NO_PREFAULT,
     FALLBACK,
+    REQUIRE,
     LIMIT,
     PID,
     STARTER,

@@ -238,6 +238,7 @@ impl Watched {
             exe: b"?",
             name: b"?",
             rows: &[],
+            required: &[],
             warning: Some("it ended before it could be looked at"),
             life: Some(life),
         };

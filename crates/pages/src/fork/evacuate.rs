@@ -11,7 +11,7 @@ use crate::luck::{self, Shortfall};
 use crate::say::{Amount, Level, say};
 use crate::shield::Shield;
 use crate::window::Window;
-use crate::{config, move_down, thp};
+use crate::{config, move_down, required, thp};
 
 use super::{in_place, runs};
 
@@ -55,6 +55,9 @@ pub(super) fn report(moved: usize, total: usize) {
         level,
         format_args!("fork: moved {} from hugetlb pages to {next}", Amount(moved)),
     );
+    if moved > 0 {
+        required::heap_moved(moved);
+    }
     if moved < total {
         let left = Amount(total - moved);
         say(

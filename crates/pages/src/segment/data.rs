@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::contents;
 use super::divide::{Piece, divide};
@@ -40,6 +41,18 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
         }
     }
     got
+}
+
+/// Touches each huge page of a segment, so that it can be told which there are.
+pub fn touch(load: &Load) {
+    let range = load.inner(facts::thp_size());
+    for at in range.step_by(facts::thp_size()) {
+        // SAFETY: a writable segment of the program; nothing changes.
+        let byte = unsafe { AtomicU8::from_ptr(at as *mut u8) };
+        let is = byte.load(Ordering::Relaxed);
+        // A write; whoever else has written meanwhile has done it, too.
+        let _ = byte.compare_exchange(is, is, Ordering::Relaxed, Ordering::Relaxed);
+    }
 }
 
 fn shortfall(piece: &Piece, bytes: usize) -> Why {

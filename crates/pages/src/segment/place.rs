@@ -38,6 +38,15 @@ impl Aside {
         Ok(aside)
     }
 
+    /// Whether all of it is on transparent huge pages: it is from now on.
+    ///
+    /// # Errors
+    /// As [`thp::have`].
+    pub fn have(&self) -> Result<()> {
+        // SAFETY: ours, and used by nobody.
+        unsafe { thp::have(self.addr, self.len) }
+    }
+
     /// For a part of the heap: as [`Aside::from_pool`], where a heap is known.
     ///
     /// # Errors

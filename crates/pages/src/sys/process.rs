@@ -14,6 +14,13 @@ pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
 
+/// `exit_group(2)`: ends the process at once.
+pub fn exit(status: c_int) -> ! {
+    loop {
+        let _ = call(libc::SYS_exit_group, [extended(status), 0, 0, 0, 0, 0]);
+    }
+}
+
 /// `gettid(2)`: a number that no other thread of the machine has.
 pub fn gettid() -> u32 {
     call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))

@@ -11,7 +11,7 @@ use crate::luck::{self, Luck};
 use crate::say::{Amount, SizeName};
 use crate::sys::{self, Errno, Result};
 use crate::thp::NoThp;
-use crate::{aloud, config, facts, fork, hugetlb, layout, limits, populate, thp};
+use crate::{aloud, config, facts, fork, hugetlb, layout, limits, populate, required, thp};
 use hugetools_contract::env::{Fallback, Pages};
 
 use crate::registry::region::Backing;
@@ -51,18 +51,24 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
     let size = layout::asked_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {
+        required::count_shm(len, false);
         return Ok(addr);
     }
-    let may_follow = config::get().fallback != Fallback::None || huge.is_none();
+    let falls = huge.is_some() || required::shm_lacks_thp(pages, len);
+    let may_follow = !falls || required::shm_may_fall(len);
     let result = match huge {
         Some(Err((_, error))) if !may_follow => Err(error),
+        None if !may_follow => Err(Errno(libc::ENOMEM)),
         // SAFETY: what the program asked for, at no fixed address.
         _ => unsafe { sys::mmap(0, len, prot, flags, -1, 0) },
     };
-    if let (Some(Err((size, _))), true) = (huge, result.is_ok() || !may_follow) {
-        failed(len, size);
+    if falls && (result.is_ok() || !may_follow) {
+        failed(len, size, may_follow);
     }
     if let Ok(addr) = result {
+        if len >= facts::thp_size() {
+            required::count_shm(len, falls);
+        }
         advise(addr, len);
     }
     result
@@ -92,23 +98,41 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     Err(no_memory)
 }
 
-fn failed(len: usize, size: usize) {
+fn failed(len: usize, size: Option<usize>, may_follow: bool) {
+    let Some(size) = size else {
+        return lacks_thp("shared memory", len, may_follow);
+    };
     let pages = len.div_ceil(size);
     LUCK.note(luck::shortfall_of(size, pages));
     let free = hugetlb::free(size);
     let needed = pages;
-    aloud::warn(format_args!(
-        "shared memory: {} cannot be on {} pages: {pages} are needed, {free} are free; {}{}",
-        Amount(len),
-        SizeName(size),
-        next_rung(),
-        ToGrow { size, needed, free },
-    ));
+    required::tell_of_shm(
+        may_follow,
+        format_args!(
+            "shared memory: {} cannot be on {} pages: {pages} are needed, {free} are free; {}{}",
+            Amount(len),
+            SizeName(size),
+            next_rung(may_follow),
+            ToGrow { size, needed, free },
+        ),
+    );
+}
+
+/// Says that transparent huge pages are required, and that there are none. `what`
+/// asks for them.
+pub fn lacks_thp(what: &str, len: usize, may_follow: bool) {
+    let why = thp::serves_shared().map_or_else(NoThp::reason, |()| "there are none");
+    let next = next_rung(may_follow);
+    required::tell_of_shm(
+        may_follow,
+        format_args!("{what}: {} on base pages: {why}; {next}", Amount(len)),
+    );
 }
 
 /// What shared memory is on when it is not on hugetlb pages, for a message.
-pub fn next_rung() -> NextRung {
+pub fn next_rung(may_follow: bool) -> NextRung {
     match (config::get().fallback, thp::serves_shared()) {
+        _ if !may_follow => NextRung("the request fails", None),
         (Fallback::None, _) => NextRung("the request fails", None),
         (Fallback::Thp, Ok(())) => NextRung("transparent huge pages follow", None),
         (Fallback::Thp, Err(why)) => {

@@ -1,0 +1,231 @@
+//! What must be on huge pages: segments, each with how much of it.
+
+use core::fmt;
+
+use crate::segment::Segment;
+
+/// How much of a segment must be on huge pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Share {
+    /// All that lies in whole huge pages, and at least one.
+    Whole,
+    /// So many percent of all its bytes; 1 to 100.
+    Percent(u8),
+}
+
+impl Share {
+    /// Whether so many bytes of `all` are enough; `whole` of them lie in whole huge
+    /// pages.
+    pub fn is_met(self, huge: u64, whole: u64, all: u64) -> bool {
+        match self {
+            Share::Whole => whole > 0 && huge >= whole,
+            Share::Percent(percent) => {
+                u128::from(huge) * 100 >= u128::from(percent) * u128::from(all.max(1))
+            }
+        }
+    }
+
+    /// Whether `more` bytes may be on other pages than those that were asked for,
+    /// beside `fallen` bytes of `all` that are so already.
+    pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
+        match self {
+            Share::Whole => false,
+            Share::Percent(percent) => {
+                let (more, fallen, all) = (u128::from(more), u128::from(fallen), u128::from(all));
+                let rest = u128::from(100 - percent.min(100));
+                (fallen + more) * 100 <= rest * (all + more)
+            }
+        }
+    }
+}
+
+/// What must be on huge pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Require {
+    shares: [Option<Share>; Require::SEGMENTS.len()],
+}
+
+/// What is wrong with a list of segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wrong<'a> {
+    /// There is no such segment, or it is nothing that can be required.
+    Segment(&'a [u8]),
+    /// This is no percentage from 1 to 100.
+    Percent(&'a [u8]),
+    /// A segment is named twice.
+    Twice(Segment),
+}
+
+impl Require {
+    /// What can be required.
+    pub const SEGMENTS: [Segment; 5] = [
+        Segment::Text,
+        Segment::Data,
+        Segment::Bss,
+        Segment::Heap,
+        Segment::Shm,
+    ];
+
+    /// Nothing.
+    pub const NOTHING: Require = Require {
+        shares: [None; Require::SEGMENTS.len()],
+    };
+
+    /// Reads `SEGMENT[:PERCENT],…`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn read(list: &[u8]) -> Result<Require, Wrong<'_>> {
+        let mut require = Require::NOTHING;
+        for item in list.split(|byte| *byte == b',') {
+            let colon = item.iter().position(|byte| *byte == b':');
+            let (name, percent) = match colon {
+                Some(at) => (&item[..at], Some(&item[at + 1..])),
+                None => (item, None),
+            };
+            let is_named = |segment: &Segment| segment.name().as_bytes() == name;
+            let at = Require::SEGMENTS.iter().position(is_named);
+            let at = at.ok_or(Wrong::Segment(name))?;
+            let share = percent.map_or(Ok(Share::Whole), share)?;
+            if require.shares[at].replace(share).is_some() {
+                return Err(Wrong::Twice(Require::SEGMENTS[at]));
+            }
+        }
+        Ok(require)
+    }
+
+    /// Reads the variable: a list for every process that heeds it, or one behind
+    /// a process and a colon. `None` where it makes no sense.
+    pub(super) fn read_for(value: &[u8], pid: u32) -> Option<Require> {
+        let digits = value.iter().take_while(|byte| byte.is_ascii_digit());
+        let (number, rest) = value.split_at(digits.count());
+        let list = match (number, rest) {
+            ([], list) => list,
+            (number, [b':', list @ ..]) => match super::number(number)? == pid {
+                true => list,
+                false => return Some(Require::NOTHING),
+            },
+            _ => return None,
+        };
+        Require::read(list).ok()
+    }
+
+    /// How much of a segment must be, where any.
+    pub fn share(&self, segment: Segment) -> Option<Share> {
+        let mut all = self.all();
+        all.find(|(other, _)| *other == segment)
+            .map(|(_, share)| share)
+    }
+
+    /// Whether a segment is required.
+    pub fn has(&self, segment: Segment) -> bool {
+        self.share(segment).is_some()
+    }
+
+    /// Whether anything is.
+    pub fn is_any(&self) -> bool {
+        self.all().next().is_some()
+    }
+
+    /// All that is required.
+    pub fn all(&self) -> impl Iterator<Item = (Segment, Share)> + use<> {
+        let all = Require::SEGMENTS.into_iter().zip(self.shares);
+        all.filter_map(|(segment, share)| Some((segment, share?)))
+    }
+}
+
+fn share(percent: &[u8]) -> Result<Share, Wrong<'_>> {
+    let is_plain = percent.iter().all(u8::is_ascii_digit);
+    let number = super::number(percent).filter(|number| is_plain && (1..=100).contains(number));
+    let number = number.and_then(|number| u8::try_from(number).ok());
+    number.map(Share::Percent).ok_or(Wrong::Percent(percent))
+}
+
+impl fmt::Display for Require {
+    /// As it is written on the command line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut comma = "";
+        for (segment, share) in self.all() {
+            write!(f, "{comma}{}", Required(segment, share))?;
+            comma = ",";
+        }
+        Ok(())
+    }
+}
+
+/// One of them, as it is written on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Required(pub Segment, pub Share);
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Required(segment, share) = self;
+        match share {
+            Share::Whole => f.write_str(segment.name()),
+            Share::Percent(percent) => write!(f, "{}:{percent}", segment.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::format;
+
+    fn read(list: &str) -> Result<Require, Wrong<'_>> {
+        Require::read(list.as_bytes())
+    }
+
+    #[test]
+    fn lists() {
+        let both = read("heap,text:90").unwrap();
+        assert_eq!(both.share(Segment::Text), Some(Share::Percent(90)));
+        assert_eq!(both.share(Segment::Heap), Some(Share::Whole));
+        assert!(!both.has(Segment::Data) && both.is_any());
+        assert_eq!(format!("{both}"), "text:90,heap");
+        assert_eq!(read(&format!("{both}")), Ok(both));
+        assert!(!Require::NOTHING.is_any());
+    }
+
+    #[test]
+    fn what_is_wrong_with_them() {
+        assert_eq!(read(""), Err(Wrong::Segment(b"")));
+        assert_eq!(read("heap,"), Err(Wrong::Segment(b"")));
+        assert_eq!(read("stack"), Err(Wrong::Segment(b"stack")));
+        assert_eq!(read("Text"), Err(Wrong::Segment(b"Text")));
+        assert_eq!(read("heap,heap:3"), Err(Wrong::Twice(Segment::Heap)));
+        for percent in ["", "0", "101", "5%", "+5", "-5", "1.5", "99999999999"] {
+            let list = format!("text:{percent}");
+            assert_eq!(read(&list), Err(Wrong::Percent(percent.as_bytes())));
+        }
+    }
+
+    #[test]
+    fn a_process_alone_or_all() {
+        let heap = read("heap").ok();
+        let read = |value: &str| Require::read_for(value.as_bytes(), 42);
+        assert_eq!(read("42:heap"), heap);
+        assert_eq!(read("heap"), heap);
+        assert_eq!(read("43:heap"), Some(Require::NOTHING));
+        for odd in ["", "42", "42:", "x:heap", "42:heap:x"] {
+            assert_eq!(read(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn enough_and_too_little() {
+        let whole = Share::Whole;
+        assert!(whole.is_met(8, 8, 10) && !whole.is_met(6, 8, 10) && !whole.is_met(0, 0, 10));
+        let most = Share::Percent(90);
+        assert!(most.is_met(90, 90, 100) && !most.is_met(89, 89, 100) && !most.is_met(0, 0, 0));
+    }
+
+    #[test]
+    fn room_for_the_rest() {
+        assert!(!Share::Whole.has_room(1, 0, 1000));
+        let most = Share::Percent(90);
+        assert!(most.has_room(10, 0, 90) && !most.has_room(11, 0, 90));
+        assert!(!most.has_room(10, 10, 100) && !Share::Percent(100).has_room(1, 0, 1000));
+    }
+}

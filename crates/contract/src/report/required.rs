@@ -1,0 +1,105 @@
+//! What was required of a process, in its report.
+
+use core::fmt::{self, Write};
+
+use super::Tenths;
+use crate::env::{Required, Share};
+
+/// What was required of a segment, and whether it was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Met {
+    /// What was required.
+    pub required: Required,
+    /// All that is meant, in bytes: of text, data and bss as they were measured
+    /// before the program began.
+    pub bytes: u64,
+    /// What of it was on huge pages.
+    pub huge: u64,
+    /// Whether that was enough, and no request fell short.
+    pub met: bool,
+}
+
+/// Writes the field of a JSON object, where anything was required.
+pub(super) fn write_json(all: &[Met], out: &mut impl Write) -> fmt::Result {
+    let mut before = ",\"required\":[";
+    for one in all {
+        let Required(segment, share) = one.required;
+        write!(
+            out,
+            "{before}{{\"segment\":\"{}\",\"percent\":",
+            segment.name()
+        )?;
+        match share {
+            Share::Percent(percent) => write!(out, "{percent}")?,
+            Share::Whole => out.write_str("null")?,
+        }
+        let Met {
+            bytes, huge, met, ..
+        } = one;
+        write!(out, ",\"bytes\":{bytes},\"huge\":{huge},\"met\":{met}}}")?;
+        before = ",";
+    }
+    match all {
+        [] => Ok(()),
+        _ => out.write_char(']'),
+    }
+}
+
+/// Writes it as one line of text.
+pub(super) fn write_line(all: &[Met], out: &mut impl Write) -> fmt::Result {
+    let mut before = "required: ";
+    for one in all {
+        let met = if one.met { "met" } else { "NOT met" };
+        let share = Tenths::of(one.huge, one.bytes);
+        write!(out, "{before}{} {met} ({share}% huge)", one.required)?;
+        before = ", ";
+    }
+    match all {
+        [] => Ok(()),
+        _ => out.write_char('\n'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use crate::segment::Segment;
+    use std::string::String;
+
+    #[test]
+    fn the_field_and_the_line() {
+        let all = [
+            Met {
+                required: Required(Segment::Text, Share::Percent(90)),
+                bytes: 8 << 20,
+                huge: 4 << 20,
+                met: false,
+            },
+            Met {
+                required: Required(Segment::Heap, Share::Whole),
+                bytes: 0,
+                huge: 0,
+                met: true,
+            },
+        ];
+        let mut json = String::new();
+        write_json(&all, &mut json).unwrap();
+        assert_eq!(
+            json,
+            ",\"required\":[{\"segment\":\"text\",\"percent\":90,\"bytes\":8388608,\
+             \"huge\":4194304,\"met\":false},{\"segment\":\"heap\",\"percent\":null,\
+             \"bytes\":0,\"huge\":0,\"met\":true}]"
+        );
+        let mut line = String::new();
+        write_line(&all, &mut line).unwrap();
+        assert_eq!(
+            line,
+            "required: text:90 NOT met (50.0% huge), heap met (0.0% huge)\n"
+        );
+        line.clear();
+        write_json(&[], &mut line).unwrap();
+        write_line(&[], &mut line).unwrap();
+        assert_eq!(line, "");
+    }
+}

@@ -1,0 +1,332 @@
+//! What must be on huge pages before the program begins: text, data and bss are
+//! measured, of heap and shared memory it is tried whether there is any. Where that
+//! is too little, the program does not begin.
+#![expect(
+    unsafe_code,
+    reason = "unmaps what was mapped to see whether it can be"
+)]
+
+use core::fmt;
+use core::ops::{ControlFlow, Range};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use hugetools_contract::env::{Required, Share};
+use hugetools_contract::report::{self, Met};
+use hugetools_contract::segment::{self, Row, Segment};
+use hugetools_contract::smaps::records;
+use hugetools_pages::config::{self, Config};
+use hugetools_pages::say::{Level, say};
+use hugetools_pages::segment::data;
+use hugetools_pages::segment::load::{Load, inner, loads};
+use hugetools_pages::segment::place::Aside;
+use hugetools_pages::segment::why::{self, Why};
+use hugetools_pages::segment::wish::Wish;
+use hugetools_pages::thp::NoThp;
+use hugetools_pages::{facts, first_look, hugetlb, kin, limits, populate, required, sys, thp};
+
+use crate::loaded::{self, Object};
+use crate::segments::pages_for;
+use crate::{end, kept, marker, scratch};
+
+/// The status of a program that does not begin, as of hugectl's own failures.
+const REFUSED: i32 = 125;
+
+/// Ends the process where what is required is not met.
+pub(crate) fn check() {
+    let config = config::get();
+    let require = config.require;
+    if !require.is_any() {
+        return;
+    }
+    first_look::take();
+    let is_of_file = |segment| SEGMENTS.contains(&segment);
+    if require.all().any(|(segment, _)| is_of_file(segment)) {
+        measure_all(config);
+    }
+    let refused = require.all().filter(|(segment, share)| {
+        let met = match segment {
+            Segment::Heap => heap(config).map_err(|why| refuse(*segment, *share, &why)),
+            Segment::Shm => shm(config).map_err(|why| refuse(*segment, *share, &why)),
+            _ => Measure::of(*segment).check(*segment, *share),
+        };
+        met.is_err()
+    });
+    // All of them are said.
+    if refused.count() > 0 {
+        end::before_the_start(REFUSED);
+        sys::exit(REFUSED);
+    }
+}
+
+/// Says what is not met.
+fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
+    required::note_refused(segment);
+    let mut name = [0; kin::NAME];
+    let name = kin::name(sys::getpid(), &mut name).unwrap_or(b"the program");
+    say(
+        Level::Error,
+        format_args!(
+            "{} is not started: --require={} is not met: {why}",
+            report::Lossy(name),
+            Required(segment, share)
+        ),
+    );
+}
+
+/// As many as can be required.
+pub(crate) const NONE: [Met; 5] = [Met {
+    required: Required(Segment::Text, Share::Whole),
+    bytes: 0,
+    huge: 0,
+    met: false,
+}; 5];
+
+/// What was required, and whether it is met, for a report with these rows.
+pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; 5]) -> &'a [Met] {
+    let mut count = 0;
+    let all = config::get().require.all();
+    for ((segment, share), place) in all.zip(places.iter_mut()) {
+        let measure = Measure::of(segment);
+        let is_of_file = SEGMENTS.contains(&segment);
+        let of_segment = || rows.iter().filter(|row| row.segment == segment);
+        let (bytes, huge) = match share {
+            _ if !is_of_file => (
+                of_segment().map(|row| row.resident).sum(),
+                of_segment().map(Row::huge_bytes).sum(),
+            ),
+            Share::Whole => (measure.whole, measure.huge),
+            Share::Percent(_) => (measure.all, measure.huge),
+        };
+        *place = Met {
+            required: Required(segment, share),
+            bytes,
+            huge,
+            met: match is_of_file {
+                true => share.is_met(measure.huge, measure.whole, measure.all),
+                false => required::is_kept(segment),
+            },
+        };
+        count += 1;
+    }
+    &places[..count]
+}
+
+/// Those of the program's file.
+const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
+
+/// What was measured of each of [`SEGMENTS`]: all its bytes, those in whole huge
+/// pages, and those on huge pages.
+static MEASURED: [[AtomicU64; 3]; 3] = [const { [const { AtomicU64::new(0) }; 3] }; 3];
+
+/// What was measured of a segment, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Measure {
+    pub(crate) all: u64,
+    pub(crate) whole: u64,
+    pub(crate) huge: u64,
+}
+
+impl Measure {
+    /// What was measured before the program began.
+    pub(crate) fn of(segment: Segment) -> Measure {
+        let at = SEGMENTS.iter().position(|other| *other == segment);
+        let [all, whole, huge] = at.map_or([0; 3], |at| {
+            MEASURED[at]
+                .each_ref()
+                .map(|word| word.load(Ordering::Relaxed))
+        });
+        Measure { all, whole, huge }
+    }
+
+    fn note(self, segment: Segment) {
+        if let Some(at) = SEGMENTS.iter().position(|other| *other == segment) {
+            let words = MEASURED[at].iter().zip([self.all, self.whole, self.huge]);
+            words.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
+        }
+    }
+
+    fn check(self, segment: Segment, share: Share) -> Result<(), ()> {
+        let Measure { all, whole, huge } = self;
+        if share.is_met(huge, whole, all) {
+            return Ok(());
+        }
+        let (of, what) = match share {
+            Share::Whole if whole > 0 => (whole, "in whole huge pages"),
+            _ => (all, "of it"),
+        };
+        let tenths = (huge * 1000).checked_div(of).unwrap_or(0);
+        let (whole, tenth) = (tenths / 10, tenths % 10);
+        let because = Because(segment, self);
+        let figure = format_args!(
+            "{} of {} kB {what} are on huge pages ({whole}.{tenth}%){because}",
+            huge / 1024,
+            of / 1024
+        );
+        refuse(segment, share, &figure);
+        Err(())
+    }
+}
+
+/// What kept the rest from huge pages, where it is known.
+struct Because(Segment, Measure);
+
+impl fmt::Display for Because {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Because(segment, measure) = self;
+        let outcome = match segment {
+            Segment::Text => &why::TEXT,
+            _ => &why::DATA,
+        };
+        let small = Some(Why::Small);
+        let edges = "only the whole huge pages in it; ld.hugetlbfs(1) aligns the rest";
+        match outcome.why() {
+            _ if config::get().elfmap.off => f.write_str(": it was to stay where it is"),
+            _ if measure.whole == 0 => {
+                write!(f, ": {} (ld.hugetlbfs(1) aligns it)", Why::Small.reason())
+            }
+            Some(why) if Some(why) != small && measure.huge < measure.whole => {
+                write!(f, ": {}", why.reason())
+            }
+            _ if measure.huge < measure.whole => f.write_str(": the kernel had no huge page"),
+            _ => write!(f, ": {edges}"),
+        }
+    }
+}
+
+/// Measures the program's segments.
+fn measure_all(config: &Config) {
+    loaded::each(|object| {
+        if object.is_program {
+            measure(object, config);
+        }
+        ControlFlow::Break(())
+    });
+}
+
+fn measure(object: &Object<'_>, config: &Config) {
+    let mut sums = [Measure::default(); 3];
+    let loads = || loads(object.headers, object.base, facts::page_size());
+    for load in loads() {
+        let Some(pages) = pages_for(&load, config) else {
+            continue;
+        };
+        let page = Wish::of(pages).sizes().1;
+        let [bounds, rest] = parts(&load);
+        for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
+            let whole = inner(&load.range, page);
+            let part = part.start.max(whole.start)..part.end.min(whole.end);
+            sums[sum].whole += part.len() as u64;
+        }
+        let is_required = |segment| config.require.has(segment);
+        if load.is_writable() && (is_required(Segment::Bss) || is_required(Segment::Data)) {
+            data::touch(&load);
+        }
+    }
+    let _ = scratch::look(c"/proc/self/smaps", |smaps| {
+        for record in records(smaps) {
+            for load in loads() {
+                for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+                    let start = record.start.max(part.start as u64);
+                    let end = record.end.min(part.end as u64);
+                    if start < end {
+                        let pmd = facts::thp_size() as u64;
+                        let row = segment::piece(&record, start..end, pmd, SEGMENTS[sum], None);
+                        sums[sum].huge += row.huge_bytes();
+                    }
+                }
+            }
+        }
+    });
+    for load in loads() {
+        for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
+            sums[sum].all += part.len() as u64;
+        }
+    }
+    SEGMENTS
+        .into_iter()
+        .zip(sums)
+        .for_each(|(segment, measure)| measure.note(segment));
+}
+
+/// What of a load comes from the file, and what starts as zero.
+fn parts(load: &Load) -> [Range<usize>; 2] {
+    let range = &load.range;
+    let middle = match load.is_writable() {
+        true => load.file_end.clamp(range.start, range.end),
+        false => range.end,
+    };
+    [range.start..middle, middle..range.end]
+}
+
+/// Which of [`SEGMENTS`] its parts belong to.
+fn places(load: &Load) -> [usize; 2] {
+    match load.is_writable() {
+        true => [1, 2],
+        false => [0, 0],
+    }
+}
+
+/// Why no heap could begin on what was asked for.
+enum NoHeap {
+    NotOurs,
+    Kept(kept::Whom),
+    Pool,
+    Transparent(Option<NoThp>),
+}
+
+impl fmt::Display for NoHeap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoHeap::NotOurs => {
+                f.write_str("malloc is not ours (libhugetlbfs_heap.so is not loaded)")
+            }
+            NoHeap::Kept(whom) => write!(f, "the program has its own allocator ({whom})"),
+            NoHeap::Pool => f.write_str(
+                "this process gets no page of the pool (to grow it: hugeadm --pool-pages-min)",
+            ),
+            NoHeap::Transparent(Some(why)) => f.write_str(why.reason()),
+            NoHeap::Transparent(None) => f.write_str(
+                "the kernel has no transparent huge page now, or cannot tell (before Linux 6.1)",
+            ),
+        }
+    }
+}
+
+fn heap(config: &Config) -> Result<(), NoHeap> {
+    if !marker::has_heap() || config.heap.is_none() {
+        return Err(NoHeap::NotOurs);
+    }
+    if let Some(whom) = kept::by_whom() {
+        return Err(NoHeap::Kept(whom));
+    }
+    let pages = config.heap.ok_or(NoHeap::NotOurs)?;
+    let wish = Wish::of(pages);
+    let Some(first) = wish.first else {
+        return transparent();
+    };
+    let mut sizes = [Some(first), wish.second].into_iter().flatten();
+    let is_had = |size: usize| Aside::from_pool(size, size).is_ok();
+    sizes.any(is_had).then_some(()).ok_or(NoHeap::Pool)
+}
+
+fn transparent() -> Result<(), NoHeap> {
+    thp::serves_private().map_err(|why| NoHeap::Transparent(Some(why)))?;
+    let size = facts::thp_size();
+    let had = Aside::ordinary(size).and_then(|aside| aside.have());
+    had.map_err(|_| NoHeap::Transparent(None))
+}
+
+fn shm(config: &Config) -> Result<(), NoHeap> {
+    let Some(size) = config.shm.and_then(|pages| Wish::of(pages).first) else {
+        return thp::serves_shared().map_err(|why| NoHeap::Transparent(Some(why)));
+    };
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    let at = hugetlb::map_shared(size, prot, size).map_err(|_| NoHeap::Pool)?;
+    let had = match limits::may_limit(size) {
+        true => populate::shared(at, size, size),
+        false => Ok(()),
+    };
+    // SAFETY: mapped just now and known to nobody.
+    let _ = unsafe { sys::munmap(at, size) };
+    had.map_err(|_| NoHeap::Pool)
+}
