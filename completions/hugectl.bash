@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --fallback --disable --share-text --no-reserve --limit --only --no-inherit --perf-map --report --status --tree --sizes --watch --json --dry-run --explain --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --watch --json --dry-run --explain --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -66,6 +66,10 @@ _hugectl() {
                     return 0
                     ;;
                 --only)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --require)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

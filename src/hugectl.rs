@@ -10,7 +10,7 @@ use hugetools_ctl::args;
 use hugetools_ctl::bundle::Bundle;
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::exec;
-use hugetools_ctl::explain;
+use hugetools_ctl::explain::{self, required};
 use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::live::Live;
@@ -125,6 +125,12 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
         };
         return print(&text).map(|()| explained.status());
     }
+    let refused = required::refusal(run, &findings, &plan);
+    if run.starts() {
+        refuse(refused, run.json, findings.verbosity)?;
+    } else {
+        plan.notes.extend(refused.into_iter().map(Note::warning));
+    }
     if run.dry_run && run.json {
         return print(&plan.to_json()).map(|()| 0);
     }
@@ -148,6 +154,19 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// Starts nothing where something that is required cannot be met.
+fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Failure> {
+    if json && !refused.is_empty() {
+        return Err(Failure::Own(refused.join("; ")));
+    }
+    let Some(last) = refused.pop() else {
+        return Ok(());
+    };
+    let others: Vec<Note> = refused.into_iter().map(Note::error).collect();
+    say(&others, verbosity);
+    Err(Failure::Own(last))
 }
 
 /// Begins to watch for ends that the library does not see.

@@ -9,6 +9,7 @@ mod find;
 mod folios;
 mod own_pages;
 mod place;
+mod require;
 mod several;
 mod status;
 mod targets;

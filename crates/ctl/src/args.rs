@@ -23,6 +23,7 @@ Examples:
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory (as its user)
   hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
+  hugectl --require=heap ./solver       on huge pages, or not at all
   hugectl --status postgres             what running programs have on huge pages
   hugectl --heap --explain ./solver     what it would get, what falls short and why
   hugectl --heap --dry-run ./solver     show what would be done
@@ -146,6 +147,12 @@ pub struct Args {
     /// Only PROGRAM gets huge pages, not the programs that it starts
     #[arg(long, help_heading = "How much, and for whom")]
     pub no_inherit: bool,
+
+    /// Do not start the program, or fail its request, where less of a segment (text,
+    /// data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in
+    /// whole huge pages; asks for the segment, too
+    #[arg(long, value_name = "SEGMENT[:PERCENT],...", help_heading = "Proof")]
+    pub require: Option<String>,
 
     /// Write /tmp/perf-PID.map where text is a copy, so that perf finds its
     /// symbols

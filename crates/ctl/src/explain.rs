@@ -2,7 +2,8 @@
 //! fall short. The rows come from the same findings as the plan, the shortfalls
 //! from the plan's own notes: nothing is said here that a start would not say.
 
-mod rows;
+pub mod required;
+pub(crate) mod rows;
 mod text;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use hugetools_model::Head;
 use serde::Serialize;
 
+use self::required::Required;
 use crate::engine::{Engine, describe};
 use crate::explore::Findings;
 use crate::note::{Level, Note};
@@ -108,6 +110,8 @@ pub struct Explained {
     head: Head,
     program: Option<Program>,
     segments: Vec<Row>,
+    /// Whether what is required would be met.
+    required: Vec<Required>,
     /// What else was found.
     notes: Vec<String>,
     /// What falls short, each once, for the text.
@@ -149,6 +153,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         .filter(concerns)
         .filter_map(short)
         .collect();
+    let required = required::judge(run, findings, &rows);
     attach(&mut rows, &plan.notes);
     let target = findings.look.target.as_ref();
     let doubt = target.and_then(doubt);
@@ -156,6 +161,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
     head.status = match (&doubt, shortfalls.is_empty()) {
         (Some(_), _) => UNKNOWN,
         (None, false) => SHORT,
+        (None, true) if required.iter().any(Required::is_refused) => SHORT,
         (None, true) => HAD,
     };
     head.errors.extend(doubt);
@@ -169,6 +175,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         head,
         program: target.map(|target| program(target, findings)),
         segments: rows,
+        required,
         notes: told(Level::Info)
             .filter(|note| target.is_none_or(|target| *note != describe(target).text))
             .collect(),

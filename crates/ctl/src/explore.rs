@@ -97,6 +97,7 @@ impl Asked {
             text: elfmap.text,
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
+            require: run.require,
             hints: verbosity >= 3 || run.explain,
             thorough: run.explain,
         };

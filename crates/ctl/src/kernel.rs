@@ -6,7 +6,7 @@ mod source;
 
 pub use source::{Share, Source};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::{Fallback, Pages, Require};
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool;
@@ -68,6 +68,8 @@ pub struct Wants {
     pub data: Option<Pages>,
     /// What follows when huge pages run out.
     pub fallback: Fallback,
+    /// What must be on huge pages.
+    pub require: Require,
     /// Whether hints that are no shortfall are wanted, too.
     pub hints: bool,
     /// Whether everything is looked at, whatever it costs: nothing starts.

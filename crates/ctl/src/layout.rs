@@ -140,7 +140,7 @@ impl Layout {
     }
 
     /// The alignment that the kernel loads a program to.
-    fn align(&self) -> u64 {
+    pub(crate) fn align(&self) -> u64 {
         self.loads.iter().map(|load| load.align).max().unwrap_or(0)
     }
 

@@ -40,6 +40,7 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     let segments = needs.text.get().saturating_add(needs.data.get());
     let mut check = Check {
         fallback: wants.fallback,
+        strict: Subject::strict(wants.require),
         kernel,
         segments: Bytes::new(segments),
         said: Checked::default(),
@@ -103,7 +104,11 @@ fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
     let mut asks: Vec<Ask> = Vec::new();
     for (pages, subject, needs) in all {
         let Some(pages) = pages else { continue };
-        match asks.iter_mut().find(|ask| ask.pages == pages) {
+        // What must not fall goes another way.
+        let is_strict = |subject: Subject| Subject::strict(wants.require).meets(subject);
+        let same =
+            |ask: &&mut Ask| ask.pages == pages && is_strict(ask.subject) == is_strict(subject);
+        match asks.iter_mut().find(same) {
             Some(ask) => {
                 ask.subject = ask.subject | subject;
                 ask.needs = Bytes::new(ask.needs.get().saturating_add(needs.get()));
@@ -120,6 +125,8 @@ fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
 
 struct Check<'a> {
     fallback: Fallback,
+    /// What fails rather than fall.
+    strict: Subject,
     kernel: &'a Kernel,
     /// What segments take.
     segments: Bytes,
@@ -144,8 +151,11 @@ impl Check<'_> {
     }
 
     fn comes_to_thp(&self, ask: &Ask) -> bool {
-        self.kernel
-            .comes_to_thp(ask.pages, ask.enough(), self.fallback)
+        let fallback = match self.strict.meets(ask.subject) {
+            true => Fallback::None,
+            false => self.fallback,
+        };
+        self.kernel.comes_to_thp(ask.pages, ask.enough(), fallback)
     }
 
     /// What there should be room for.
@@ -165,6 +175,9 @@ impl Check<'_> {
             true => "transparent huge pages",
             false => "base pages",
         };
+        if self.strict.meets(subject) && second.is_none() {
+            return "requests beyond it fail (--require)".to_owned();
+        }
         if self.fallback == Fallback::None && second.is_none() {
             return match subject.is_segments() {
                 true => format!(

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hugetools_contract::env::{Fallback, Limit, Pages};
+use hugetools_contract::env::{Fallback, Limit, Pages, Require};
 use hugetools_model::{PageSize, seconds};
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::segments::Segments;
 use crate::status::Whom;
 
+mod require;
 mod whom;
 
 /// What is asked.
@@ -42,6 +43,8 @@ pub struct Run {
     pub only: Option<OsString>,
     /// Whether what the program starts gets none.
     pub no_inherit: bool,
+    /// What must be on huge pages.
+    pub require: Require,
     /// The report at the end of the program.
     pub report: Option<ReportTo>,
     /// Whether the library is preloaded.
@@ -184,6 +187,7 @@ fn status(args: Args) -> Result<Status, Failure> {
         (args.shm.is_some(), "--shm"),
         (args.thp, "--thp"),
         (args.fallback.is_some(), "--fallback"),
+        (args.require.is_some(), "--require"),
         (args.report.is_some(), "--report"),
         (args.dry_run, "--dry-run"),
         (args.explain, "--explain"),
@@ -228,7 +232,8 @@ fn run(args: Args) -> Result<Run, Failure> {
         (Some(text), _) => Some(pages("--heap", text)?),
         (None, false) => None,
     };
-    Ok(Run {
+    let require = args.require.as_deref().map(require::require).transpose()?;
+    let mut run = Run {
         segments: segments(&args)?,
         heap,
         engine: args.heap_engine.as_deref().map(engine),
@@ -237,6 +242,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         no_inherit: args.no_inherit,
         shm: optional_pages("--shm", args.shm.as_deref())?,
         fallback: args.fallback.as_deref().and_then(fallback),
+        require: require.unwrap_or_default(),
         report,
         preload: match (args.no_preload, args.force_preload) {
             (true, _) => Preload::Never,
@@ -254,7 +260,10 @@ fn run(args: Args) -> Result<Run, Failure> {
         json: args.json,
         sysroot: args.sysroot,
         command: args.command,
-    })
+    };
+    require::imply(&mut run);
+    require::check(&run)?;
+    Ok(run)
 }
 
 /// What does not go together.

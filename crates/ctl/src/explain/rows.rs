@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::{Fallback, Pages, Share};
 use hugetools_model::{Bytes, PageSize};
 
 use super::{Row, Rung};
@@ -16,7 +16,7 @@ use crate::request::Run;
 use crate::target::{Image, Target};
 
 /// The rows of all segments that are asked for.
-pub(super) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
+pub(crate) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
     let nothing = |note: &crate::note::Note| {
         let short = note.shortfall.as_ref();
         short.is_some_and(|short| short.subject == Subject::ALL)
@@ -310,7 +310,12 @@ impl Maker<'_> {
         let Some(pages) = served else {
             return Rung::Base;
         };
-        if pages != Pages::Thp && self.served.fallback == Fallback::None {
+        let is_strict = self
+            .served
+            .require
+            .all()
+            .any(|(required, share)| required.name() == segment && share == Share::Whole);
+        if pages != Pages::Thp && (is_strict || self.served.fallback == Fallback::None) {
             return Rung::None;
         }
         // A heap that stays with libc is on transparent huge pages by its own.
@@ -323,6 +328,7 @@ impl Maker<'_> {
         };
         match serves && !is_ruled_out {
             true => Rung::Thp,
+            false if is_strict => Rung::None,
             false => Rung::Base,
         }
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use hugetools_model::{Bytes, PageSize};
 
+use super::required::Required;
 use super::{Explained, Program, Row, Rung, Short};
 
 pub(super) fn whole(explained: &Explained) -> String {
@@ -15,10 +16,18 @@ pub(super) fn whole(explained: &Explained) -> String {
         text += "\n";
         text += &table(&explained.segments);
     }
+    if !explained.required.is_empty() {
+        text += "\nWhat is required:\n";
+    }
+    for required in &explained.required {
+        let _ = writeln!(text, "* {required}");
+    }
     for error in &explained.head.errors {
         let _ = write!(text, "\n{error}\n");
     }
-    text += match (explained.shortfalls.len(), explained.head.errors.is_empty()) {
+    let is_refused = explained.required.iter().any(Required::is_refused);
+    let is_told = !explained.head.errors.is_empty() || is_refused;
+    text += match (explained.shortfalls.len(), !is_told) {
         (0, true) => "\nNothing falls short.\n",
         (0, false) => "",
         _ => "\nWhat falls short:\n",

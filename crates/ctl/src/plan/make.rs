@@ -1,7 +1,7 @@
 //! From what was found to the plan: a pure function.
 
 mod libc;
-mod segments;
+pub(crate) mod segments;
 pub(crate) mod whom;
 
 use std::ffi::{OsStr, OsString};
@@ -142,6 +142,7 @@ impl Maker<'_> {
                 self.set(env::FALLBACK, fallback.word());
             }
         }
+        self.require();
         for (is_asked, name) in [
             (segments.libraries, env::TEXT_LIBS),
             (segments.perf_map, env::PERF_MAP),
@@ -163,6 +164,19 @@ impl Maker<'_> {
         }
         self.contradictions();
         self.describe_pages();
+    }
+
+    /// Of whom it is required: of all that `--only` names, else of the process that
+    /// is started.
+    fn require(&mut self) {
+        let list = OsString::from(self.run.require.to_string());
+        let value = match (self.run.require.is_any(), &self.run.only) {
+            (false, _) => return,
+            (true, Some(_)) => Value::Text(list),
+            (true, None) => Value::ProcessAnd(list),
+        };
+        let name = env::REQUIRE;
+        self.variables.push(Variable { name, value });
     }
 
     /// Transparent huge pages that are asked for and ruled out at once.
@@ -238,8 +252,11 @@ impl Maker<'_> {
             (heap, served.heap),
             ("shared memory", served.shm),
         ];
+        let strict = Subject::strict(self.run.require);
         for (name, pages) in all {
             let next = match self.findings.decision.engine {
+                _ if strict.heap && name == heap => "and nothing else",
+                _ if strict.shm && name == "shared memory" => "and nothing else",
                 Engine::Libc if name == heap => "then base pages",
                 _ => next,
             };

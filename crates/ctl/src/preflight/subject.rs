@@ -2,6 +2,9 @@
 
 use std::ops::BitOr;
 
+use hugetools_contract::env::{Require, Share};
+use hugetools_contract::segment::Segment;
+
 /// Kinds of memory, one or more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Subject {
@@ -46,6 +49,16 @@ impl Subject {
         text: true,
         data: true,
     };
+
+    /// What is required whole: a request for it fails rather than fall.
+    pub(crate) fn strict(require: Require) -> Subject {
+        let is_whole = |segment| require.share(segment) == Some(Share::Whole);
+        Subject {
+            heap: is_whole(Segment::Heap),
+            shm: is_whole(Segment::Shm),
+            ..Subject::NONE
+        }
+    }
 
     /// Whether both have something in common.
     pub(crate) fn meets(self, other: Subject) -> bool {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::kernel::Share;
 use crate::note::Level;
+use hugetools_contract::env::Require;
 use hugetools_model::cgroup::Limit;
 use hugetools_model::pool::Pool;
 use hugetools_model::thp::Thp;
@@ -46,6 +47,7 @@ const BOTH: Wants = Wants {
     text: None,
     data: None,
     fallback: Fallback::Thp,
+    require: Require::NOTHING,
     hints: true,
     thorough: false,
 };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::args;
+use hugetools_contract::segment::Segment;
 
 fn request(line: &str) -> Result<Request, Failure> {
     let words = std::iter::once("hugectl").chain(line.split(' ').filter(|w| !w.is_empty()));
@@ -53,6 +54,27 @@ fn thp_and_heap_together() {
     assert_eq!(run("--heap --thp x").heap, Some(Pages::Thp));
     assert_eq!(run("--heap=2M --thp x").heap, Some(Pages::Thp));
     assert_eq!(run("--thp --heap=2M x").heap, Some(Pages::Size(2 << 20)));
+}
+
+#[test]
+fn what_is_required_is_asked_for() {
+    let required = run("--require=text:90,heap x");
+    assert_eq!(required.heap, Some(Pages::Default));
+    assert_eq!(required.segments.text, Some(Pages::Default));
+    assert_eq!((required.shm, required.segments.writable()), (None, None));
+    assert_eq!(required.require.to_string(), "text:90,heap");
+    // What is asked for already stays.
+    assert_eq!(run("--heap=thp --require=heap x").heap, Some(Pages::Thp));
+    let both = run("--bss=thp --require=data,bss x").segments;
+    assert_eq!((both.data, both.bss), (None, Some(Pages::Thp)));
+    let bss = run("--require=bss x").segments;
+    assert_eq!((bss.data, bss.bss), (None, Some(Pages::Default)));
+    assert!(wrong("--require=heap --no-preload x").starts_with("--require and --no-preload"));
+    assert!(
+        !run("--no-preload --force-preload --require=heap x")
+            .require
+            .has(Segment::Data)
+    );
 }
 
 #[test]

@@ -131,7 +131,8 @@ fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
 }
 
 /// What aligns all segments of a program.
-const RELINK: &str = "link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align";
+pub(crate) const RELINK: &str =
+    "link it with gcc -B<directory of ld.hugetlbfs> -Wl,--hugetlbfs-align";
 
 /// How much of each class can be on huge pages.
 fn measure(class: &Class) -> Option<Note> {

@@ -103,6 +103,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         text: run.segments.over(&Settings::default()).text,
         data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),
+        require: run.require,
         hints: true,
         thorough: run.explain,
     };

@@ -1,0 +1,235 @@
+//! Whether what is required would be met, as far as it can be told before the start.
+//! What certainly would not be keeps the program from being started; all else the
+//! library measures in the process itself.
+
+use std::fmt;
+
+use hugetools_contract::env::Share;
+use hugetools_contract::segment::Segment;
+use hugetools_model::PageSize;
+use serde::Serialize;
+
+use super::rows::rows;
+use super::{Row, Rung};
+use crate::engine::Engine;
+use crate::explore::Findings;
+use crate::parts::Parts;
+use crate::plan::{Plan, RELINK, is_left_out};
+use crate::preflight::Subject;
+use crate::request::Run;
+use crate::shortfall::Shortfall;
+use crate::target::Target;
+
+/// One segment that is required.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Required {
+    /// `text`, `data`, `bss`, `heap` or `shm`.
+    pub segment: &'static str,
+    /// So much of all of it; `None` for all that lies in whole huge pages.
+    pub percent: Option<u8>,
+    /// All that is meant; `None` of what grows as the program runs.
+    pub bytes: Option<u64>,
+    /// What of it would be on huge pages, or the most that can be.
+    pub huge: Option<u64>,
+    /// Whether it would be met; `None` where that shows at the start only, or is
+    /// no matter to this program.
+    pub met: Option<bool>,
+}
+
+impl Required {
+    /// Whether it keeps the program from being started.
+    pub fn is_refused(&self) -> bool {
+        self.met == Some(false)
+    }
+
+    fn subject(&self) -> Subject {
+        super::subject_of(self.segment)
+    }
+}
+
+impl fmt::Display for Required {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.segment)?;
+        match (self.percent, self.segment) {
+            (Some(percent), _) => write!(f, ", {percent}%")?,
+            (None, "heap" | "shm") => f.write_str(", all")?,
+            (None, _) => f.write_str(", all in whole huge pages")?,
+        }
+        if let (Some(huge), Some(bytes)) = (self.huge, self.bytes) {
+            let at_most = match self.met {
+                None => "at most ",
+                Some(_) => "",
+            };
+            write!(f, ": {at_most}{} kB of {} kB", huge / 1024, bytes / 1024)?;
+        }
+        f.write_str(match (self.met, self.bytes) {
+            (Some(true), Some(_)) => ": will be met",
+            (Some(true), None) => ": the program is started; a request that falls short fails",
+            (Some(false), _) => ": not met, the program is not started",
+            (None, Some(_)) => ": measured at the start",
+            (None, None) => ": of programs that --only names",
+        })
+    }
+}
+
+/// Judges what is required by what each segment would get.
+pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Required> {
+    let target = findings.look.target.as_ref();
+    let is_left_out = is_left_out(run, target);
+    let one = |(segment, share): (Segment, Share)| {
+        let percent = match share {
+            Share::Percent(percent) => Some(percent),
+            Share::Whole => None,
+        };
+        let mut required = Required {
+            segment: segment.name(),
+            percent,
+            bytes: None,
+            huge: None,
+            met: None,
+        };
+        match (segment, target) {
+            _ if is_left_out => {}
+            (Segment::Heap | Segment::Shm, _) => {
+                required.met = Some(begins(rows, segment.name()));
+            }
+            (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
+            (_, None) => {}
+        }
+        required
+    };
+    run.require.all().map(one).collect()
+}
+
+/// Whether what grows begins on what was asked for.
+fn begins(rows: &[Row], segment: &str) -> bool {
+    let first = rows.iter().find(|row| row.segment == segment);
+    first.is_some_and(|row| match row.rung {
+        Some(Rung::Pool) => true,
+        Some(Rung::Thp) => row.asked == "thp",
+        _ => false,
+    })
+}
+
+/// Of text, data and bss it is known how much there is.
+fn of_file(required: &mut Required, share: Share, target: &Target, parts: &Parts, rows: &[Row]) {
+    let name = target.program.display().to_string();
+    let is_meant = |row: &&Row| {
+        row.segment == required.segment && row.object.as_deref().is_none_or(|at| at == name)
+    };
+    let meant = || rows.iter().filter(is_meant);
+    let sum =
+        |rows: &mut dyn Iterator<Item = &Row>| -> u64 { rows.filter_map(|row| row.bytes).sum() };
+    let is_huge = |row: &&Row| row.rung != Some(Rung::Base);
+    if meant().any(|row| row.rung.is_none()) {
+        return;
+    }
+    let (whole, is_exact) = whole(required.segment, target, parts);
+    let huge = sum(&mut meant().filter(is_huge));
+    let all = sum(&mut meant());
+    required.huge = Some(huge);
+    required.bytes = Some(match share {
+        Share::Whole => whole,
+        Share::Percent(_) => all,
+    });
+    required.met = match share.is_met(huge, whole, all) {
+        true if !is_exact => None,
+        met => Some(met),
+    };
+}
+
+/// What of a segment lies in whole huge pages, and whether that is known, not only
+/// the most that can be.
+fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
+    let part = match segment {
+        "text" => parts.text,
+        _ => parts.data,
+    };
+    let Some(part) = part else {
+        return (0, true);
+    };
+    let data = |size: PageSize| target.layout.initialised(size).1;
+    let inner = part.inner.get();
+    let whole = match segment {
+        "text" => inner,
+        "data" => data(part.size).get().min(inner),
+        _ => inner.saturating_sub(data(part.size).get()),
+    };
+    (whole, part.exact)
+}
+
+/// Why the program is not started, one line for each segment: what certainly falls
+/// short, its reason and what mends it.
+pub fn refusal(run: &Run, findings: &Findings, plan: &Plan) -> Vec<String> {
+    if !run.require.is_any() {
+        return Vec::new();
+    }
+    let short = plan.notes.iter();
+    let short: Vec<&Shortfall> = short.filter_map(|note| note.shortfall.as_deref()).collect();
+    if let Some(short) = short.iter().find(|short| short.subject == Subject::ALL) {
+        let list = run.require;
+        return vec![format!("--require={list} is not met: {}", cause(short))];
+    }
+    let required = judge(run, findings, &rows(run, findings, plan));
+    let refused = required.iter().filter(|required| required.is_refused());
+    refused
+        .map(|required| {
+            let why = short.iter().find(|s| s.subject.meets(required.subject()));
+            let why = match why {
+                Some(why) => cause(why),
+                None => required.edges(findings),
+            };
+            format!("{}{why}", required.figure())
+        })
+        .collect()
+}
+
+impl Required {
+    /// What is required, and what there would be.
+    fn figure(&self) -> String {
+        let percent = self.percent.map(|percent| format!(":{percent}"));
+        let percent = percent.unwrap_or_default();
+        let text = format!("--require={}{percent} is not met: ", self.segment);
+        let (Some(huge), Some(bytes @ 1..)) = (self.huge, self.bytes) else {
+            return text;
+        };
+        let tenths = huge.saturating_mul(1000).checked_div(bytes).unwrap_or(0);
+        let (whole, tenth) = (tenths / 10, tenths % 10);
+        let (huge, bytes) = (huge / 1024, bytes / 1024);
+        format!("{text}{huge} of {bytes} kB would be on huge pages ({whole}.{tenth}%): ")
+    }
+
+    /// The reason, where no shortfall is.
+    fn edges(&self, findings: &Findings) -> String {
+        match (self.segment, findings.decision.engine) {
+            ("heap", Engine::Libc) => "the heap stays with the program's own glibc, which takes \
+                                       other pages without a word"
+                .to_owned(),
+            ("heap" | "shm", _) => "none of what was asked for can be had".to_owned(),
+            (segment, _) => {
+                let target = findings.look.target.as_ref();
+                let part = match segment {
+                    "text" => findings.parts.text,
+                    _ => findings.parts.data,
+                };
+                let is_aligned = target
+                    .zip(part)
+                    .is_some_and(|(target, part)| target.layout.align() >= part.size.get());
+                let edges = "only what lies in whole huge pages can be";
+                match is_aligned {
+                    true => edges.to_owned(),
+                    false => format!("{edges}; to align all of it, {RELINK}"),
+                }
+            }
+        }
+    }
+}
+
+/// The fact and what mends it, without what would follow.
+fn cause(short: &Shortfall) -> String {
+    let fact = Shortfall::new(short.subject, &*short.fact);
+    match short.command() {
+        None => fact.to_string(),
+        Some(command) => fact.advise(format!("to mend it: {command}")).to_string(),
+    }
+}

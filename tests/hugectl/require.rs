@@ -1,0 +1,366 @@
+//! `--require`: what is not met is not started, or its request fails, each time with
+//! the figure and the reason.
+#![expect(clippy::disallowed_methods, reason = "reads a report")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::support::live::machine;
+use crate::support::program::{Libc, build, build_as};
+use crate::support::tool::{Ran, tool, write};
+
+/// What `segments` prints where it runs.
+const RUNS: &str = "sum 2\n";
+
+fn hugectl(options: &str, program: &Path, arguments: &str) -> Ran {
+    let mut command = tool("hugectl");
+    command.env("PATH", "/usr/bin:/bin");
+    command.args(options.split_whitespace()).arg(program);
+    command.args(arguments.split_whitespace());
+    command.stdin(std::process::Stdio::null());
+    command.output().unwrap().into()
+}
+
+/// Starts nothing, and says why in one line on standard error.
+fn refused(options: &str, program: &Path, arguments: &str, parts: &[&str]) {
+    for quiet in ["", "-q "] {
+        let ran = hugectl(&format!("{quiet}{options}"), program, arguments);
+        assert_eq!(
+            (ran.status, ran.out.as_str()),
+            (125, ""),
+            "{options} {ran:?}"
+        );
+        let errors = ran.err.lines().filter(|line| line.contains(" ERROR: "));
+        let [line] = errors.collect::<Vec<_>>()[..] else {
+            panic!("{options}: {ran:?}");
+        };
+        for part in parts {
+            assert!(line.contains(part), "{options}: {part}: {ran:?}");
+        }
+    }
+}
+
+fn starts(options: &str, program: &Path, arguments: &str, out: &str) {
+    let ran = hugectl(options, program, arguments);
+    let ended = (ran.status, ran.out.as_str(), ran.err.contains("ERROR"));
+    assert_eq!(ended, (0, out, false), "{options}: {ran:?}");
+}
+
+fn segments() -> Option<PathBuf> {
+    build("segments", Libc::Glibc, &["-fno-pie", "-no-pie"])
+}
+
+/// The same, linked by ld.hugetlbfs.
+fn linked() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ld.hugetlbfs");
+    fs::create_dir_all(&dir).unwrap();
+    // Another test may have made it.
+    let _ = symlink(env!("CARGO_BIN_EXE_ld-hugetlbfs"), dir.join("ld"));
+    let flags = ["-B", dir.to_str().unwrap(), "-Wl,--hugetlbfs-align"];
+    build_as("segments-linked", "segments", Libc::Glibc, &flags)
+}
+
+#[test]
+fn a_small_program_is_refused_and_a_linked_one_starts() {
+    let Some(live) = machine("text that is required") else {
+        return;
+    };
+    live.set_pool(40);
+    let (Some(small), Some(linked)) = (build("explained", Libc::Glibc, &[]), linked()) else {
+        return;
+    };
+    let parts = [
+        "--require=text:90 is not met: 0 of ",
+        "(0.0%)",
+        "no whole 2MB page",
+    ];
+    refused("--require=text:90,heap", &small, "heap 1", &parts);
+    refused("--require=text", &small, "heap 1", &["no whole 2MB page"]);
+    starts("--require=text:90,heap", &linked, "", RUNS);
+    starts(
+        "--text=2MB --require=text:90,data,bss,heap",
+        &linked,
+        "",
+        RUNS,
+    );
+    let parts = ["--require=text:100 is not met: ", "% of", "huge pages"];
+    let ran = hugectl("--require=text:100", &linked, "");
+    assert_eq!(ran.status, 125, "{parts:?} {ran:?}");
+}
+
+/// The library measures where hugectl cannot know: behind a wrapper.
+#[test]
+fn a_pool_that_is_short_by_one_page() {
+    let Some(live) = machine("bss that is required") else {
+        return;
+    };
+    let Some(program) = segments() else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let behind = format!(
+        "--only=segments-Glibc-fno-pie-no-pie --require=data,bss --fallback=base env {}",
+        program.display()
+    );
+    let wrapper = |name: &str| dir.path().join(name);
+    write(&wrapper("run"), format!("hugectl {behind}").as_bytes());
+    for (pages, is_met) in [(11, true), (10, false)] {
+        live.set_pool(pages);
+        let direct = "--require=data,bss --fallback=base";
+        let (options, env) = behind.rsplit_once(" env ").unwrap();
+        match is_met {
+            true => {
+                starts(direct, &program, "", RUNS);
+                starts(options, Path::new("/usr/bin/env"), env, RUNS);
+            }
+            false => {
+                let parts = ["--require=bss is not met: ", " of 163", "kB", "%"];
+                refused(direct, &program, "", &parts);
+                let parts = [parts[0], parts[1], "is not started", "(87.4%)"];
+                refused(options, Path::new("/usr/bin/env"), env, &parts);
+            }
+        }
+        assert_eq!(live.free_pages(), pages);
+    }
+    // Any huge page counts for what can be measured.
+    starts("-q --require=data,bss", &program, "", RUNS);
+}
+
+#[test]
+fn where_the_library_cannot_be_nothing_is_started() {
+    let Some(live) = machine("programs without the library") else {
+        return;
+    };
+    live.set_pool(40);
+    let (Some(program), Some(fixed)) = (
+        build("explained", Libc::Glibc, &["-static"]),
+        build("segments", Libc::Glibc, &["-static"]),
+    ) else {
+        return;
+    };
+    refused(
+        "--require=heap",
+        &program,
+        "heap 1",
+        &["--require=heap is not met: "],
+    );
+    refused(
+        "--require=shm",
+        &program,
+        "mmap 4",
+        &["the program is static"],
+    );
+    refused("--require=data", &fixed, "", &["the program is static"]);
+    let Some(program) = segments() else { return };
+    let env = Path::new("/usr/bin/env");
+    let arguments = format!("-i {}", program.display());
+    let parts = ["--require=data is not met: env starts its program without"];
+    refused("--require=data", env, &arguments, &parts);
+    let only = "--require=data --only=segments-Glibc-fno-pie-no-pie";
+    let parts = ["--require=data is not met: env starts its program without"];
+    refused(only, env, &arguments, &parts);
+}
+
+#[test]
+fn a_script_of_a_script_is_its_interpreter() {
+    let Some(live) = machine("scripts") else {
+        return;
+    };
+    live.set_pool(11);
+    let Some(program) = segments() else { return };
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let file = |name: &str| dir.path().join(name);
+    for (name, next) in [("two", program.as_path()), ("one", &file("two"))] {
+        write(&file(name), format!("#!{}\n", next.display()).as_bytes());
+        let ran = std::process::Command::new("chmod")
+            .arg("755")
+            .arg(file(name))
+            .status();
+        assert!(ran.unwrap().success());
+    }
+    let ran = hugectl("--require=data,bss --fallback=base", &file("one"), "");
+    // It adds up the length of its argument.
+    assert!(ran.status == 0 && ran.out.starts_with("sum "), "{ran:?}");
+    live.set_pool(10);
+    let parts = ["--require=bss is not met: "];
+    refused(
+        "--require=data,bss --fallback=base",
+        &file("one"),
+        "",
+        &parts,
+    );
+}
+
+/// What a heap says when it meets its limit.
+fn limits(ran: &Ran) -> usize {
+    let said = "ERROR: --require=heap is not met: ";
+    ran.err.matches(said).count()
+}
+
+#[test]
+fn a_heap_that_meets_its_limit_later() {
+    let Some(live) = machine("a heap that is required") else {
+        return;
+    };
+    for libc in Libc::ALL {
+        let Some(program) = build("required", libc, &[]) else {
+            return;
+        };
+        live.set_pool(30);
+        for quiet in ["", "-q "] {
+            let options = format!("{quiet}--require=heap");
+            let ran = hugectl(&options, &program, "150");
+            assert_eq!(
+                (ran.status, ran.out.as_str()),
+                (0, "parent: NULL, ENOMEM\n"),
+                "{ran:?}"
+            );
+            assert_eq!(limits(&ran), 1, "{ran:?}");
+            assert!(
+                ran.err
+                    .contains("are on huge pages and 2 MiB more cannot be"),
+                "{ran:?}"
+            );
+            starts(&options, &program, "20", "parent: all\n");
+        }
+        // Each process of the program; what it executes has no part in it.
+        let ran = hugectl("-q --require=heap", &program, "150 fork");
+        let out = "child: NULL, ENOMEM\nparent: NULL, ENOMEM\n";
+        assert_eq!(
+            (ran.status, ran.out.as_str(), limits(&ran)),
+            (0, out, 2),
+            "{ran:?}"
+        );
+        let ran = hugectl("-q --require=heap", &program, "150 exec");
+        let out = "parent: all\nparent: NULL, ENOMEM\n";
+        assert_eq!(
+            (ran.status, ran.out.as_str(), limits(&ran)),
+            (0, out, 1),
+            "{ran:?}"
+        );
+        // A fork moves what is on pages of the pool, which is not kept quiet.
+        let ran = hugectl("-q --require=heap", &program, "40 later");
+        let moved = "MiB moved off pages of a pool before a fork";
+        assert_eq!(
+            (ran.status, ran.out.as_str()),
+            (0, "parent: all\n"),
+            "{ran:?}"
+        );
+        assert_eq!(ran.err.matches(moved).count(), 1, "{ran:?}");
+        // Some may be elsewhere.
+        starts("-q --require=heap:20", &program, "150", "parent: all\n");
+        let ran = hugectl("-q --require=heap:60", &program, "300");
+        assert_eq!(ran.out, "parent: NULL, ENOMEM\n", "{ran:?}");
+        live.set_pool(0);
+        let parts = [
+            "--require=heap is not met: the pool of 2MB pages is empty",
+            "hugeadm",
+        ];
+        refused("--require=heap", &program, "1", &parts);
+        starts("--require=heap --heap=thp", &program, "60", "parent: all\n");
+    }
+}
+
+#[test]
+fn transparent_huge_pages_that_are_switched_off() {
+    let Some(live) = machine("transparent huge pages that are required") else {
+        return;
+    };
+    live.set_pool(0);
+    let (Some(program), Some(no_thp)) = (
+        build("required", Libc::Glibc, &[]),
+        build("no_thp", Libc::Glibc, &[]),
+    ) else {
+        return;
+    };
+    // Within the program that hugectl starts, only the library can know it.
+    let options = "--require=heap --heap=thp --only=required-Glibc";
+    let arguments = format!("{} 60", program.display());
+    let parts = [
+        "is not started: --require=heap is not met: ",
+        "disabled by prctl",
+    ];
+    refused(options, &no_thp, &arguments, &parts);
+}
+
+#[test]
+fn shared_memory_fails_rather_than_fall() {
+    let Some(live) = machine("shared memory that is required") else {
+        return;
+    };
+    let Some(program) = build("explained", Libc::Glibc, &[]) else {
+        return;
+    };
+    live.set_pool(20);
+    for kind in ["mmap", "sysv"] {
+        starts("--require=shm", &program, &format!("{kind} 40"), "");
+        for quiet in ["", "-q"] {
+            let options = format!("{quiet} --require=shm");
+            let ran = hugectl(&options, &program, &format!("{kind} 42"));
+            assert_eq!(ran.status, 1, "{ran:?}");
+            let said = "libhugetlbfs: ERROR: --require=shm is not met: ";
+            assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
+            assert!(
+                ran.err
+                    .contains("21 are needed, 20 are free; the request fails"),
+                "{ran:?}"
+            );
+        }
+    }
+    live.set_pool(0);
+    refused(
+        "--require=shm",
+        &program,
+        "mmap 4",
+        &["the pool of 2MB pages is empty"],
+    );
+}
+
+#[test]
+fn the_report_says_whether_it_was_met() {
+    let Some(live) = machine("reports of what is required") else {
+        return;
+    };
+    let (Some(program), Some(segments)) = (build("required", Libc::Glibc, &[]), segments()) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let report = |options: &str, program: &Path, arguments: &str| -> Value {
+        let _ = fs::remove_file(&file);
+        let options = format!("-q --report={} {options}", file.display());
+        hugectl(&options, program, arguments);
+        let text = fs::read_to_string(&file).unwrap();
+        let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+        line["required"].clone()
+    };
+    live.set_pool(30);
+    for (mib, met) in [("40", true), ("150", false)] {
+        let required = report("--require=heap", &program, mib);
+        assert_eq!(
+            (&required[0]["segment"], &required[0]["met"]),
+            (&"heap".into(), &met.into())
+        );
+        assert_eq!(required[0]["percent"], Value::Null);
+    }
+    let required = report("--require=bss,data:50", &segments, "");
+    let [data, bss] = required.as_array().unwrap().as_slice() else {
+        panic!("{required}");
+    };
+    assert_eq!(
+        (&data["met"], &data["percent"]),
+        (&true.into(), &50.into()),
+        "{required}"
+    );
+    assert_eq!(bss["huge"], bss["bytes"], "{required}");
+    live.set_pool(10);
+    let options = "--require=bss --fallback=base --only=segments-Glibc-fno-pie-no-pie";
+    let path = segments.display().to_string();
+    let required = report(options, Path::new("/usr/bin/env"), &path);
+    assert_eq!(required[0]["met"], false, "{required}");
+    assert!(
+        required[0]["huge"].as_u64() < required[0]["bytes"].as_u64(),
+        "{required}"
+    );
+}
