@@ -157,12 +157,13 @@ impl Measure {
         let tenths = (huge * 1000).checked_div(of).unwrap_or(0);
         let (whole, tenth) = (tenths / 10, tenths % 10);
         let because = Because(segment, self);
-        let figure = format_args!(
-            "{} of {} kB {what} are on huge pages ({whole}.{tenth}%){because}",
-            huge / 1024,
-            of / 1024
+        let (huge, of) = (huge / 1024, of / 1024);
+        // Not by a variable, which Rust 1.85 would not keep long enough.
+        refuse(
+            segment,
+            share,
+            &format_args!("{huge} of {of} kB {what} are on huge pages ({whole}.{tenth}%){because}"),
         );
-        refuse(segment, share, &figure);
         Err(())
     }
 }
