@@ -4,6 +4,7 @@
 //! two gives would be handed back to the other: such a program gets no heap of
 //! ours.
 
+use std::cell::OnceCell;
 use std::ffi::{CStr, OsStr};
 use std::fmt;
 use std::fs::File;
@@ -12,7 +13,6 @@ use std::path::{Path, PathBuf};
 use hugetools_contract::doors::{ALLOCATORS, Allocator};
 use hugetools_elf::Elf;
 
-use crate::files;
 use crate::needed;
 use crate::target::Libc;
 
@@ -50,6 +50,9 @@ impl fmt::Display for Own {
 /// What the library of a sanitizer calls its own `malloc`.
 const CHECKER: &str = "__interceptor_malloc";
 
+/// `new` of C++.
+const NEW: &str = "_Znwm";
+
 /// Libraries that are known to call no allocator by another name, so that most
 /// programs need no look into any library.
 const KNOWN: [&[u8]; 13] = [
@@ -68,71 +71,101 @@ const KNOWN: [&[u8]; 13] = [
     b"libtinfo.so.6",
 ];
 
+/// A program whose allocators are looked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) elf: &'a Elf<File>,
+    pub(crate) libc: Libc,
+    /// `LD_LIBRARY_PATH`
+    pub(crate) library_path: Option<&'a OsStr>,
+}
+
+/// Where a program's memory comes from, other than from libc.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Allocators {
+    /// Why it keeps its own allocator.
+    pub(crate) own: Option<Own>,
+    /// What `new` of a C++ program is taken from, where that is a library which has
+    /// an allocator of its own, and not the C++ library, which calls malloc.
+    pub(crate) new: Option<PathBuf>,
+}
+
 /// Looks at a program and all the libraries that it needs. What cannot be
 /// found or read is passed over: the loader will complain itself.
-pub(crate) fn own(program: &Path, libc: Libc, library_path: Option<&OsStr>) -> Option<Own> {
-    let elf = files::open_elf(program)?;
+pub(crate) fn find(subject: &Subject<'_>) -> Allocators {
+    let elf = subject.elf;
+    let mut all = Allocators::default();
     if elf.defines("malloc").unwrap_or(false) {
-        return Some(Own::Defined);
+        all.own = Some(Own::Defined);
+        return all;
     }
+    let calls_new = OnceCell::new();
+    let calls_new = || *calls_new.get_or_init(|| matches!(elf.refers_to(&[NEW]), Ok(Some(_))));
     let mut found: Vec<&Allocator> = Vec::new();
-    let checked = needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
-        if elf.defines(CHECKER).unwrap_or(false) {
+    let checked = subject.look(|by, elf| {
+        let defines = |name: &str| elf.defines(name).unwrap_or(false);
+        if defines(CHECKER) {
             let by = by.to_owned();
             return Some(Own::Checked { by });
         }
-        found.extend(allocator_in(elf));
+        if defines("malloc") {
+            found.extend(allocator_in(elf));
+            if all.new.is_none() && defines(NEW) && calls_new() {
+                all.new = Some(by.to_owned());
+            }
+        }
         None
     });
-    if checked.is_some() || found.is_empty() {
-        return checked;
+    all.own = checked.or_else(|| subject.called(&found));
+    all
+}
+
+impl Subject<'_> {
+    /// Shows each library that is needed and not known.
+    fn look<T>(&self, look: impl FnMut(&Path, &Elf<File>) -> Option<T>) -> Option<T> {
+        let Subject {
+            program,
+            elf,
+            libc,
+            library_path,
+        } = *self;
+        needed::find(program, elf, library_path, libc, &KNOWN, look)
     }
-    let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
-    let doors = found.iter().flat_map(|allocator| allocator.doors);
-    let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
-    let called = |by: &Path, elf: &Elf<File>| {
-        let symbol = elf.refers_to(&doors).ok().flatten()?;
-        Some(Own::Called {
-            symbol,
-            by: by.to_owned(),
-            is_jemalloc,
-        })
-    };
-    called(program, &elf)
-        .or_else(|| needed::find(program, &elf, library_path, libc, &KNOWN, called))
+
+    /// Who calls one of the allocators that were found by another name.
+    fn called(&self, found: &[&Allocator]) -> Option<Own> {
+        if found.is_empty() {
+            return None;
+        }
+        let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
+        let doors = found.iter().flat_map(|allocator| allocator.doors);
+        let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
+        let called = |by: &Path, elf: &Elf<File>| {
+            let symbol = elf.refers_to(&doors).ok().flatten()?;
+            Some(Own::Called {
+                symbol,
+                by: by.to_owned(),
+                is_jemalloc,
+            })
+        };
+        called(self.program, self.elf).or_else(|| self.look(called))
+    }
 }
 
-/// What `new` of a C++ program is taken from, where that is a library which has an
-/// allocator of its own, and not the C++ library, which calls malloc.
-pub(crate) fn foreign_new(
-    program: &Path,
-    libc: Libc,
-    library_path: Option<&OsStr>,
-) -> Option<PathBuf> {
-    let elf = files::open_elf(program)?;
-    elf.refers_to(&["_Znwm"]).ok().flatten()?;
-    let gives = |name: &str, elf: &Elf<File>| elf.defines(name).unwrap_or(false);
-    needed::find(program, &elf, library_path, libc, &KNOWN, |by, elf| {
-        (gives("_Znwm", elf) && gives("malloc", elf)).then(|| by.to_owned())
-    })
-}
-
-/// Which allocator with other names than malloc's a library is, if it is one that
-/// has malloc, too.
+/// Which allocator with other names than malloc's a library is that has malloc, too.
 fn allocator_in(elf: &Elf<File>) -> Option<&'static Allocator> {
     let defines = |name: &CStr| {
         name.to_str()
             .is_ok_and(|name| elf.defines(name).unwrap_or(false))
     };
-    let mut all = ALLOCATORS.iter();
-    defines(c"malloc")
-        .then(|| all.find(|allocator| defines(allocator.mark)))
-        .flatten()
+    ALLOCATORS.iter().find(|allocator| defines(allocator.mark))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files;
     use std::process::Command;
 
     const DOOR: &str = "void *malloc(unsigned long n) { (void)n; return 0; } \
@@ -144,6 +177,19 @@ mod tests {
     const MAIN: &str = "void *make(void); int main(void) { return make() != 0; }";
     const OWN: &str = "static char pool[64]; void *malloc(unsigned long n) { (void)n; return pool; } \
                        void free(void *p) { (void)p; } int main(void) { return 0; }";
+
+    fn find(program: &Path, library_path: Option<&OsStr>) -> Allocators {
+        super::find(&Subject {
+            program,
+            elf: &files::open_elf(program).unwrap(),
+            libc: Libc::Glibc,
+            library_path,
+        })
+    }
+
+    fn own(program: &Path, library_path: Option<&OsStr>) -> Option<Own> {
+        find(program, library_path).own
+    }
 
     fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
         use std::io::Write;
@@ -166,8 +212,8 @@ mod tests {
     fn a_malloc_in_the_program() {
         let dir = tempfile::tempdir().unwrap();
         let program = build(dir.path(), "program", OWN, &[]);
-        assert_eq!(own(&program, Libc::Glibc, None), Some(Own::Defined));
-        assert_eq!(own(Path::new("/bin/sh"), Libc::Glibc, None), None);
+        assert_eq!(own(&program, None), Some(Own::Defined));
+        assert_eq!(own(Path::new("/bin/sh"), None), None);
     }
 
     #[test]
@@ -189,20 +235,16 @@ mod tests {
             is_jemalloc: true,
         };
         let path = Some(dir.path().as_os_str());
-        assert_eq!(own(&program, Libc::Glibc, path), Some(called.clone()));
+        assert_eq!(own(&program, path), Some(called.clone()));
         // Without the path the library is not found, as the loader would say.
-        assert_eq!(own(&program, Libc::Glibc, None), None);
+        assert_eq!(own(&program, None), None);
         let origin = "-Wl,-rpath,$ORIGIN";
         let args = ["-shared", "-fPIC", "libdoor.so", origin];
         build(dir.path(), "libcaller.so", CALLER, &args);
         for tags in ["-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"] {
             let args = ["libcaller.so", "-Wl,-rpath-link,.", origin, tags];
             let program = build(dir.path(), "program", MAIN, &args);
-            assert_eq!(
-                own(&program, Libc::Glibc, None),
-                Some(called.clone()),
-                "{tags}"
-            );
+            assert_eq!(own(&program, None), Some(called.clone()), "{tags}");
         }
     }
 
@@ -215,11 +257,11 @@ mod tests {
         let main = "void *_Znwm(unsigned long); int main(void) { return _Znwm(1) != 0; }";
         let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
         let path = Some(dir.path().as_os_str());
-        let found = foreign_new(&program, Libc::Glibc, path);
+        let found = find(&program, path).new;
         assert_eq!(found, Some(dir.path().join("libjemalloc.so")));
         let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
         build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
-        assert_eq!(foreign_new(&program, Libc::Glibc, path), None);
+        assert_eq!(find(&program, path).new, None);
     }
 
     #[test]
@@ -230,7 +272,7 @@ mod tests {
         let main = "void *mallocx(unsigned long, int); int main(void) { return !mallocx(1, 0); }";
         let program = build(dir.path(), "program", main, &["libbeside.so"]);
         let path = Some(dir.path().as_os_str());
-        assert_eq!(own(&program, Libc::Glibc, path), None);
+        assert_eq!(own(&program, path), None);
     }
 
     #[test]
@@ -238,7 +280,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let main = "int main(void) { return 0; }";
         let program = build(dir.path(), "program", main, &["-fsanitize=address"]);
-        let own = own(&program, Libc::Glibc, None);
+        let own = own(&program, None);
         assert!(matches!(own, Some(Own::Checked { .. })), "{own:?}");
     }
 

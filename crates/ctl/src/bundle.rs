@@ -6,7 +6,7 @@
 //! that nobody ever sees half of one.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -106,18 +106,27 @@ fn put(
     }
     let dir = place.open(digest, user)?;
     let path = dir.join(name);
-    if let Ok(file) = open_checked(&path, contents, user) {
-        sys::map_executable(&file)?;
+    if is_right(&path, contents, user)? {
         return Ok(path);
     }
     write(&dir, name, contents, user)?;
-    let file = open_checked(&path, contents, user)?;
-    sys::map_executable(&file)?;
-    Ok(path)
+    match is_right(&path, contents, user)? {
+        true => Ok(path),
+        false => Err(io::Error::other("it is not what is inside hugectl")),
+    }
 }
 
-/// Opens the file, if owner, mode and contents are right.
-fn open_checked(path: &Path, contents: &[u8], user: u32) -> io::Result<File> {
+/// Whether owner, mode and contents of the file are right; an error where a loader
+/// could not map it.
+fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
+    match open_checked(path, contents.len(), user) {
+        Ok(file) => sys::maps_as(&file, contents),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Opens the file, if owner, mode and length are right.
+fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<File> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
@@ -126,25 +135,10 @@ fn open_checked(path: &Path, contents: &[u8], user: u32) -> io::Result<File> {
     let right = metadata.is_file()
         && metadata.uid() == user
         && metadata.mode() & 0o7777 == 0o644
-        && metadata.len() == contents.len() as u64;
-    match right && same(&file, contents)? {
+        && metadata.len() == len as u64;
+    match right {
         true => Ok(file),
         false => Err(io::Error::other("it is not what is inside hugectl")),
-    }
-}
-
-fn same(mut file: &File, contents: &[u8]) -> io::Result<bool> {
-    let mut buffer = [0; 1 << 15];
-    let mut rest = contents;
-    loop {
-        let read = file.read(&mut buffer)?;
-        if read == 0 {
-            return Ok(rest.is_empty());
-        }
-        match rest.strip_prefix(&buffer[..read]) {
-            Some(left) => rest = left,
-            None => return Ok(false),
-        }
     }
 }
 
@@ -172,7 +166,8 @@ fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
 /// Gives a draft its name, unless another start was first: programs have that file
 /// loaded already, and would have a deleted one.
 fn publish(draft: &Path, path: &Path, contents: &[u8], user: u32) -> io::Result<()> {
-    if fs::hard_link(draft, path).is_ok() || open_checked(path, contents, user).is_ok() {
+    if fs::hard_link(draft, path).is_ok() || is_right(path, contents, user).is_ok_and(|right| right)
+    {
         return Ok(());
     }
     // The file there is another one, or the file system has no links.

@@ -4,11 +4,12 @@ mod names;
 mod segments;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{Elfmap, Fallback, Pages, Settings};
-use hugetools_elf::Ident;
+use hugetools_elf::{Elf, Ident};
 use hugetools_model::{FileError, Root};
 
 use crate::allocator;
@@ -17,7 +18,6 @@ use crate::caller::Caller;
 use crate::effects::Effects;
 use crate::engine::{self, Decision, Engine, Look, Means};
 use crate::failure::Failure;
-use crate::files;
 use crate::kernel::{Kernel, Wants, check_size};
 use crate::loader::Loader;
 use crate::locate::{self, Found};
@@ -28,7 +28,7 @@ use crate::runtimes;
 use crate::shortfall::Shortfall;
 use crate::starter;
 use crate::surroundings::{self, Scene, Surroundings};
-use crate::target::{self, Image, Libc};
+use crate::target::{self, Image, Libc, Opened};
 use crate::tunables;
 
 /// What was found: all that the plan depends on.
@@ -274,38 +274,49 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     let Some(name) = run.command.first() else {
         return Ok(Look::default());
     };
-    let target = target::find(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
-    let mut look = Look::default();
-    if wants.heap.is_some() {
-        look.beyond = runtimes::beyond(&run.command, &target, caller, root);
-        match target.image {
-            Image::Dynamic(libc) => {
-                let path = caller.var("LD_LIBRARY_PATH");
-                look.own = allocator::own(&target.program, libc, path);
-                if look.beyond.is_none() {
-                    let by = || allocator::foreign_new(&target.program, libc, path);
-                    look.beyond = match &look.own {
-                        Some(own) => runtimes::own_switch(own, caller),
-                        None => by().and_then(|by| runtimes::of_new(&by, caller, root)),
-                    };
-                }
-                look.tunable = run.wants_libc() && loader_knows_tunable(&target.program);
-            }
-            Image::Static => {
-                look.tunable = tunables::is_known_to(&target.program).unwrap_or(false);
-            }
-            _ => {}
-        }
-    }
-    look.target = Some(target);
+    let opened = target::open(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
+    let mut look = match wants.heap {
+        Some(_) => look_for_heap(run, &opened, caller, root),
+        None => Look::default(),
+    };
+    look.target = Some(opened.target);
     Ok(look)
+}
+
+/// What matters for a heap.
+fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
+    let mut look = Look {
+        beyond: runtimes::beyond(&run.command, opened, caller, root),
+        ..Look::default()
+    };
+    let target = &opened.target;
+    match (&target.image, &opened.elf) {
+        (Image::Dynamic(libc), Some(elf)) => {
+            let found = allocator::find(&allocator::Subject {
+                program: &target.program,
+                elf,
+                libc: *libc,
+                library_path: caller.var("LD_LIBRARY_PATH"),
+            });
+            look.own = found.own;
+            look.beyond = look.beyond.or_else(|| match &look.own {
+                Some(own) => runtimes::own_switch(own, caller),
+                None => runtimes::of_new(&found.new?, caller, root),
+            });
+            look.tunable = run.wants_libc() && loader_knows_tunable(&target.program, elf);
+        }
+        (Image::Static, _) => {
+            look.tunable = tunables::is_known_to(&target.program).unwrap_or(false);
+        }
+        _ => {}
+    }
+    look
 }
 
 /// Whether the glibc of a dynamic program knows the tunable: its loader reads
 /// them.
-fn loader_knows_tunable(program: &Path) -> bool {
-    let elf = files::open_elf(program);
-    let loader = elf.as_ref().and_then(|elf| elf.interpreter());
+fn loader_knows_tunable(program: &Path, elf: &Elf<File>) -> bool {
+    let loader = elf.interpreter();
     let loader = loader.map_or(program, |loader| Path::new(OsStr::from_bytes(loader)));
     tunables::is_known_to(loader).unwrap_or(false)
 }

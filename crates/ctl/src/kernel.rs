@@ -228,7 +228,7 @@ impl Kernel {
         let comes = |pages| self.comes_to_thp(pages, enough(pages), wants.fallback);
         let limited = self.sources.iter().any(|source| source.limit.is_some());
         if wants.all().any(comes) || limited {
-            self.thp = Thp::read_whole(root)?;
+            self.thp = Thp::read_whole(root, wants.shm.is_some())?;
             self.thp_hidden = are_settings_hidden(root);
         }
         if wants.heap.is_some() {

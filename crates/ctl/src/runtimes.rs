@@ -6,8 +6,10 @@ mod marks;
 mod table;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::path::Path;
 
+use hugetools_elf::Elf;
 use hugetools_model::Root;
 use hugetools_model::thp::Thp;
 
@@ -15,7 +17,7 @@ use crate::allocator::Own;
 use crate::caller::Caller;
 use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
-use crate::target::{self, Target};
+use crate::target::{self, Opened};
 use crate::wrapped::layers;
 
 use marks::Examined;
@@ -43,15 +45,15 @@ impl Beyond {
 /// leads to by wrappers and scripts. `first` is what it begins with.
 pub(crate) fn beyond(
     command: &[OsString],
-    first: &Target,
+    first: &Opened,
     caller: &Caller,
     root: &Root,
 ) -> Option<Beyond> {
     let is_program = |name: &OsStr| target::is_program(name, caller);
     let behind = || {
         layers(command, &is_program).skip(1).find_map(|command| {
-            let target = target::find(command.first()?, caller).ok()?;
-            Some((of_target(&target)?, command))
+            let opened = target::open(command.first()?, caller).ok()?;
+            Some((of_target(&opened)?, command))
         })
     };
     let here = of_target(first).map(|found| (found, command));
@@ -66,13 +68,17 @@ pub(crate) fn beyond(
     })
 }
 
-fn of_target(target: &Target) -> Option<&'static Runtime> {
-    let by_scripts = (target.program != target.path).then_some(&target.program);
-    find(&target.path).or_else(|| find(by_scripts?))
+fn of_target(Opened { target, elf }: &Opened) -> Option<&'static Runtime> {
+    let program = || find(&target.program, elf.as_ref());
+    match target.program == target.path {
+        true => program(),
+        // What leads to a program is a text, known by its name alone.
+        false => find(&target.path, None).or_else(program),
+    }
 }
 
-fn find(program: &Path) -> Option<&'static Runtime> {
-    let program = Examined::new(program);
+fn find(program: &Path, elf: Option<&Elf<File>>) -> Option<&'static Runtime> {
+    let program = Examined::new(program, elf);
     let mut all = RUNTIMES.iter();
     all.find(|runtime| runtime.by.iter().any(|by| program.is(by)))
 }
@@ -141,7 +147,7 @@ pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> 
 
 /// Whether all private memory may have transparent huge pages, unasked.
 fn is_always(root: &Root) -> bool {
-    let Ok(Some(thp)) = Thp::read_whole(root) else {
+    let Ok(Some(thp)) = Thp::read_whole(root, false) else {
         return false;
     };
     let of_size = thp.sizes.first().and_then(|size| size.enabled.as_deref());

@@ -17,19 +17,25 @@ use std::path::Path;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Whether the file may be mapped executable, as a loader maps it: not on a
-/// `noexec` mount, nor against a security module.
+/// Whether a file begins with these bytes, mapped executable as a loader maps it:
+/// that is no copy, and tells what keeps the loader from it, a `noexec` mount or a
+/// security module. Nobody may shorten the file meanwhile, nor may it be shorter.
 ///
 /// # Errors
-/// What the kernel says.
-pub(crate) fn map_executable(file: &File) -> io::Result<()> {
-    let one = NonZeroUsize::MIN;
+/// What the kernel says to the mapping.
+pub(crate) fn maps_as(file: &File, bytes: &[u8]) -> io::Result<bool> {
+    let len = NonZeroUsize::new(bytes.len()).unwrap_or(NonZeroUsize::MIN);
     let prot = ProtFlags::PROT_READ | ProtFlags::PROT_EXEC;
+    let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_POPULATE;
     // SAFETY: the kernel chooses a place where nothing is.
-    let place = unsafe { mmap(None, one, prot, MapFlags::MAP_PRIVATE, file, 0) }?;
-    // SAFETY: the mapping is the one just made, and nothing refers to it.
-    unsafe { munmap(place, one.get()) }?;
-    Ok(())
+    let place = unsafe { mmap(None, len, prot, flags, file, 0) }?;
+    // SAFETY: the mapping is of so many bytes, which nobody can write through it,
+    // and outlives the slice.
+    let mapped = unsafe { std::slice::from_raw_parts(place.as_ptr().cast::<u8>(), bytes.len()) };
+    let same = mapped == bytes;
+    // SAFETY: the mapping is the one just made, and nothing refers to it any more.
+    unsafe { munmap(place, len.get()) }?;
+    Ok(same)
 }
 
 /// Whether an executable gives capabilities to those who start it
@@ -120,8 +126,13 @@ mod tests {
     fn a_plain_file_can_be_mapped_and_a_directory_cannot() {
         let open = |path: &Path| std::fs::OpenOptions::new().read(true).open(path).unwrap();
         let program = std::env::current_exe().unwrap();
-        map_executable(&open(&program)).unwrap();
-        assert!(map_executable(&open(Path::new("/"))).is_err());
+        let bytes = std::fs::read(&program).unwrap();
+        assert!(maps_as(&open(&program), &bytes).unwrap());
+        let mut others = bytes[..8192].to_vec();
+        assert!(maps_as(&open(&program), &others).unwrap());
+        others[8191] ^= 1;
+        assert!(!maps_as(&open(&program), &others).unwrap());
+        assert!(maps_as(&open(Path::new("/")), &others).is_err());
         assert!(!has_file_capabilities(&program));
         assert!(!has_file_capabilities(Path::new("/no/such/file")));
     }

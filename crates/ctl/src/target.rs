@@ -44,6 +44,15 @@ pub struct Target {
     pub secure: Option<Secure>,
 }
 
+/// A target with its program open, for all who look into it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    /// The target.
+    pub(crate) target: Target,
+    /// The program that runs in the end, where its headers can be read.
+    pub(crate) elf: Option<Elf<File>>,
+}
+
 /// Why one candidate cannot run.
 #[derive(Debug)]
 struct Refused {
@@ -105,10 +114,15 @@ impl Refused {
 /// # Errors
 /// When it cannot be run, with the status that `env` would end with.
 pub fn find(name: &OsStr, caller: &Caller) -> Result<Target, Failure> {
+    open(name, caller).map(|opened| opened.target)
+}
+
+/// The same, and keeps the program open.
+pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
     let mut refused: Option<Refused> = None;
     for candidate in search::candidates(name, caller.var("PATH")) {
         match look(&candidate, caller) {
-            Ok(target) => return Ok(target),
+            Ok(opened) => return Ok(opened),
             Err(error) if error.lets_search_go_on() => {
                 // What is there and cannot run says more than what is not.
                 if refused.as_ref().is_none_or(|old| old.is_absent) {
@@ -136,7 +150,7 @@ pub(crate) fn is_program(name: &OsStr, caller: &Caller) -> bool {
 }
 
 /// Looks at one file: through all scripts to the program.
-fn look(path: &Path, caller: &Caller) -> Result<Target, Refused> {
+fn look(path: &Path, caller: &Caller) -> Result<Opened, Refused> {
     let mut walk = Walk {
         caller,
         path: path.to_owned(),
@@ -145,8 +159,8 @@ fn look(path: &Path, caller: &Caller) -> Result<Target, Refused> {
         through: Vec::new(),
     };
     for _ in 0..=DEEPEST {
-        if let Some(target) = walk.step()? {
-            return Ok(target);
+        if let Some(opened) = walk.step()? {
+            return Ok(opened);
         }
     }
     Err(Refused::new(
@@ -166,7 +180,7 @@ struct Walk<'c> {
 
 impl Walk<'_> {
     /// Looks at one file; `None` when it leads to another.
-    fn step(&mut self) -> Result<Option<Target>, Refused> {
+    fn step(&mut self) -> Result<Option<Opened>, Refused> {
         self.check_executable()?;
         let (mut file, metadata) = match files::open_regular(&self.program) {
             Ok(opened) => opened,
@@ -196,27 +210,27 @@ impl Walk<'_> {
             }
             Head::Elf => {
                 let secure = image::secure(&self.program, &metadata, self.caller);
-                let (image, layout) = self.headers(file)?;
-                Ok(Some(Target {
-                    layout,
-                    secure,
-                    ..self.end(image)
-                }))
+                let mut opened = self.headers(file)?;
+                opened.target.secure = secure;
+                Ok(Some(opened))
             }
         }
     }
 
     /// What the headers of a program say.
-    fn headers(&self, file: File) -> Result<(Image, Layout), Refused> {
+    fn headers(&self, file: File) -> Result<Opened, Refused> {
         let elf = match Elf::read(file) {
             Ok(elf) => elf,
-            Err(error) => return Ok((Image::Unknown(error.to_string()), Layout::default())),
+            Err(error) => return Ok(self.end(Image::Unknown(error.to_string()))),
         };
-        Ok((image::classify(&self.program, &elf)?, Layout::of(&elf)))
+        let mut opened = self.end(image::classify(&self.program, &elf)?);
+        opened.target.layout = Layout::of(&elf);
+        opened.elf = Some(elf);
+        Ok(opened)
     }
 
-    fn end(&self, image: Image) -> Target {
-        Target {
+    fn end(&self, image: Image) -> Opened {
+        let target = Target {
             path: self.path.clone(),
             is_text: self.is_text,
             program: self.program.clone(),
@@ -224,7 +238,8 @@ impl Walk<'_> {
             image,
             layout: Layout::default(),
             secure: None,
-        }
+        };
+        Opened { target, elf: None }
     }
 
     /// What the kernel checks first.

@@ -118,6 +118,17 @@ impl<S: Source> Elf<S> {
         self.headers.marked
     }
 
+    /// Where the unwinder's table begins in the file (`PT_GNU_EH_FRAME`): linkers
+    /// put it, or what it points to, right behind the constants.
+    pub fn unwinder_offset(&self) -> Option<u64> {
+        self.headers.unwinder
+    }
+
+    /// The bytes that it was read from.
+    pub fn source(&self) -> &S {
+        self.reader.source()
+    }
+
     /// The address of the first instruction, before the load bias.
     pub fn entry(&self) -> u64 {
         self.headers.entry

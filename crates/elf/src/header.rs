@@ -80,6 +80,8 @@ pub(crate) struct Headers {
     pub(crate) marked: bool,
     /// Data that the loader closes to writing.
     pub(crate) relro: Option<Range<u64>>,
+    /// Where the unwinder's table is in the file.
+    pub(crate) unwinder: Option<u64>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
 }
@@ -131,6 +133,7 @@ where
         loads: Vec::new(),
         marked: false,
         relro: None,
+        unwinder: None,
         interpreter: None,
         dynamic: None,
     };
@@ -190,6 +193,7 @@ impl Headers {
                 });
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),
+            elf::PT_GNU_EH_FRAME => self.unwinder = Some(place.offset),
             elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
             elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),
             _ => {}

@@ -75,6 +75,10 @@ impl<S: Source> Reader<S> {
         Ok(Reader { source, front })
     }
 
+    pub(crate) fn source(&self) -> &S {
+        &self.source
+    }
+
     /// Exactly `len` bytes of the part `what`.
     pub(crate) fn bytes(
         &self,

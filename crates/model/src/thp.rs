@@ -107,7 +107,7 @@ impl ThpSettings {
 impl Thp {
     /// Reads the settings.
     pub fn read(root: &Root) -> Result<Option<Thp>, FileError> {
-        let Some(modes) = Thp::read_modes(root)? else {
+        let Some(modes) = Thp::read_modes(root, true)? else {
             return Ok(None);
         };
         Ok(Some(Thp {
@@ -118,10 +118,10 @@ impl Thp {
         }))
     }
 
-    /// Reads `enabled`, also that of whole huge pages, and `shmem_enabled` alone,
-    /// for those to whom every file counts.
-    pub fn read_whole(root: &Root) -> Result<Option<Thp>, FileError> {
-        let Some(mut modes) = Thp::read_modes(root)? else {
+    /// Reads `enabled` alone, also that of whole huge pages, and, for `shared` memory,
+    /// `shmem_enabled`, for those to whom every file counts.
+    pub fn read_whole(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
+        let Some(mut modes) = Thp::read_modes(root, shared)? else {
             return Ok(None);
         };
         modes.pmd_size = pmd_size(root)?;
@@ -136,13 +136,17 @@ impl Thp {
         Ok(Some(modes))
     }
 
-    fn read_modes(root: &Root) -> Result<Option<Thp>, FileError> {
+    fn read_modes(root: &Root, shared: bool) -> Result<Option<Thp>, FileError> {
         let Some(enabled) = choice(root, &dir().join("enabled"))? else {
             return Ok(None);
         };
+        let shmem_enabled = match shared {
+            true => choice(root, &dir().join("shmem_enabled"))?,
+            false => None,
+        };
         Ok(Some(Thp {
             enabled: Some(enabled),
-            shmem_enabled: choice(root, &dir().join("shmem_enabled"))?,
+            shmem_enabled,
             defrag: None,
             pmd_size: None,
             sizes: Vec::new(),

@@ -71,7 +71,14 @@ impl Search<'_> {
     ) -> Result<(), FileError> {
         let target = self.target(look);
         let target = target.filter(|target| text_files::are_tried(target, self.asked, kernel));
-        if let (Some(target), Some(size)) = (target, thp::pmd_size(root)?) {
+        let Some(target) = target else {
+            return Ok(());
+        };
+        let size = match &kernel.thp {
+            Some(thp) => thp.pmd_size,
+            None => thp::pmd_size(root)?,
+        };
+        if let Some(size) = size {
             let jobs = self.jobs(target, size, parts);
             let one = |job: &Job| match self.may_change {
                 true => prepare::run(job, size, self.caller, effects),

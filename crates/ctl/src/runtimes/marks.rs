@@ -3,13 +3,12 @@
 
 use std::cell::OnceCell;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use hugetools_elf::{Elf, Load};
-use memchr::memmem;
+use hugetools_elf::{Elf, Load, Source};
+use memchr::memmem::Finder;
 
-use crate::files;
 use crate::wrapped::base;
 
 use super::table::{HASKELL, JEMALLOC, PREFIXED};
@@ -32,43 +31,56 @@ pub(super) enum By {
 /// The texts that are looked for.
 const TEXTS: [&[u8]; 3] = [JEMALLOC, PREFIXED, HASKELL];
 
+/// What each allocator and run-time system that is known by texts asks of the
+/// kernel, and few other programs do.
+const ASKED_BY_ALL: &str = "madvise";
+
+/// The library that programs in Haskell need.
+const OF_HASKELL: &str = "libgmp.so";
+
 /// What a program that is smaller holds is no run-time system and no allocator.
 const LEAST: u64 = 256 << 10;
 
-/// So much of a file is looked at.
-const MOST: u64 = 64 << 20;
+/// So much of the constants is looked at on either side: linkers put texts first,
+/// and the libraries inside a program last.
+const SIDE: u64 = 1 << 20;
+
+/// So much is, where it is likely that something is found.
+const LIKELY: u64 = 32 << 20;
 
 /// A program, as far as it was looked at.
 pub(super) struct Examined<'a> {
     program: &'a Path,
-    real: PathBuf,
-    elf: Option<Elf<File>>,
+    /// The file that a link leads to.
+    real: Option<PathBuf>,
+    elf: Option<&'a Elf<File>>,
     /// Which of [`TEXTS`] it holds.
     texts: OnceCell<[bool; TEXTS.len()]>,
 }
 
-impl Examined<'_> {
-    pub(super) fn new(program: &Path) -> Examined<'_> {
-        let real = std::fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+impl<'a> Examined<'a> {
+    pub(super) fn new(program: &'a Path, elf: Option<&'a Elf<File>>) -> Examined<'a> {
+        let is_link = std::fs::read_link(program).is_ok();
+        let real = is_link.then(|| std::fs::canonicalize(program).ok());
         Examined {
             program,
-            elf: files::open_elf(&real),
-            real,
+            real: real.flatten(),
+            elf,
             texts: OnceCell::new(),
         }
     }
 
     pub(super) fn is(&self, by: &By) -> bool {
-        let elf = self.elf.as_ref();
         match by {
-            By::Name(name) => [self.program, &self.real]
-                .iter()
+            By::Name(name) => [Some(self.program), self.real.as_deref()]
+                .into_iter()
+                .flatten()
                 .any(|path| is_named(base(path.as_os_str()), name)),
-            By::Needs(name) => elf.is_some_and(|elf| needs(elf, name)),
-            By::Defines(name) => elf.is_some_and(|elf| elf.defines(name).unwrap_or(false)),
-            By::GoBuild => elf.is_some_and(|elf| self.is_of_go(elf)),
-            By::Holds(texts) => elf.is_some_and(|elf| {
-                let held = self.texts.get_or_init(|| self.find_texts(elf));
+            By::Needs(name) => self.elf.is_some_and(|elf| needs(elf, name)),
+            By::Defines(name) => (self.elf).is_some_and(|elf| elf.defines(name).unwrap_or(false)),
+            By::GoBuild => self.elf.is_some_and(is_of_go),
+            By::Holds(texts) => self.elf.is_some_and(|elf| {
+                let held = self.texts.get_or_init(|| find_texts(elf));
                 let holds = |text: &&[u8]| {
                     let mut all = TEXTS.iter().zip(held);
                     all.any(|(known, is_held)| known == text && *is_held)
@@ -77,77 +89,93 @@ impl Examined<'_> {
             }),
         }
     }
+}
 
-    /// Go's own tools look there, too: within the first 64 kB of what can be
-    /// written.
-    fn is_of_go(&self, elf: &Elf<File>) -> bool {
-        const MAGIC: &[u8] = b"\xff Go buildinf:";
-        let data = elf.loads().iter().find(|load| load.writable);
-        let bytes = data.and_then(|data| self.read(data.offset, data.file_size.min(64 << 10)));
-        bytes.is_some_and(|bytes| memmem::find(&bytes, MAGIC).is_some())
+/// Go's own tools look there, too: within the first 64 kB of what can be written,
+/// at addresses that are multiples of 16.
+fn is_of_go(elf: &Elf<File>) -> bool {
+    const MAGIC: &[u8] = b"\xff Go buildinf:";
+    const ALIGN: u64 = 16;
+    let Some(data) = elf.loads().iter().find(|load| load.writable) else {
+        return false;
+    };
+    let skipped = data.address.wrapping_neg() % ALIGN;
+    let len = data.file_size.min(64 << 10).saturating_sub(skipped);
+    let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
+    let read = elf.source().read_at(data.offset + skipped, &mut bytes);
+    let places = bytes[..read.unwrap_or(0)].chunks(ALIGN as usize);
+    places.into_iter().any(|place| place.starts_with(MAGIC))
+}
+
+/// Looks through the constants, where the program may have something of that
+/// kind: reading all of a large one would delay its start.
+fn find_texts(elf: &Elf<File>) -> [bool; TEXTS.len()] {
+    let mut found = [false; TEXTS.len()];
+    let is_dynamic = elf.interpreter().is_some();
+    if is_dynamic && matches!(elf.refers_to(&[ASKED_BY_ALL]), Ok(None)) {
+        return found;
     }
-
-    /// Looks through the constants: linkers put them apart from code, or, without
-    /// that, into the one part that cannot be written.
-    fn find_texts(&self, elf: &Elf<File>) -> [bool; TEXTS.len()] {
-        let constant = |load: &&Load| !load.writable;
-        let all: Vec<&Load> = elf.loads().iter().filter(constant).collect();
-        let apart: Vec<&Load> = (all.iter().copied())
-            .filter(|load| !load.executable)
-            .collect();
-        let sizes = all.iter().map(|load| load.file_size);
-        if sizes.fold(0, u64::saturating_add) < LEAST {
-            return [false; TEXTS.len()];
-        }
-        let loads = match is_first_alone(&all, &apart) {
-            true => all,
-            false => apart,
-        };
-        let mut found = [false; TEXTS.len()];
-        for load in loads {
-            self.look_through(load, |bytes| {
-                for (text, found) in TEXTS.iter().zip(&mut found) {
-                    *found |= memmem::find(bytes, text).is_some();
-                }
-            });
-        }
-        found
-    }
-
-    /// Shows a part of the file in pieces that overlap by more than the longest text.
-    fn look_through(&self, load: &Load, mut show: impl FnMut(&[u8])) {
-        const OVERLAP: usize = 64;
-        let Ok((file, _)) = files::open_regular(&self.real) else {
-            return;
-        };
-        let mut piece = vec![0; 256 << 10];
-        let mut at = load.offset;
-        let end = at.saturating_add(load.file_size.min(MOST));
-        while at < end {
-            let len = usize::try_from(end - at).map_or(piece.len(), |rest| rest.min(piece.len()));
-            let read = file.read_at(&mut piece[..len], at).unwrap_or(0);
-            show(&piece[..read]);
-            if read <= OVERLAP {
-                return;
+    let finders = TEXTS.map(Finder::new);
+    for part in constants(elf) {
+        look_through(elf.source(), part, |bytes| {
+            for (finder, found) in finders.iter().zip(&mut found) {
+                *found = *found || finder.find(bytes).is_some();
             }
-            at += (read - OVERLAP) as u64;
-        }
+        });
     }
+    found
+}
 
-    fn read(&self, offset: u64, len: u64) -> Option<Vec<u8>> {
-        let (file, _) = files::open_regular(&self.real).ok()?;
-        let mut bytes = vec![0; usize::try_from(len).ok()?];
-        let read = file.read_at(&mut bytes, offset).ok()?;
-        bytes.truncate(read);
-        Some(bytes)
+/// The parts of a file that are looked through: of what cannot be written that
+/// with the unwinder's table, since linkers put the constants before it.
+fn constants(elf: &Elf<File>) -> Vec<Range<u64>> {
+    let all: Vec<&Load> = elf.loads().iter().filter(|load| !load.writable).collect();
+    let sizes = all.iter().map(|load| load.file_size);
+    if sizes.fold(0, u64::saturating_add) < LEAST {
+        return Vec::new();
+    }
+    let side = match needs(elf, OF_HASKELL) {
+        true => LIKELY,
+        false => SIDE,
+    };
+    let before = elf.unwinder_offset().and_then(|end| {
+        let holds = |load: &&&Load| load.offset <= end && end - load.offset < load.file_size;
+        Some((*all.iter().find(holds)?, end))
+    });
+    match before {
+        Some((load, end)) => sides(load, end, side),
+        None => (all.iter())
+            .flat_map(|load| sides(load, load.offset.saturating_add(load.file_size), side))
+            .collect(),
     }
 }
 
-/// Whether what is apart from code is what lies before it: symbols and the like,
-/// as some linkers do it, which leave the constants with the code.
-fn is_first_alone(all: &[&Load], apart: &[&Load]) -> bool {
-    let code = all.iter().find(|load| load.executable);
-    code.is_some_and(|code| apart.iter().all(|load| load.offset < code.offset))
+/// The beginning of a part, unless code lies there, and what comes before `end`.
+fn sides(load: &Load, end: u64, side: u64) -> Vec<Range<u64>> {
+    let back = end.saturating_sub(side).max(load.offset);
+    let front = load.offset.saturating_add(side);
+    match (load.executable, front < back) {
+        (true, _) => vec![back..end],
+        (false, true) => vec![load.offset..front, back..end],
+        (false, false) => vec![load.offset..end],
+    }
+}
+
+/// Shows a part of the file in pieces that overlap by more than the longest text.
+fn look_through(file: &File, part: Range<u64>, mut show: impl FnMut(&[u8])) {
+    const OVERLAP: usize = 64;
+    const PIECE: usize = 64 << 10;
+    let mut piece = vec![0; PIECE];
+    let mut at = part.start;
+    while at < part.end {
+        let len = usize::try_from(part.end - at).map_or(PIECE, |rest| rest.min(PIECE));
+        let read = Source::read_at(file, at, &mut piece[..len]).unwrap_or(0);
+        show(&piece[..read]);
+        if read <= OVERLAP || at + read as u64 >= part.end {
+            return;
+        }
+        at += (read - OVERLAP) as u64;
+    }
 }
 
 /// `php` and `php8.2`, but not `phpize`.
