@@ -2,10 +2,13 @@
 //! `<place>/<digest>` of the first of the caller's [`places`] that will do.
 //!
 //! What is there is believed only if nobody else can have written it and its
-//! contents are those inside, byte for byte. New files appear by rename, so
-//! that nobody ever sees half of one.
+//! contents are those inside, byte for byte: they are compared unless the file is
+//! as it was when they were. New files appear by rename, so that nobody ever sees
+//! half of one.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+mod compared;
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -120,13 +123,23 @@ fn put(
 /// could not map it.
 fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
     match open_checked(path, contents.len(), user) {
-        Ok(file) => sys::maps_as(&file, contents),
         Err(_) => Ok(false),
+        // Whether it can be mapped is another question each time.
+        Ok((file, metadata)) if compared::is_noted(path, &metadata) => {
+            sys::maps_as(&file, &contents[..contents.len().min(1)])
+        }
+        Ok((file, metadata)) => {
+            let same = sys::maps_as(&file, contents)?;
+            if same {
+                compared::note(path, &metadata);
+            }
+            Ok(same)
+        }
     }
 }
 
 /// Opens the file, if owner, mode and length are right.
-fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<File> {
+fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadata)> {
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
@@ -137,7 +150,7 @@ fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<File> {
         && metadata.mode() & 0o7777 == 0o644
         && metadata.len() == len as u64;
     match right {
-        true => Ok(file),
+        true => Ok((file, metadata)),
         false => Err(io::Error::other("it is not what is inside hugectl")),
     }
 }

@@ -121,12 +121,14 @@ pub(crate) fn may_move_memory() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
 
     #[test]
     fn a_plain_file_can_be_mapped_and_a_directory_cannot() {
         let open = |path: &Path| std::fs::OpenOptions::new().read(true).open(path).unwrap();
         let program = std::env::current_exe().unwrap();
-        let bytes = std::fs::read(&program).unwrap();
+        let mut bytes = Vec::new();
+        open(&program).read_to_end(&mut bytes).unwrap();
         assert!(maps_as(&open(&program), &bytes).unwrap());
         let mut others = bytes[..8192].to_vec();
         assert!(maps_as(&open(&program), &others).unwrap());

@@ -19,7 +19,7 @@
 
 use core::ops::ControlFlow;
 
-use hugetools_pages::sys;
+use hugetools_pages::{first_look, sys};
 
 use crate::{loaded, rival};
 
@@ -47,6 +47,7 @@ pub(crate) fn prepare() {
     if linked {
         rival::pass_over();
         let errno = sys::errno();
+        first_look::take();
         sizes::default_size();
         // The first look for a mount finds all of them.
         mounts::find(0);

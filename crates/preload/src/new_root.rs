@@ -7,7 +7,7 @@
 
 use core::ffi::{c_char, c_int};
 
-use hugetools_pages::{environment, sys};
+use hugetools_pages::{environment, first_look, sys};
 
 use crate::{next, old_root};
 
@@ -18,6 +18,7 @@ use crate::{next, old_root};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn chroot(path: *const c_char) -> c_int {
     let errno = sys::errno();
+    first_look::take();
     old_root::prepare();
     sys::set_errno(errno);
     // SAFETY: as the caller says.

@@ -16,7 +16,7 @@ use hugetools_pages::say::{Amount, SizeName};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{LUCK, lacks_thp, next_rung};
-use hugetools_pages::{config, hugetlb, layout, limits, populate, required};
+use hugetools_pages::{config, first_look, hugetlb, layout, limits, populate, required};
 
 use crate::{accounts, next};
 
@@ -25,6 +25,7 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
     };
+    first_look::take();
     match page_for(pages, key, size, flags) {
         None if must_fail(pages, key, size, flags) => {
             lacks_thp("shmget", size, false);

@@ -57,13 +57,15 @@ fn put_program(object: &Object<'_>, config: &Config) {
         let Some(pages) = pages_for(&load, config) else {
             continue;
         };
-        first_look::take();
         let wish = Wish::of(pages);
+        // Where no huge page fits there is nothing to ask, to share, nor to say.
+        let fits = !load.inner(wish.sizes().1).is_empty();
+        if fits {
+            first_look::take();
+        }
         let (sum, got) = match load.is_writable() {
             true => (&mut data, data::put(&load, &wish)),
             false => {
-                // Where no huge page fits there is nothing to share, nor to say.
-                let fits = !load.inner(wish.sizes().1).is_empty();
                 let shelf = match fits {
                     true => shelf.get_or_insert_with(|| shelf::open(pages)).as_ref(),
                     false => None,
@@ -104,6 +106,7 @@ fn put_library(object: &Object<'_>, config: &Config) {
     let Some(pages) = config.elfmap.text else {
         return;
     };
+    first_look::take();
     let wish = Wish::of(pages);
     let mut sum = Got::default();
     for load in loads(object.headers, object.base, facts::page_size()) {

@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int};
 
 use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, environment, first_look, fork, luck, say, weak};
+use hugetools_pages::{config, environment, fork, luck, say, weak};
 
 use crate::{api, end, following, kept, marker, next, report_file, required, segments};
 
@@ -28,10 +28,6 @@ unsafe extern "C" fn start(
     }
     say::remember_stderr();
     let config = config::get();
-    // A heap looks when it begins, and segments that are remapped.
-    if !marker::has_heap() || config.shm.is_some() {
-        first_look::take();
-    }
     say::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {

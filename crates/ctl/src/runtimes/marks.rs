@@ -95,15 +95,15 @@ impl<'a> Examined<'a> {
 /// at addresses that are multiples of 16.
 fn is_of_go(elf: &Elf<File>) -> bool {
     const MAGIC: &[u8] = b"\xff Go buildinf:";
-    const ALIGN: u64 = 16;
+    const ALIGN: usize = 16;
     let Some(data) = elf.loads().iter().find(|load| load.writable) else {
         return false;
     };
-    let skipped = data.address.wrapping_neg() % ALIGN;
+    let skipped = data.address.wrapping_neg() % ALIGN as u64;
     let len = data.file_size.min(64 << 10).saturating_sub(skipped);
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     let read = elf.source().read_at(data.offset + skipped, &mut bytes);
-    let places = bytes[..read.unwrap_or(0)].chunks(ALIGN as usize);
+    let places = bytes[..read.unwrap_or(0)].chunks(ALIGN);
     places.into_iter().any(|place| place.starts_with(MAGIC))
 }
 
@@ -143,7 +143,7 @@ fn constants(elf: &Elf<File>) -> Vec<Range<u64>> {
         Some((*all.iter().find(holds)?, end))
     });
     match before {
-        Some((load, end)) => sides(load, end, side),
+        Some((load, end)) => sides(load, end, side).into(),
         None => (all.iter())
             .flat_map(|load| sides(load, load.offset.saturating_add(load.file_size), side))
             .collect(),
@@ -151,13 +151,13 @@ fn constants(elf: &Elf<File>) -> Vec<Range<u64>> {
 }
 
 /// The beginning of a part, unless code lies there, and what comes before `end`.
-fn sides(load: &Load, end: u64, side: u64) -> Vec<Range<u64>> {
+fn sides(load: &Load, end: u64, side: u64) -> [Range<u64>; 2] {
     let back = end.saturating_sub(side).max(load.offset);
     let front = load.offset.saturating_add(side);
     match (load.executable, front < back) {
-        (true, _) => vec![back..end],
-        (false, true) => vec![load.offset..front, back..end],
-        (false, false) => vec![load.offset..end],
+        (true, _) => [back..end, end..end],
+        (false, true) => [load.offset..front, back..end],
+        (false, false) => [load.offset..end, end..end],
     }
 }
 

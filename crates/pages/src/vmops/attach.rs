@@ -9,7 +9,7 @@ use crate::registry::region::Backing;
 use crate::registry::segments::{On, Segment};
 use crate::registry::shared::{Open, has_any, open};
 use crate::sys::{self, Errno, Result};
-use crate::{config, facts, layout};
+use crate::{config, facts, first_look, layout};
 
 /// `shmat(2)` of a segment that this process has made; `None` for others.
 pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
@@ -78,6 +78,7 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
     let Some(page) = config::get().shm.and_then(layout::asked_size) else {
         return;
     };
+    first_look::take();
     let mut open = open();
     let is_asked = |segment: Segment| segment.on == On::HugeByItself;
     if at % page != 0 || open.segment(id).is_some_and(is_asked) || !is_on_huge_pages(at) {

@@ -11,7 +11,9 @@ use crate::luck::{self, Luck};
 use crate::say::{Amount, SizeName};
 use crate::sys::{self, Errno, Result};
 use crate::thp::NoThp;
-use crate::{aloud, config, facts, fork, hugetlb, layout, limits, populate, required, thp};
+use crate::{
+    aloud, config, facts, first_look, fork, hugetlb, layout, limits, populate, required, thp,
+};
 use hugetools_contract::env::{Fallback, Pages};
 
 use crate::registry::region::Backing;
@@ -48,6 +50,7 @@ pub fn wants(
 /// The kernel's, for ordinary memory; where that is not to follow, for huge
 /// pages.
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
+    first_look::take();
     let size = layout::asked_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {

@@ -13,7 +13,7 @@ use hugetools_pages::grant::{self, Source, change};
 use hugetools_pages::hugetlb::ToGrow;
 use hugetools_pages::say::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
-use hugetools_pages::{config, fork, hugetlb, plain};
+use hugetools_pages::{config, first_look, fork, hugetlb, plain};
 
 use super::{calls, sizes, stray};
 
@@ -36,6 +36,7 @@ pub(crate) fn get_huge_pages(len: usize, flags: c_ulong) -> *mut c_void {
         );
     }
     keeping_errno(|| {
+        first_look::take();
         let page = default_page();
         let result = page.and_then(|page| hand_out(len, page));
         let start = result.inspect_err(|error| failed(*error, len, page))?;
@@ -159,6 +160,7 @@ pub(crate) fn get_region(len: usize, flags: c_ulong) -> *mut c_void {
         );
     }
     keeping_errno(|| {
+        first_look::take();
         let room = match on_huge_pages(len) {
             Err(_) if flags & GHR_FALLBACK != 0 => on_other_pages(len)?,
             result => result?,
