@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_contract::env::Fallback;
+use hugetools_contract::env::{Fallback, Pages};
 
 use crate::move_up::Mover;
 use crate::unit::State;
@@ -17,20 +17,21 @@ static DONE: AtomicBool = AtomicBool::new(false);
 
 /// Does it once, when the heap has grown.
 pub fn watch() {
-    if in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed) && is_wanted() {
+    let has_grown = in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed);
+    if has_grown && config::get().heap.is_some() {
         side_stack::on_side_stack(|| register::look(raise));
     }
 }
 
+/// The pool does not depend on what becomes of transparent huge pages.
 fn raise() {
-    if let Some(mover) = Mover::new() {
+    let is_of_pool = config::get().heap.is_some_and(|pages| pages != Pages::Thp);
+    if let Some(mover) = is_of_pool.then(Mover::new).flatten() {
         register::windows().for_each(|window| mover.move_up(window));
     }
-    register::windows().for_each(collapse);
-}
-
-fn is_wanted() -> bool {
-    is_asked_for() && thp::serves_private().is_ok()
+    if is_asked_for() && thp::serves_private().is_ok() {
+        register::windows().for_each(collapse);
+    }
 }
 
 /// Whether a heap may be on transparent huge pages, as far as it was asked.
