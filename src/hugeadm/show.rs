@@ -61,14 +61,18 @@ impl Run {
             self.out(&listing::size_lines(&sizes));
             self.document.page_sizes_all = Some(sizes);
         }
-        if show.who {
-            let seen = live::who::look(&self.root)?;
-            let accounts = who::account(&seen);
-            self.out(&who::text(&accounts));
+        // All processes are looked at once, whoever wants to know.
+        let seen = match show.who || show.explain && self.root.is_live() {
+            true => Some(live::who::look(&self.root)?),
+            false => None,
+        };
+        let accounts = seen.as_ref().map(who::account);
+        if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
+            self.out(&who::text(accounts));
             for why in &seen.unread {
                 self.say(2, &not_looked_at(why));
             }
-            self.document.add_accounts(accounts);
+            self.document.add_accounts(accounts.clone());
         }
         if show.stats {
             let seen = stats::Seen::read(&self.root)?;
@@ -82,9 +86,8 @@ impl Run {
         if show.explain {
             let machine = Machine::read(&self.root)?;
             let mut findings = advice::findings(&machine, &self.shm_group(&machine));
-            if self.root.is_live() {
-                let accounts = who::account(&live::who::look(&self.root)?);
-                findings.extend(advice::orphans(&accounts));
+            if let (true, Some(accounts)) = (self.root.is_live(), &accounts) {
+                findings.extend(advice::orphans(accounts));
             }
             let facts = advice::facts(&machine);
             self.out(&explain(&machine, &self.usable_sizes()?, &findings, &facts));

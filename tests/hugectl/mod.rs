@@ -11,6 +11,7 @@ mod own_pages;
 mod place;
 mod require;
 mod several;
+mod speed;
 mod status;
 mod targets;
 mod transcripts;

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use crate::smaps::{Record, records};
+use crate::smaps::Record;
 use crate::watch;
 
 /// Where the heap library asks for its address space, so that others know a
@@ -176,13 +176,13 @@ impl<'a> Row<'a> {
 /// are filled from the front, at most as many as there are places; what finds
 /// no place is added to the last. Returns how many are filled.
 pub fn sort<'a>(
-    smaps: &'a [u8],
+    mappings: impl Iterator<Item = Record<'a>>,
     pmd_size: u64,
     extents: &[Extent<'a>],
     rows: &mut [Row<'a>],
 ) -> usize {
     let mut filled = 0;
-    pieces(smaps, extents, |record, range, segment, object| {
+    pieces(mappings, extents, |record, range, segment, object| {
         let piece = piece(record, range, pmd_size, segment, object);
         filled = put(rows, filled, &piece);
     });
@@ -192,11 +192,11 @@ pub fn sort<'a>(
 /// Goes through the memory of a process: each mapping, or each piece of one that
 /// belongs to something of its own, by address.
 pub fn pieces<'a>(
-    smaps: &'a [u8],
+    mappings: impl Iterator<Item = Record<'a>>,
     extents: &[Extent<'a>],
     mut found: impl FnMut(&Record<'a>, Range<u64>, Segment, Option<&'a [u8]>),
 ) {
-    for record in records(smaps) {
+    for record in mappings {
         if !record.accessible && record.resident() == 0 {
             // Reserved address space is no memory.
             continue;
@@ -330,6 +330,7 @@ fn put<'a>(rows: &mut [Row<'a>], filled: usize, piece: &Row<'a>) -> usize {
 mod tests {
     extern crate std;
     use super::*;
+    use crate::smaps::records;
     use proptest::prelude::*;
     use std::format;
     use std::string::String;
@@ -347,7 +348,7 @@ mod tests {
 
     fn sorted<'a>(text: &'a str, extents: &[Extent<'a>]) -> vec::Vec<Row<'a>> {
         let mut rows = vec![Row::EMPTY; 20];
-        let filled = sort(text.as_bytes(), 2 << 20, extents, &mut rows);
+        let filled = sort(records(text.as_bytes()), 2 << 20, extents, &mut rows);
         rows.truncate(filled);
         rows
     }
@@ -420,9 +421,9 @@ mod tests {
         ]
         .concat();
         let mut rows = [Row::EMPTY; 2];
-        assert_eq!(sort(text.as_bytes(), 2 << 20, &[], &mut rows), 2);
+        assert_eq!(sort(records(text.as_bytes()), 2 << 20, &[], &mut rows), 2);
         assert_eq!(rows[1].mapped, 0x2000);
-        assert_eq!(sort(text.as_bytes(), 2 << 20, &[], &mut []), 0);
+        assert_eq!(sort(records(text.as_bytes()), 2 << 20, &[], &mut []), 0);
     }
 
     proptest! {

@@ -103,9 +103,13 @@ impl<'a> Iterator for Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    /// What was not looked at yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     fn line(&mut self) -> &'a [u8] {
-        let end = self.rest.iter().position(|b| *b == b'\n');
-        let (line, rest) = match end {
+        let (line, rest) = match newline(self.rest) {
             Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
             None => (self.rest, &[][..]),
         };
@@ -114,8 +118,33 @@ impl<'a> Records<'a> {
     }
 }
 
+/// Where the first line ends, eight bytes at a time: a process may have megabytes of
+/// this.
+fn newline(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const LINE_ENDS: u64 = u64::from_ne_bytes([b'\n'; 8]);
+    let mut words = text.chunks_exact(8);
+    let mut at = 0;
+    for word in &mut words {
+        let bytes = word.try_into().unwrap_or([0; 8]);
+        // A byte that is a line end becomes 0, and the lowest such byte is told.
+        let zeros = u64::from_le_bytes(bytes) ^ LINE_ENDS;
+        let found = zeros.wrapping_sub(ONES) & !zeros & (ONES << 7);
+        if found != 0 {
+            return Some(at + found.trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let rest = words.remainder().iter().position(|byte| *byte == b'\n');
+    rest.map(|rest| at + rest)
+}
+
 /// `7f1b00400000-7f1b00800000 rw-p 00000000 00:11 7688    /memfd:x (deleted)`
 fn parse_head(line: &[u8]) -> Option<Record<'_>> {
+    // Names of fields begin with a capital, which no address does.
+    if line.first().is_none_or(u8::is_ascii_uppercase) {
+        return None;
+    }
     let (start, rest) = hex(line)?;
     let (end, rest) = hex(rest.strip_prefix(b"-")?)?;
     let rest = rest.strip_prefix(b" ")?;
@@ -142,11 +171,11 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
 }
 
 fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
-    let Some(colon) = line.iter().position(|b| *b == b':') else {
+    let Some((field, value)) = field(line) else {
         return;
     };
-    let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii_start());
-    if name == b"VmFlags" {
+    let value = value.trim_ascii_start();
+    if field == Field::Flags {
         record.flags = value;
         return;
     }
@@ -154,19 +183,54 @@ fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
         return;
     };
     let bytes = kib.saturating_mul(1024);
-    match name {
-        b"Rss" => record.rss = bytes,
-        b"Shared_Clean" | b"Shared_Dirty" => {
-            record.shared_pages = record.shared_pages.saturating_add(bytes);
+    match field {
+        Field::Rss => record.rss = bytes,
+        Field::Shared => record.shared_pages = record.shared_pages.saturating_add(bytes),
+        Field::AnonHuge => record.anon_huge = bytes,
+        Field::ShmemHuge => record.shmem_huge = bytes,
+        Field::FileHuge => record.file_huge = bytes,
+        Field::Hugetlb => record.hugetlb = record.hugetlb.saturating_add(bytes),
+        Field::PageSize => record.kernel_page_size = bytes,
+        Field::Flags => {}
+    }
+}
+
+/// A field that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Rss,
+    Shared,
+    AnonHuge,
+    ShmemHuge,
+    FileHuge,
+    Hugetlb,
+    PageSize,
+    Flags,
+}
+
+/// Which field a line is, and its value. Most lines are of none that is wanted, and
+/// their first letters say so.
+fn field(line: &[u8]) -> Option<(Field, &[u8])> {
+    match line {
+        [b'R', b's', ..] => Some((Field::Rss, line.strip_prefix(b"Rss:")?)),
+        [b'S', b'h', _, _, _, _, _, b'C', ..] => {
+            Some((Field::Shared, line.strip_prefix(b"Shared_Clean:")?))
         }
-        b"AnonHugePages" => record.anon_huge = bytes,
-        b"ShmemPmdMapped" => record.shmem_huge = bytes,
-        b"FilePmdMapped" => record.file_huge = bytes,
-        b"Shared_Hugetlb" | b"Private_Hugetlb" => {
-            record.hugetlb = record.hugetlb.saturating_add(bytes);
+        [b'S', b'h', _, _, _, _, _, b'D', ..] => {
+            Some((Field::Shared, line.strip_prefix(b"Shared_Dirty:")?))
         }
-        b"KernelPageSize" => record.kernel_page_size = bytes,
-        _ => {}
+        [b'S', b'h', _, _, _, _, _, b'H', ..] => {
+            Some((Field::Hugetlb, line.strip_prefix(b"Shared_Hugetlb:")?))
+        }
+        [b'S', b'h', ..] => Some((Field::ShmemHuge, line.strip_prefix(b"ShmemPmdMapped:")?)),
+        [b'P', b'r', _, _, _, _, _, _, b'H', ..] => {
+            Some((Field::Hugetlb, line.strip_prefix(b"Private_Hugetlb:")?))
+        }
+        [b'A', ..] => Some((Field::AnonHuge, line.strip_prefix(b"AnonHugePages:")?)),
+        [b'F', ..] => Some((Field::FileHuge, line.strip_prefix(b"FilePmdMapped:")?)),
+        [b'K', b'e', ..] => Some((Field::PageSize, line.strip_prefix(b"KernelPageSize:")?)),
+        [b'V', ..] => Some((Field::Flags, line.strip_prefix(b"VmFlags:")?)),
+        _ => None,
     }
 }
 
@@ -178,13 +242,20 @@ fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
     number(text, 10)
 }
 
+/// A number that is too large is none.
 fn number(text: &[u8], radix: u32) -> Option<(u64, &[u8])> {
-    let end = text
-        .iter()
-        .position(|b| !char::from(*b).is_digit(radix))
-        .unwrap_or(text.len());
-    let digits = core::str::from_utf8(&text[..end]).ok()?;
-    Some((u64::from_str_radix(digits, radix).ok()?, &text[end..]))
+    let mut number: u64 = 0;
+    let mut rest = text;
+    while let [byte, after @ ..] = rest {
+        let Some(digit) = char::from(*byte).to_digit(radix) else {
+            break;
+        };
+        number = number
+            .checked_mul(u64::from(radix))?
+            .checked_add(u64::from(digit))?;
+        rest = after;
+    }
+    (rest.len() < text.len()).then_some((number, rest))
 }
 
 #[cfg(test)]
@@ -225,6 +296,17 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_line_ends_where_it_ends(
+            line in prop::collection::vec(any::<u8>(), 0..40),
+            after in prop::collection::vec(any::<u8>(), 0..20),
+        ) {
+            let text = [&line[..], b"\n", &after].concat();
+            let first = text.iter().position(|byte| *byte == b'\n');
+            prop_assert_eq!(newline(&text), first);
+            prop_assert_eq!(newline(&text[..first.unwrap_or(0)]), None);
+        }
+
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = records(&bytes).count();

@@ -1,6 +1,7 @@
 //! What a running process has on huge pages.
 
 mod folios;
+mod mappings;
 mod objects;
 mod reason;
 mod several;
@@ -11,7 +12,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
-use hugetools_contract::smaps::records;
 use hugetools_model::folio::Frames;
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
@@ -20,6 +20,7 @@ use hugetools_model::{FileError, Root};
 
 use crate::failure::Failure;
 use folios::Folios;
+use mappings::Mappings;
 use objects::Known;
 use reason::Reasons;
 use whole::Whole;
@@ -34,7 +35,7 @@ pub struct Snapshot {
     pid: Pid,
     exe: Vec<u8>,
     name: Vec<u8>,
-    smaps: Vec<u8>,
+    mappings: Mappings,
     pmd_size: u64,
     known: Vec<Known>,
     reasons: Reasons,
@@ -49,13 +50,13 @@ impl Snapshot {
     /// # Errors
     /// When there is no such process, or it may not be looked at.
     pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
-        let smaps = process::read_smaps(root, pid).map_err(|error| unreadable(pid, &error))?;
-        if records(&smaps).next().is_none() {
+        let mappings = Mappings::read(root, pid).map_err(|error| unreadable(pid, &error))?;
+        if mappings.is_empty() {
             return Err(Failure::Own(format!(
                 "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
             )));
         }
-        let exe = exe(root, pid, &smaps);
+        let exe = exe(root, pid, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
         let thp = Thp::read(root).map_err(failed)?;
         let meminfo = Meminfo::read(root).map_err(failed)?;
@@ -63,12 +64,12 @@ impl Snapshot {
         let pmd_size = pmd_size.or(meminfo.huge_page_size);
         Ok(Snapshot {
             pid,
-            known: objects::find(root, pid, &exe, &smaps),
-            reasons: Reasons::find(root, pid, &exe, &smaps, thp.as_ref()).map_err(failed)?,
+            known: objects::find(root, pid, &exe, &mappings),
+            reasons: Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?,
             pmd_size: pmd_size.map_or(0, hugetools_model::PageSize::get),
             name: process::name(root, pid).unwrap_or_else(|| base(&exe).to_vec()),
             exe,
-            smaps,
+            mappings,
             life: None,
             folios: None,
         })
@@ -78,7 +79,7 @@ impl Snapshot {
     pub fn look_at_folios(&mut self, root: &Root, frames: Result<&mut Frames, &mut FileError>) {
         let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
         self.folios = Some(match frames {
-            Ok(frames) => Folios::look(root, self.pid, frames, &self.smaps, &extents),
+            Ok(frames) => Folios::look(root, self.pid, frames, &self.mappings, &extents),
             Err(why) => Folios::unknown(&why.to_string()),
         });
     }
@@ -104,13 +105,13 @@ impl Snapshot {
 
     /// Whether it shares a page with the watcher of a report.
     pub(crate) fn is_attached(&self) -> bool {
-        let mut all = records(&self.smaps);
+        let mut all = self.mappings.records();
         all.any(|record| segment::is_of_the_report(record.name))
     }
 
     /// Whether one of our libraries is in the process.
     pub(crate) fn has_library(&self) -> bool {
-        reason::has_library(&self.smaps)
+        reason::has_library(&self.mappings)
     }
 
     /// As a table, or as one line of JSON: the schema of
@@ -135,10 +136,11 @@ impl Snapshot {
     /// What was found out.
     fn proof<T>(&self, show: impl FnOnce(&Proof<'_>) -> T) -> T {
         let extents: Vec<Extent<'_>> = self.known.iter().map(Known::extent).collect();
-        // A row for each mapping is more than enough.
-        let most = records(&self.smaps).count() + extents.len() + 1;
+        // Each name can be a file's or that of shared memory; others have none.
+        let most = 2 * self.mappings.names() + extents.len() + segment::ALL.len();
         let mut rows = vec![Row::EMPTY; most];
-        let filled = segment::sort(&self.smaps, self.pmd_size, &extents, &mut rows);
+        let mappings = self.mappings.records();
+        let filled = segment::sort(mappings, self.pmd_size, &extents, &mut rows);
         rows.truncate(filled);
         rows.sort_by_key(|row| row.segment);
         let whole = |segments: &[Segment]| {
@@ -193,11 +195,13 @@ fn unreadable(pid: Pid, error: &FileError) -> Failure {
 
 /// The executable; where the link cannot be read, the first file that is
 /// mapped to be executed.
-fn exe(root: &Root, pid: Pid, smaps: &[u8]) -> Vec<u8> {
+fn exe(root: &Root, pid: Pid, mappings: &Mappings) -> Vec<u8> {
     if let Ok(path) = process::exe(root, pid) {
         return path.as_os_str().as_bytes().to_vec();
     }
-    let mut files = records(smaps).filter(|r| r.executable && r.name.starts_with(b"/"));
+    let mut files = mappings
+        .records()
+        .filter(|r| r.executable && r.name.starts_with(b"/"));
     files
         .next()
         .map(|record| record.name.to_vec())

@@ -59,12 +59,10 @@ fn path() -> KPath {
 }
 
 fn open(root: &Root, path: &KPath) -> Result<File, FileError> {
-    let failed = |error: io::Error| FileError::io(Op::Read, path, &error);
     if !root.is_live() {
         return Err(FileError::content(path, "this is a recorded tree"));
     }
-    let path = root.host_path(path.as_str());
-    File::options().read(true).open(path).map_err(failed)
+    root.open(path)
 }
 
 impl Frames {

@@ -150,6 +150,17 @@ impl Root {
             .map_err(|error| FileError::io(Op::Read, path, &error))
     }
 
+    /// Opens a file that is too long to be read at once.
+    pub fn open(&self, path: &KPath) -> Result<fs::File, FileError> {
+        self.open_io(path)
+            .map_err(|error| FileError::io(Op::Read, path, &error))
+    }
+
+    fn open_io(&self, path: &KPath) -> io::Result<fs::File> {
+        let path = self.checked_path(path.as_str())?;
+        fs::OpenOptions::new().read(true).open(path)
+    }
+
     /// The whole contents of a file, or `None` where this kernel has no such
     /// file (`ENOENT`), the device behind it went away (`ENODEV`), or the
     /// process did (`ESRCH`).
@@ -205,9 +216,7 @@ impl Root {
     }
 
     fn read_io(&self, path: &KPath) -> io::Result<Vec<u8>> {
-        let mut file = fs::OpenOptions::new()
-            .read(true)
-            .open(self.checked_path(path.as_str())?)?;
+        let mut file = self.open_io(path)?;
         // Kernel files have no length beforehand; most of them fit at once.
         let mut bytes = vec![0; 4096];
         let mut filled = 0;

@@ -170,7 +170,7 @@ fn compose(ended: Ended) -> Option<Text> {
     let extents = Extents::find(scratch::values((most + 512).min(4096), NO_EXTENT)?, exe);
     let rows = scratch::values((most + 16).min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
-    let filled = segment::sort(smaps, pmd, extents.all(), rows);
+    let filled = segment::sort(records(smaps), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
     past_malloc::explain(rows);

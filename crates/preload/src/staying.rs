@@ -111,7 +111,7 @@ fn report_on(pid: u32) -> Option<()> {
         );
     }
     let rows = scratch::values(1024, Row::EMPTY)?;
-    let filled = segment::sort(smaps, facts::thp_size() as u64, &[], rows);
+    let filled = segment::sort(records(smaps), facts::thp_size() as u64, &[], rows);
     let proof = Proof {
         pid,
         exe,

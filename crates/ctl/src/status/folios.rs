@@ -9,6 +9,8 @@ use hugetools_model::meminfo::Meminfo;
 use hugetools_model::process::Pid;
 use hugetools_model::{FileError, Root, thp, zone};
 
+use super::mappings::Mappings;
+
 /// How much address space of a process is looked at: 2 GiB of the kernel's table, and
 /// some seconds.
 const MOST: u64 = 1 << 40;
@@ -51,11 +53,11 @@ impl Folios {
         root: &Root,
         pid: Pid,
         frames: &mut Frames,
-        smaps: &[u8],
+        mappings: &Mappings,
         extents: &[Extent<'_>],
     ) -> Folios {
         let mut folios = Folios::default();
-        match folios.fill(root, pid, frames, smaps, extents) {
+        match folios.fill(root, pid, frames, mappings, extents) {
             Ok(()) => folios,
             Err(why) => Folios::unknown(&format!("process {pid}: {why}")),
         }
@@ -74,7 +76,7 @@ impl Folios {
         root: &Root,
         pid: Pid,
         frames: &mut Frames,
-        smaps: &[u8],
+        mappings: &Mappings,
         extents: &[Extent<'_>],
     ) -> Result<(), FileError> {
         let pages = Pages::open(root, pid)?;
@@ -82,27 +84,31 @@ impl Folios {
         // Of a mapping in several pieces: how much of it is still to be found.
         let (mut mapping, mut rest) = (0, 0);
         let mut result = Ok(());
-        pieces(smaps, extents, |record, range, segment, object| {
-            if mapping != record.end {
-                left += rest;
-                (mapping, rest) = (record.end, record.resident());
-            }
-            let length = (range.end - range.start).min(MOST.saturating_sub(looked));
-            if rest == 0 || length == 0 || result.is_err() {
-                return;
-            }
-            let range = range.start..range.start + length;
-            let sizes = self.of(segment, object);
-            let mut found = Sizes::new();
-            match pages.add(frames, range, rest, record.kernel_page_size, &mut found) {
-                Ok(bytes) => rest = rest.saturating_sub(bytes),
-                Err(why) => result = Err(why),
-            }
-            looked += length;
-            for (page_size, bytes) in found {
-                merge(sizes, Huge { page_size, bytes });
-            }
-        });
+        pieces(
+            mappings.records(),
+            extents,
+            |record, range, segment, object| {
+                if mapping != record.end {
+                    left += rest;
+                    (mapping, rest) = (record.end, record.resident());
+                }
+                let length = (range.end - range.start).min(MOST.saturating_sub(looked));
+                if rest == 0 || length == 0 || result.is_err() {
+                    return;
+                }
+                let range = range.start..range.start + length;
+                let sizes = self.of(segment, object);
+                let mut found = Sizes::new();
+                match pages.add(frames, range, rest, record.kernel_page_size, &mut found) {
+                    Ok(bytes) => rest = rest.saturating_sub(bytes),
+                    Err(why) => result = Err(why),
+                }
+                looked += length;
+                for (page_size, bytes) in found {
+                    merge(sizes, Huge { page_size, bytes });
+                }
+            },
+        );
         if looked >= MOST && left + rest > 0 {
             let kib = (left + rest) / 1024;
             self.left = Some(format!(

@@ -8,11 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::segment::{Extent, Segment};
-use hugetools_contract::smaps::{Record, records};
+use hugetools_contract::smaps::Record;
 use hugetools_elf::{Class, Elf, Endian, Load};
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Words};
 
+use super::mappings::Mappings;
 use crate::files;
 
 /// Addresses whose meaning is known.
@@ -62,16 +63,16 @@ const DELETED: &[u8] = b" (deleted)";
 
 /// Finds text, data and bss of the program and its libraries. Best knowledge
 /// comes first: a copy that took the place of a segment lies within it.
-pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], smaps: &[u8]) -> Vec<Known> {
+pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], mappings: &Mappings) -> Vec<Known> {
     let (mut known, mut guessed) = (Vec::new(), Vec::new());
-    for object in objects(smaps, exe) {
+    for object in objects(mappings, exe) {
         let is_exe = object.name == exe;
         let elf = match is_copy(object.name) {
             true => None,
             false => open(root, pid, &object, is_exe),
         };
         match elf.and_then(|elf| by_headers(root, pid, &object, &elf, is_exe)) {
-            Some(found) if is_exe || object.is_executed() || runs(&found, smaps) => {
+            Some(found) if is_exe || object.is_executed() || runs(&found, mappings) => {
                 known.extend(found);
             }
             Some(_) => {}
@@ -86,12 +87,12 @@ pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], smaps: &[u8]) -> Vec<Known
 /// All files that are mapped privately, and the program in any case: all its
 /// segments may be elsewhere. Those of which nothing is executed are there only
 /// where code may have been replaced by a copy.
-fn objects<'s>(smaps: &'s [u8], exe: &'s [u8]) -> Vec<Object<'s>> {
+fn objects<'s>(mappings: &'s Mappings, exe: &'s [u8]) -> Vec<Object<'s>> {
     let mut objects = vec![Object {
         name: exe,
         mappings: Vec::new(),
     }];
-    for record in records(smaps) {
+    for record in mappings.records() {
         if record.shared || record.inode == 0 || !record.name.starts_with(b"/") {
             continue;
         }
@@ -107,7 +108,7 @@ fn objects<'s>(smaps: &'s [u8], exe: &'s [u8]) -> Vec<Object<'s>> {
             }),
         }
     }
-    let has_copies = records(smaps).any(|record| is_code_of_no_file(&record));
+    let has_copies = mappings.records().any(|record| is_code_of_no_file(&record));
     objects.retain(|object| has_copies || object.name == exe || object.is_executed());
     objects
 }
@@ -125,9 +126,9 @@ fn is_copy(name: &[u8]) -> bool {
 
 /// Whether code is executed where an object's text would be, so that it is
 /// loaded and not just read.
-fn runs(found: &[Known], smaps: &[u8]) -> bool {
+fn runs(found: &[Known], mappings: &Mappings) -> bool {
     let text = || found.iter().filter(|known| known.segment == Segment::Text);
-    let code = records(smaps).filter(is_code_of_no_file);
+    let code = mappings.records().filter(is_code_of_no_file);
     code.into_iter()
         .any(|code| text().any(|text| text.start < code.end && code.start < text.end))
 }

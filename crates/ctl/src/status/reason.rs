@@ -2,7 +2,7 @@
 //! outside.
 
 use hugetools_contract::env::{Pages, Settings};
-use hugetools_contract::smaps::{Record, records};
+use hugetools_contract::smaps::Record;
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool::{self, Pool};
@@ -10,6 +10,7 @@ use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
+use super::mappings::Mappings;
 use super::whole::Whole;
 use crate::kernel::{SETTINGS, are_settings_hidden};
 
@@ -59,7 +60,7 @@ impl Reasons {
         root: &Root,
         pid: Pid,
         exe: &[u8],
-        smaps: &[u8],
+        mappings: &Mappings,
         thp: Option<&Thp>,
     ) -> Result<Reasons, FileError> {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
@@ -78,7 +79,7 @@ impl Reasons {
         let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let asked = Settings::read(|name| process::variable(&environ, name), name, pid.get());
         let shared = hidden.or_else(|| shared_thp(thp, enabled));
-        let lost = Lost::find(&environ, smaps);
+        let lost = Lost::find(&environ, mappings);
         let not_asked = |option: &str| match lost {
             Some(Lost::Variables) => format!(
                 "nothing in its environment asks for it: not asked for (hugectl {option}), or what \
@@ -133,22 +134,22 @@ enum Lost {
 }
 
 impl Lost {
-    fn find(environ: &[u8], smaps: &[u8]) -> Option<Lost> {
+    fn find(environ: &[u8], mappings: &Mappings) -> Option<Lost> {
         let mut variables = environ.split(|byte| *byte == 0);
         if !variables.any(|variable| variable.starts_with(b"HUGETLB_")) {
             return Some(Lost::Variables);
         }
-        (!has_library(smaps)).then_some(Lost::Library)
+        (!has_library(mappings)).then_some(Lost::Library)
     }
 }
 
 /// Whether one of our libraries is in a process.
-pub(super) fn has_library(smaps: &[u8]) -> bool {
+pub(super) fn has_library(mappings: &Mappings) -> bool {
     let ours = |record: &Record<'_>| {
         let file = record.name.rsplit(|byte| *byte == b'/').next();
         file.is_some_and(|file| file.starts_with(b"libhugetlbfs"))
     };
-    records(smaps).any(|record| ours(&record))
+    mappings.records().any(|record| ours(&record))
 }
 
 fn has_tunables(environ: &[u8]) -> bool {
