@@ -116,7 +116,17 @@ fn find_texts(elf: &Elf<File>) -> [bool; TEXTS.len()] {
         return found;
     }
     let finders = TEXTS.map(Finder::new);
-    for part in constants(elf) {
+    let wider = needs(elf, OF_HASKELL).then(|| constants(elf, LIKELY));
+    let parts = constants(elf, SIDE).into_iter();
+    for part in parts.chain(wider.into_iter().flatten()) {
+        // It comes before the others in what is known.
+        if TEXTS
+            .iter()
+            .zip(&found)
+            .any(|(text, is)| *is && *text == HASKELL)
+        {
+            break;
+        }
         look_through(elf.source(), part, |bytes| {
             for (finder, found) in finders.iter().zip(&mut found) {
                 *found = *found || finder.find(bytes).is_some();
@@ -128,16 +138,12 @@ fn find_texts(elf: &Elf<File>) -> [bool; TEXTS.len()] {
 
 /// The parts of a file that are looked through: of what cannot be written that
 /// with the unwinder's table, since linkers put the constants before it.
-fn constants(elf: &Elf<File>) -> Vec<Range<u64>> {
+fn constants(elf: &Elf<File>, side: u64) -> Vec<Range<u64>> {
     let all: Vec<&Load> = elf.loads().iter().filter(|load| !load.writable).collect();
     let sizes = all.iter().map(|load| load.file_size);
     if sizes.fold(0, u64::saturating_add) < LEAST {
         return Vec::new();
     }
-    let side = match needs(elf, OF_HASKELL) {
-        true => LIKELY,
-        false => SIDE,
-    };
     let before = elf.unwinder_offset().and_then(|end| {
         let holds = |load: &&&Load| load.offset <= end && end - load.offset < load.file_size;
         Some((*all.iter().find(holds)?, end))
