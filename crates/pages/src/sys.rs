@@ -9,6 +9,7 @@ mod file;
 mod filter;
 mod futex;
 mod info;
+mod limit;
 mod memory;
 mod path;
 mod policy;
@@ -32,6 +33,7 @@ pub(crate) use filter::note_no_filter;
 pub use filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
 pub use info::free_memory;
+pub use limit::{PastLimit, SpaceLimit, address_space_limit};
 pub use memory::{
     PKEY_MPROTECT, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock, mlock2, mlockall,
     mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect,
@@ -41,16 +43,16 @@ pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
 pub use process::{
-    FAULTS, NoSignals, SpaceLimit, address_space_limit, block_signals, exit, futex_wait,
-    futex_wake, getegid, geteuid, getpid, gettid, getuid, has_child, host, is_secure, look_at,
-    page_size, random, set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
+    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
+    gettid, getuid, has_child, host, is_secure, look_at, page_size, random, set_blocked_signals,
+    sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
     shm_remove, shm_state, shmat, shmdt, shmget,
 };
 pub use signal_send::send_again;
-pub use signal_stack::{sigaltstack, signal_stack};
+pub use signal_stack::{NoSignalStack, sigaltstack, signal_stack};
 pub use userfault::WriteProtection;
 pub use valgrind::{is_under_valgrind, tell_valgrind};
 

@@ -4,6 +4,7 @@
 use core::ffi::{CStr, c_int};
 
 use super::call::{Errno, Result, ask, call, look};
+use super::limit;
 use crate::bits::{extended, int, unsigned};
 
 /// An open file, closed when dropped, never inherited across `exec`.
@@ -31,7 +32,8 @@ impl File {
             0,
             0,
         ];
-        look(libc::SYS_openat, args).map(|fd| File(int(fd)))
+        let open = || look(libc::SYS_openat, args);
+        limit::with_descriptor(open).map(|fd| File(int(fd)))
     }
 
     /// An open file of another process, shared with it: since Linux 5.6, and

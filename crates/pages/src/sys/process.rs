@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
-use super::call::{Errno, Result, ask, call, look};
+use super::call::{Errno, Result, ask, call};
 use super::clock::now;
 use crate::bits::{extended, int, unsigned};
 
@@ -92,39 +92,6 @@ pub fn yield_now() {
         0,
     ];
     let _ = call(libc::SYS_futex, args);
-}
-
-/// The most address space that the process may have (`ulimit -v`), in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpaceLimit {
-    /// There is no limit.
-    None,
-    /// So many bytes.
-    Bytes(usize),
-    /// It cannot be told.
-    Unknown,
-}
-
-/// `RLIMIT_AS`.
-pub fn address_space_limit() -> SpaceLimit {
-    let mut limit = core::mem::MaybeUninit::<libc::rlimit64>::zeroed();
-    let args = [
-        0,
-        libc::RLIMIT_AS as usize,
-        0,
-        limit.as_mut_ptr() as usize,
-        0,
-        0,
-    ];
-    if look(libc::SYS_prlimit64, args).is_err() {
-        return SpaceLimit::Unknown;
-    }
-    // SAFETY: all bits zero are a valid limit, and the kernel has filled it.
-    let limit = unsafe { limit.assume_init() }.rlim_cur;
-    match usize::try_from(limit) {
-        Ok(bytes) if limit != libc::RLIM64_INFINITY => SpaceLimit::Bytes(bytes),
-        _ => SpaceLimit::None,
-    }
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force; `None` where it cannot be

@@ -25,3 +25,34 @@ pub fn signal_stack() -> Option<Range<usize>> {
 pub fn sigaltstack(new: usize, old: usize) -> Result<()> {
     call(libc::SYS_sigaltstack, [new, old, 0, 0, 0, 0]).map(drop)
 }
+
+/// As long as it lives, this thread has named no stack for handlers of signals:
+/// they run where it is.
+#[derive(Debug)]
+pub struct NoSignalStack(Option<libc::stack_t>);
+
+impl NoSignalStack {
+    /// Begins that. Not to be called on such a stack itself: the kernel leaves it
+    /// then.
+    pub fn begin() -> NoSignalStack {
+        let none = libc::stack_t {
+            ss_sp: core::ptr::null_mut(),
+            ss_flags: libc::SS_DISABLE,
+            ss_size: 0,
+        };
+        let mut own = none;
+        let new = core::ptr::from_ref(&none) as usize;
+        let changed = sigaltstack(new, core::ptr::from_mut(&mut own) as usize);
+        let named = own.ss_flags & libc::SS_DISABLE == 0;
+        NoSignalStack((changed.is_ok() && named).then_some(own))
+    }
+}
+
+impl Drop for NoSignalStack {
+    fn drop(&mut self) {
+        if let Some(own) = &mut self.0 {
+            own.ss_flags &= !libc::SS_ONSTACK;
+            let _ = sigaltstack(core::ptr::from_ref(own) as usize, 0);
+        }
+    }
+}

@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::call::{Errno, Result, ask, call};
 use super::file::File;
-use super::filter;
+use super::{filter, limit};
 use crate::bits::{extended, int};
 
 const API: u64 = 0xaa;
@@ -74,10 +74,7 @@ impl WriteProtection {
             return Err(Errno(libc::ENOSYS));
         }
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK | mode);
-        let fd = match ask(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
-            Err(Errno(libc::EPERM)) if filter::may_ask() => from_device(flags)?,
-            other => other?,
-        };
+        let fd = limit::with_descriptor(|| descriptor(flags))?;
         let new = WriteProtection(File::from_fd(int(fd)));
         new.ioctl(UFFDIO_API, &mut [API, feature, 0])?;
         Ok(new)
@@ -113,6 +110,13 @@ impl WriteProtection {
             argument.as_mut_ptr() as usize,
         ];
         call(libc::SYS_ioctl, [args[0], args[1], args[2], 0, 0, 0]).map(drop)
+    }
+}
+
+fn descriptor(flags: usize) -> Result<usize> {
+    match ask(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
+        Err(Errno(libc::EPERM)) if filter::may_ask() => from_device(flags),
+        other => other,
     }
 }
 
