@@ -95,7 +95,9 @@ fn make_ready(window: &Window, range: &Range<usize>) -> bool {
         let (state, _) = word.settled();
         done |= state != before;
         if state.is_inherited() {
-            done |= fault::mend_page(window, unit, state, &Shield::best());
+            // Where another thread is at it this one waits for that.
+            done |=
+                fault::mend_page(window, unit, state, &Shield::best()) || word.settled().0 != state;
         }
     }
     done

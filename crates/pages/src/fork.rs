@@ -41,6 +41,7 @@
 //! `way` chooses: `evacuate`, alone or past other threads under a
 //! [`shield`](crate::shield); `for_child`, a copy where devices are at work;
 //! sharing, where the pools hold all of it twice or nothing better is to be had.
+//! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the
 //! net of [`fault`](crate::fault). What the kernel copied in small parts may
@@ -51,13 +52,16 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::luck::Shortfall;
 use crate::say::{Amount, Level, say};
 use crate::shield::Shield;
+use crate::sys::PastLimit;
 use crate::{fault, freeze, grant, lock, luck, register, registry, segv, side_stack, weak};
 
+pub use apart::apart;
 use evacuate::evacuate;
 use guard::Guard;
 use shared::Shared;
 use way::{Way, Why};
 
+mod apart;
 mod evacuate;
 mod for_child;
 mod guard;
@@ -66,6 +70,9 @@ pub mod rejoin;
 pub(crate) mod runs;
 mod shared;
 mod way;
+
+/// So long, in milliseconds, waits a fork for that of another thread.
+const PATIENCE: u64 = 2000;
 
 /// After so many forks that had to move or copy something, a process gets no
 /// more hugetlb pages.
@@ -169,13 +176,15 @@ pub fn around(call: impl FnOnce() -> i32) -> i32 {
         // libc's own fork, which has run them.
         return call();
     }
-    prepare();
-    let result = call();
-    match result {
-        0 => child(),
-        _ => parent(),
-    }
-    result
+    apart(|| {
+        prepare();
+        let result = call();
+        match result {
+            0 => child(),
+            _ => parent(),
+        }
+        result
+    })
 }
 
 extern "C" fn prepare() {
@@ -190,6 +199,7 @@ extern "C" fn prepare() {
 
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(guard: &Guard, stack: usize) {
+    let _past_limit = PastLimit::begin();
     grant::lend();
     let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
     if total == 0 {
@@ -204,10 +214,9 @@ fn separate(guard: &Guard, stack: usize) {
             evacuate(total, &shield);
             return;
         }
-        // Of copies for a child there is one set at a time.
-        let closed =
-            matches!(way, Way::CopyForChild(_)) && guard.close_at_once(for_child::patience());
-        if !closed {
+        // Of copies for a child there is one set at a time, and what another fork
+        // has kept from its child the child of this one would miss, too.
+        if !guard.close_at_once(PATIENCE) {
             return;
         }
     }
@@ -264,6 +273,7 @@ extern "C" fn child() {
     register::forget_readers();
     register::adopt_units();
     freeze::thaw_in_child();
+    PastLimit::forget_others();
     rejoin::forget();
     luck::go_on_alone();
     let Some(guard) = Guard::of_this_thread() else {
@@ -277,6 +287,7 @@ extern "C" fn child() {
 
 /// In the child: leaves what it shares with the parent on pages of pools.
 fn become_independent(guard: &Guard) {
+    let _past_limit = PastLimit::begin();
     if guard.has_closed() {
         if for_child::in_child() {
             luck::LUCK.note(Shortfall::Fork);

@@ -139,7 +139,8 @@ impl Gate {
 
     /// Closes the gate for a handler that has interrupted this thread inside, or
     /// for who has waited in vain: others inside are waited for no longer than a
-    /// moment, and another closer so many milliseconds. Whether it is closed.
+    /// moment, and another closer so many milliseconds; this thread is none whom
+    /// that one waits for meanwhile. Whether it is closed.
     pub fn close_at_once(&self, milliseconds: u64) -> bool {
         let me = sys::thread_name();
         let take = || {
@@ -148,14 +149,33 @@ impl Gate {
                 .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
                 .is_ok()
         };
-        let taken = self.bell.wait_for(milliseconds, take);
+        let taken = take() || self.not_counted(me, || self.bell.wait_for(milliseconds, take));
         if taken {
-            let is_mine = |name: &&AtomicUsize| name.load(Ordering::Relaxed) == me;
-            let mine = || self.names.iter().filter(is_mine).count();
-            let is_empty = || self.inside.load(Ordering::SeqCst) as usize <= mine();
+            let mine = self.count_of(me);
+            let is_empty = || self.inside.load(Ordering::SeqCst) <= mine;
             self.bell.wait_for(MOMENT, is_empty);
         }
         taken
+    }
+
+    /// Runs `wait` while this thread, which is inside, is not counted there.
+    fn not_counted<R>(&self, me: usize, wait: impl FnOnce() -> R) -> R {
+        let mine = self.count_of(me);
+        let less = |inside: u32| inside.checked_sub(mine);
+        let out = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        self.bell.ring();
+        let result = wait();
+        if out.is_ok() {
+            self.inside.fetch_add(mine, Ordering::SeqCst);
+        }
+        result
+    }
+
+    /// How often this thread is inside.
+    fn count_of(&self, me: usize) -> u32 {
+        let is_mine = |name: &&AtomicUsize| name.load(Ordering::Relaxed) == me;
+        let count = self.names.iter().filter(is_mine).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
     }
 
     /// Whether nobody is inside just now.
@@ -249,6 +269,27 @@ mod tests {
         assert!(!gate.is_closed_by_another());
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(gate.is_closed_by_another() && !gate.close_at_once(1)));
+        });
+        gate.open();
+        drop(pass);
+        assert!(gate.is_empty() && gate.close());
+    }
+
+    #[test]
+    fn who_waits_for_a_closer_is_not_waited_for() {
+        let gate = Gate::new();
+        let pass = gate.pass();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                assert!(gate.close());
+                gate.open();
+            });
+            while gate.is_open() && !other.is_finished() {
+                std::thread::yield_now();
+            }
+            let begun = std::time::Instant::now();
+            assert!(gate.close_at_once(PATIENCE));
+            assert!(begun.elapsed().as_millis() < u128::from(PATIENCE) / 2);
         });
         gate.open();
         drop(pass);

@@ -5,38 +5,87 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// So many ranges are known. With more, nothing moves up any more.
+/// So many ranges are known of each kind. With more, nothing moves up any more.
 const PLACES: usize = 64;
 
-static RANGES: [(AtomicUsize, AtomicUsize); PLACES] =
-    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES];
+/// What a range is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stack {
+    /// Handlers of signals.
+    Signals,
+    /// A thread, with all that libc keeps for it.
+    Thread,
+}
 
-/// How many there were.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+impl Stack {
+    fn ranges(self) -> &'static Ranges {
+        static SIGNALS: Ranges = Ranges::none();
+        static THREADS: Ranges = Ranges::none();
+        match self {
+            Stack::Signals => &SIGNALS,
+            Stack::Thread => &THREADS,
+        }
+    }
+}
+
+/// Ranges that are known.
+struct Ranges {
+    places: [(AtomicUsize, AtomicUsize); PLACES],
+    /// How many there were.
+    count: AtomicUsize,
+}
+
+impl Ranges {
+    const fn none() -> Ranges {
+        Ranges {
+            places: [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; PLACES],
+            count: AtomicUsize::new(0),
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = Range<usize>> {
+        self.places.iter().map(|(start, end)| {
+            let end = end.load(Ordering::SeqCst);
+            start.load(Ordering::SeqCst)..end
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > PLACES
+    }
+
+    fn note(&self, range: &Range<usize>) {
+        let is_known = |known: Range<usize>| known.start <= range.start && range.end <= known.end;
+        if self.is_full() || self.all().any(is_known) {
+            return;
+        }
+        if let Some((start, end)) = self.places.get(self.count.fetch_add(1, Ordering::SeqCst)) {
+            start.store(range.start, Ordering::SeqCst);
+            end.store(range.end, Ordering::SeqCst);
+        }
+    }
+}
 
 /// Notes a range, for as long as the process lives: it may be a stack again. To
 /// be called before it is made ordinary.
-pub fn keep(range: &Range<usize>) {
-    let known = RANGES.iter().any(|(start, end)| {
-        let end = end.load(Ordering::SeqCst);
-        start.load(Ordering::SeqCst) <= range.start && range.end <= end
-    });
-    if known || COUNT.load(Ordering::SeqCst) > PLACES {
-        return;
-    }
-    if let Some((start, end)) = RANGES.get(COUNT.fetch_add(1, Ordering::SeqCst)) {
-        start.store(range.start, Ordering::SeqCst);
-        end.store(range.end, Ordering::SeqCst);
-    }
+pub fn keep(range: &Range<usize>, stack: Stack) {
+    stack.ranges().note(range);
 }
 
 /// Whether a range has any such memory.
 pub fn meets(range: &Range<usize>) -> bool {
-    COUNT.load(Ordering::SeqCst) > PLACES
-        || RANGES.iter().any(|(start, end)| {
-            let end = end.load(Ordering::SeqCst);
-            start.load(Ordering::SeqCst) < range.end && range.start < end
-        })
+    [Stack::Signals, Stack::Thread].into_iter().any(|stack| {
+        let ranges = stack.ranges();
+        let meets = |known: Range<usize>| known.start < range.end && range.start < known.end;
+        ranges.is_full() || ranges.all().any(meets)
+    })
+}
+
+/// The ends of the stacks of threads that are known, where libc keeps what it knows
+/// of them.
+pub fn thread_ends() -> impl Iterator<Item = usize> {
+    let ends = Stack::Thread.ranges().all().map(|range| range.end);
+    ends.filter(|end| *end != 0).map(|end| end - 1)
 }
 
 #[cfg(test)]
@@ -46,10 +95,14 @@ mod tests {
     #[test]
     fn a_stack_stays_and_too_many_stop_all() {
         let range = |at: usize| at << 20..(at << 20) + 4096;
-        keep(&range(1));
-        keep(&range(1));
+        keep(&range(1), Stack::Signals);
+        keep(&range(1), Stack::Signals);
         assert!(meets(&range(1)) && !meets(&range(2)));
-        (3..3 + PLACES).for_each(|at| keep(&range(at)));
-        assert!(meets(&range(3)) && meets(&range(2)));
+        assert_eq!(thread_ends().count(), 0);
+        keep(&range(2), Stack::Thread);
+        assert!(meets(&range(2)) && thread_ends().eq([range(2).end - 1]));
+        assert!(!meets(&range(3)));
+        (3..3 + PLACES).for_each(|at| keep(&range(at), Stack::Signals));
+        assert!(meets(&range(3)) && meets(&range(PLACES + 9)));
     }
 }

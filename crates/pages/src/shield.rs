@@ -88,7 +88,7 @@ impl Shield {
                 Err(Errno(libc::EBUSY))
             }
             Shield::Whole(protection) | Shield::Threads(protection) => {
-                let result = protection.protect(range).and_then(|()| replace());
+                let result = protect(protection, range).and_then(|()| replace());
                 late::note();
                 match result {
                     Ok(_) => protection.replaced(range),
@@ -106,7 +106,7 @@ impl Shield {
     pub fn close(&self, mut all: impl Iterator<Item = Range<usize>>) -> bool {
         match self {
             Shield::Alone => true,
-            Shield::Whole(protection) => all.all(|range| protection.protect(&range).is_ok()),
+            Shield::Whole(protection) => all.all(|range| protect(protection, &range).is_ok()),
             Shield::Threads(_) | Shield::Rights => false,
         }
     }
@@ -115,6 +115,19 @@ impl Shield {
     pub fn open(&self, all: impl Iterator<Item = Range<usize>>) {
         if let Shield::Whole(protection) = self {
             all.for_each(|range| protection.release(&range));
+        }
+    }
+}
+
+/// Protects a range, once no other thread protects any of it.
+fn protect(protection: &WriteProtection, range: &Range<usize>) -> Result<()> {
+    /// So long, in milliseconds: gigabytes may be copied meanwhile.
+    const PATIENCE: u64 = 5000;
+    let end = sys::now() + PATIENCE;
+    loop {
+        match protection.protect(range) {
+            Err(Errno(libc::EBUSY)) if sys::now() < end => sys::yield_now(),
+            other => return other,
         }
     }
 }

@@ -57,6 +57,20 @@ pub fn on_side_stack<R>(work: impl FnOnce() -> R) -> R {
     result
 }
 
+/// Runs `work`, which others may have a part in, on a stack of so many bytes that
+/// is mapped for it alone; where it is called if there is no memory for that.
+/// Signals are not blocked.
+pub fn on_own_stack<R>(size: usize, work: impl FnOnce() -> R) -> R {
+    match switch::map(size) {
+        Ok(base) => {
+            let result = switch::run_on(base + size, work);
+            switch::unmap(base, size);
+            result
+        }
+        Err(_) => run_here(work),
+    }
+}
+
 /// Runs `work` with a frame of its own, which [`on_side_stack`] must not have.
 #[inline(never)]
 fn run_here<R>(work: impl FnOnce() -> R) -> R {

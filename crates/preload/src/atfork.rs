@@ -48,6 +48,20 @@ pub(crate) fn atfork(prepare: Handler, parent: Handler, child: Handler) -> c_int
     register(prepare, parent, child, core::ptr::null_mut())
 }
 
+/// `fork`, which libc makes with all that belongs around it.
+pub(crate) fn fork() -> c_int {
+    type Fork = extern "C" fn() -> c_int;
+    let Some(address) = FORK.address() else {
+        return sys::c_result(Err(Errno(libc::ENOSYS)));
+    };
+    // SAFETY: the address of the function of that name.
+    let next = unsafe { core::mem::transmute::<usize, Fork>(address) };
+    match marker::is_first() {
+        true => fork::apart(|| next()),
+        false => next(),
+    }
+}
+
 /// `_Fork`, which runs no handlers of anybody.
 pub(crate) fn fork_alone() -> c_int {
     type Fork = extern "C" fn() -> c_int;

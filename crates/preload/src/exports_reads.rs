@@ -405,6 +405,12 @@ pub extern "C" fn __register_atfork(
     atfork::register(prepare, parent, child, object)
 }
 
+/// `fork(2)`
+#[unsafe(no_mangle)]
+pub extern "C" fn fork() -> c_int {
+    atfork::fork()
+}
+
 /// `_Fork(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn _Fork() -> c_int {

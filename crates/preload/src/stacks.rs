@@ -6,7 +6,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::{move_down, ordinary, register, sys};
+use hugetools_pages::ordinary::{self, Stack};
+use hugetools_pages::{move_down, register, sys};
 
 use crate::following::Following;
 
@@ -14,10 +15,10 @@ static SIGALTSTACK: Following = Following::named(c"sigaltstack");
 static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
 
 /// Has a range on ordinary memory, as far as it is ours.
-fn make_ordinary(addr: usize, len: usize) {
+fn make_ordinary(addr: usize, len: usize, stack: Stack) {
     let range = addr..addr.saturating_add(len);
     if register::meets(&range) {
-        ordinary::keep(&range);
+        ordinary::keep(&range, stack);
         // Where it cannot be done it is a stack all the same.
         let _ = move_down::step_down(addr, len);
     }
@@ -31,7 +32,7 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     type Call = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
     // SAFETY: as the caller says.
     if let Some(new) = unsafe { new.as_ref() }.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
-        make_ordinary(new.ss_sp as usize, new.ss_size);
+        make_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
     }
     match SIGALTSTACK.address() {
         Some(address) => {
@@ -54,7 +55,7 @@ pub(crate) unsafe fn setstack(
     len: usize,
 ) -> c_int {
     type Call = unsafe extern "C" fn(*mut libc::pthread_attr_t, *mut c_void, usize) -> c_int;
-    make_ordinary(addr as usize, len);
+    make_ordinary(addr as usize, len, Stack::Thread);
     match SETSTACK.address() {
         Some(address) => {
             // SAFETY: the address of the function of that name.

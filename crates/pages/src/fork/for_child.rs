@@ -154,6 +154,7 @@ pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
     PUT.store(0, Ordering::Relaxed);
     let all = || runs_to_copy(shared).map(|(window, units)| window.range_of(&units));
     if !shield.close(all()) {
+        shield.open(all());
         return 0;
     }
     let asides = runs_to_copy(shared).filter_map(|(window, units)| Aside::of(window, units).ok());
@@ -179,11 +180,14 @@ fn runs_to_copy(shared: &Shared) -> impl Iterator<Item = (&'static Window, Range
     })
 }
 
-/// Room for so many copies.
+/// Room for so many copies, and some more: what the program maps by name meanwhile
+/// is met only later.
 fn make_table(count: usize) -> Option<*mut Aside> {
-    let len = count
-        .checked_mul(size_of::<Aside>())
-        .filter(|len| *len > 0)?;
+    const MORE: usize = 64;
+    let len = match count {
+        0 => None,
+        _ => (count + MORE).checked_mul(size_of::<Aside>()),
+    }?;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
@@ -191,17 +195,6 @@ fn make_table(count: usize) -> Option<*mut Aside> {
     ROOM.store(len, Ordering::Relaxed);
     ALL.store(table, Ordering::Relaxed);
     Some(table)
-}
-
-/// How long to wait for the fork of another thread, in milliseconds: what it has
-/// kept from its child the child of this one would miss, too. Only where it has,
-/// since before that it may be waiting for this thread.
-pub(super) fn patience() -> u64 {
-    const PATIENCE: u64 = 2000;
-    match COUNT.load(Ordering::Acquire) {
-        0 => 0,
-        _ => PATIENCE,
-    }
 }
 
 fn all() -> &'static [Aside] {

@@ -82,7 +82,7 @@ impl Guard {
 
     /// Closes the gate all the same, in a handler that has interrupted a change of
     /// this thread's; whether it is closed. What that change is at stays as it is.
-    /// Another fork is waited for where `patience` says so, in milliseconds.
+    /// Another fork is waited for so many milliseconds.
     pub(super) fn close_at_once(&self, patience: u64) -> bool {
         let closed = GATE.close_at_once(patience);
         self.place().closed.store(closed, Ordering::Relaxed);

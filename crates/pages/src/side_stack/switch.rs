@@ -32,6 +32,13 @@ pub(super) fn map(size: usize) -> Result<usize> {
     })
 }
 
+/// Unmaps what [`map`] has mapped.
+pub(super) fn unmap(base: usize, size: usize) {
+    let guard = facts::page_size();
+    // SAFETY: mapped by `map`, and nobody is on it any more.
+    let _ = unsafe { sys::munmap(base - guard, guard + size) };
+}
+
 /// Runs `work` on the stack that ends at `top`.
 pub(super) fn run_on<R, F: FnOnce() -> R>(top: usize, work: F) -> R {
     let mut job = Job {

@@ -1,0 +1,94 @@
+//! Forks of a thread that is itself on pages which its child gets a copy of: on
+//! a coroutine's stack, in a handler on a stack of the program's, or with such a
+//! stack named for handlers.
+//!
+//! A copy made before the fork would be older than the thread, and pages that a
+//! device writes to cannot be shared where the pool has no second one: the
+//! kernel copies them at once, and the fork fails. On another stack the thread
+//! writes nothing there between its copy and its child.
+
+//!
+//! What libc keeps for a thread cannot be left so: the kernel writes there by
+//! itself (`rseq(2)`), in the child before it runs, and neither waits nor tells. It
+//! is on such a page where the program has put a whole thread's stack there. Such a
+//! fork fails: that the pool has a page for it just now is no promise for the next
+//! moment, and parent or child would die. musl writes to all threads' own memory in
+//! the child, with all signals blocked, so that there no such thread may be known.
+
+use core::ffi::c_int;
+
+use crate::behind::{self, Writers};
+use crate::say::{Level, SizeName, say};
+use crate::side_stack::on_own_stack;
+use crate::sys::{self, Errno, NoSignalStack};
+use crate::{facts, ordinary, register, weak};
+
+/// So much do the handlers of all libraries get, and libc; only what they touch
+/// is memory.
+const SIZE: usize = 1 << 20;
+
+/// Runs `fork`, with all that belongs around it, apart from this thread's own
+/// stack where that is needed. Its result, or -1 with `errno`, as `fork(2)`.
+#[inline]
+pub fn apart(fork: impl FnOnce() -> c_int) -> c_int {
+    let here = 0_u8;
+    if !is_needed((&raw const here) as usize) {
+        return fork();
+    }
+    on_own_stack(SIZE, || match kept_by_libc() {
+        None => {
+            let _none = NoSignalStack::begin();
+            fork()
+        }
+        Some(size) => {
+            refuse(size);
+            sys::set_errno(Errno(libc::ENOMEM));
+            -1
+        }
+    })
+}
+
+/// The size of a page of a pool on which libc keeps what it writes to in a fork.
+fn kept_by_libc() -> Option<usize> {
+    let others = || ordinary::thread_ends().find_map(page_at);
+    let others = (!weak::is_glibc()).then(others).flatten();
+    page_at(sys::thread_name()).or(others)
+}
+
+/// Whether a device may write where this thread has a stack, or where libc keeps
+/// what it knows of the thread.
+fn is_needed(stack: usize) -> bool {
+    // Of one by libc's and the kernel's doing nothing is known here.
+    let signals = || sys::signal_stack().is_some_and(|range| page_at(range.start).is_some());
+    let is_on_pool = page_at(stack).is_some() || kept_by_libc().is_some();
+    if facts::has_known_filter() || !is_on_pool && !signals() {
+        return false;
+    }
+    match behind::writers() {
+        Writers::None => false,
+        Writers::Calls => facts::has_threads(),
+        // As far as is known the pages can be shared.
+        Writers::Unknown => false,
+        Writers::Anytime => true,
+    }
+}
+
+/// The size of the hugetlb page at an address that a child would inherit.
+fn page_at(addr: usize) -> Option<usize> {
+    register::look(|| {
+        let window = register::window_at(addr)?;
+        let (state, _) = window.units()[window.unit_at(addr)].load();
+        state.is_inherited().then(|| window.page_size(state))
+    })
+}
+
+fn refuse(size: usize) {
+    say(
+        Level::Warning,
+        format_args!(
+            "fork: fails (ENOMEM), since a thread's stack is a block of the heap on a page of {}, \
+             to which a device may write (--heap=thp has no such pages)",
+            SizeName(size)
+        ),
+    );
+}
