@@ -1,8 +1,13 @@
 //! All of the contract together, drawn from a seed: `random.c` says what is
 //! drawn, and this what it is run in: a pool that is short, and that others
-//! change meanwhile. To be run by hand (`cargo test -- --ignored drawn`). The seeds of the list hold always. A run of more than 20
+//! change meanwhile. The seeds of the list hold always. A run of more than 20
 //! seconds (`HUGETOOLS_SECONDS`) goes on with new ones; a failure tells the
 //! episode's own, by which `random --episode SEED` tries it again.
+//!
+//! Buffers that devices write to are drawn for root only, and by hand (`cargo test
+//! -- --ignored devices`): a few of a hundred such episodes still go wrong. An
+//! ordinary user may not have `userfaultfd(2)` for system calls, without which a
+//! short pool and such buffers do not go together: forks fail (libhugetlbfs(7)).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,8 +24,11 @@ use crate::support::tool::hugectl;
 /// takes the first ones.
 const SEEDS: [u64; 6] = [4000, 4012, 4021, 4050, 4048, 4065];
 
-/// What is left out: buffers that devices write to while the pool is short.
-const WITHOUT: &str = "pins";
+/// Without buffers that devices write to.
+const PLAIN: &[&str] = &["--without", "pins"];
+
+/// With all that can be drawn.
+const ALL: &[&str] = &[];
 
 /// Pages of the pool, one after the other.
 const POOL: [u64; 8] = [40, 20, 40, 0, 40, 60, 10, 40];
@@ -32,10 +40,12 @@ const LIMIT: Duration = Duration::from_secs(60);
 struct Random {
     program: PathBuf,
     plugin: PathBuf,
+    /// What is left out.
+    without: &'static [&'static str],
 }
 
 impl Random {
-    fn build(libc: Libc) -> Option<Random> {
+    fn build(libc: Libc, without: &'static [&'static str]) -> Option<Random> {
         let build = |what: &str, flags: &[&str]| {
             let path = format!("contract/{what}");
             build_as(&format!("contract-{what}-{libc:?}"), &path, libc, flags)
@@ -43,6 +53,7 @@ impl Random {
         Some(Random {
             program: build("random", &[])?,
             plugin: build("random_plugin", &["-shared", "-fPIC"])?,
+            without,
         })
     }
 
@@ -50,7 +61,7 @@ impl Random {
         let mut command = as_user(user);
         command.arg(hugectl()).args(["-q", "--heap", "--shm"]);
         command.arg(&self.program).arg("--plugin").arg(&self.plugin);
-        command.args(words).args(["--without", WITHOUT]);
+        command.args(words).args(self.without);
         command.env_clear().env("LC_ALL", "C").current_dir("/");
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
         command
@@ -87,8 +98,17 @@ fn new_seed() -> String {
 }
 
 #[test]
-#[ignore = "it does not hold yet: forks with buffers of devices, and under load some without"]
 fn whatever_is_drawn_is_right() {
+    draw(&[User::Root, User::Nobody], PLAIN);
+}
+
+#[test]
+#[ignore = "it does not hold yet, where the pool is short"]
+fn whatever_is_drawn_with_devices_is_right() {
+    draw(&[User::Root], ALL);
+}
+
+fn draw(users: &[User], without: &'static [&'static str]) {
     let length = long::length();
     let count = if length.as_secs() < 20 {
         1
@@ -96,8 +116,8 @@ fn whatever_is_drawn_is_right() {
         SEEDS.len()
     };
     for libc in Libc::ALL {
-        for user in [User::Root, User::Nobody] {
-            let Some(random) = Random::build(libc) else {
+        for user in users {
+            let Some(random) = Random::build(libc, without) else {
                 return;
             };
             // For each, so that others get their turn.
@@ -105,12 +125,12 @@ fn whatever_is_drawn_is_right() {
                 return;
             };
             for seed in &SEEDS[..count] {
-                random.run(&live, user, &["--episode", &seed.to_string()], LIMIT);
+                random.run(&live, *user, &["--episode", &seed.to_string()], LIMIT);
             }
             if length > Duration::from_secs(20) {
                 let (seed, seconds) = (new_seed(), length.as_secs().to_string());
                 let words = ["--seed", &seed, "--seconds", &seconds];
-                random.run(&live, user, &words, length + LIMIT);
+                random.run(&live, *user, &words, length + LIMIT);
             }
         }
     }

@@ -108,6 +108,8 @@ static void *fork_little(void *argument)
 
 	if (!child)
 		_exit(here == 7 ? 42 : 1);
+	if (child < 0)
+		return argument ? (void *)(size_t)(errno == ENOMEM ? 2 : 0) : NULL;
 	waitpid(child, &status, 0);
 	return (void *)(size_t)(status == 42 << 8 && here == 7 && argument);
 }
@@ -142,12 +144,14 @@ static void small_stack(void)
 static void stack_from_malloc(void)
 {
 	pthread_attr_t attributes;
-	void *stack = NULL;
+	void *stack = NULL, *result;
 
 	MUST(!posix_memalign(&stack, 4096, 256 << 10));
 	pthread_attr_init(&attributes);
 	MUST(!pthread_attr_setstack(&attributes, stack, 256 << 10));
-	MUST(in_thread(fork_little, &attributes) == (void *)1);
+	result = in_thread(fork_little, &attributes);
+	/* What libc keeps for it may lie beside a buffer of a device's. */
+	MUST(result == (void *)1 || (episode.pins && result == (void *)2));
 	free(stack);
 }
 
@@ -159,7 +163,7 @@ static void run_coroutine(void)
 {
 	little(NULL);
 	me->keeps_whole++;
-	coroutine_right = (size_t)fork_little(me);
+	coroutine_right = fork_little(me) == (void *)1;
 	me->keeps_whole--;
 	make_block();
 	check_one();
