@@ -53,14 +53,14 @@ fn segments() -> Option<PathBuf> {
     build("segments", Libc::Glibc, &["-fno-pie", "-no-pie"])
 }
 
-/// The same, linked by ld.hugetlbfs.
-fn linked() -> Option<PathBuf> {
+/// A program, linked by ld.hugetlbfs.
+fn linked(name: &str) -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ld.hugetlbfs");
     fs::create_dir_all(&dir).unwrap();
     // Another test may have made it.
     let _ = symlink(env!("CARGO_BIN_EXE_ld-hugetlbfs"), dir.join("ld"));
     let flags = ["-B", dir.to_str().unwrap(), "-Wl,--hugetlbfs-align"];
-    build_as("segments-linked", "segments", Libc::Glibc, &flags)
+    build_as(&format!("{name}-linked"), name, Libc::Glibc, &flags)
 }
 
 #[test]
@@ -69,7 +69,11 @@ fn a_small_program_is_refused_and_a_linked_one_starts() {
         return;
     };
     live.set_pool(40);
-    let (Some(small), Some(linked)) = (build("explained", Libc::Glibc, &[]), linked()) else {
+    let (Some(small), Some(linked), Some(small_linked)) = (
+        build("explained", Libc::Glibc, &[]),
+        linked("segments"),
+        linked("explained"),
+    ) else {
         return;
     };
     let parts = [
@@ -86,9 +90,19 @@ fn a_small_program_is_refused_and_a_linked_one_starts() {
         "",
         RUNS,
     );
-    let parts = ["--require=text:100 is not met: ", "% of", "huge pages"];
-    let ran = hugectl("--require=text:100", &linked, "");
-    assert_eq!(ran.status, 125, "{parts:?} {ran:?}");
+    // All of it: the last huge page of each segment is the program's alone.
+    starts("--require=text:100,data,bss", &linked, "", RUNS);
+    starts(
+        "--require=text:100,data:100,bss:100",
+        &small_linked,
+        "heap 1",
+        "",
+    );
+    // Data and bss are one page, and there is none for it.
+    live.set_pool(3);
+    let short = "--require=text,data:100 --fallback=base";
+    let parts = ["--require=data:100 is not met: 0 of "];
+    refused(short, &small_linked, "heap 1", &parts);
 }
 
 /// The library measures where hugectl cannot know: behind a wrapper.

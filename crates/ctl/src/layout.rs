@@ -27,6 +27,9 @@ pub struct Part {
     pub all: Bytes,
     /// What lies in whole huge pages.
     pub inner: Bytes,
+    /// These pages: more than that where the last one of a segment, which was linked
+    /// so, is its own beyond its end.
+    pub pages: Bytes,
     /// Whether that is known; else it is the most that can be.
     pub exact: bool,
 }
@@ -76,13 +79,14 @@ impl Layout {
     /// Code and read-only data.
     pub fn text(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| !load.writable);
-        self.part(loads.map(|load| load.address..load.end()), size)
+        self.part(loads.map(|load| (load, load.address..load.end())), size)
     }
 
     /// Data and bss, without what the loader closes to writing.
     pub fn data(&self, size: PageSize) -> Part {
         let loads = self.loads.iter().filter(|load| load.writable);
-        self.part(loads.flat_map(|load| self.open_parts(load)), size)
+        let parts = |load| self.open_parts(load).map(|range| (load, range));
+        self.part(loads.flat_map(parts), size)
     }
 
     /// What of data and bss comes from the file: that in all, and that in whole
@@ -94,7 +98,7 @@ impl Layout {
                 let from_file = load.file_end().min(range.end).saturating_sub(range.start);
                 all = all.saturating_add(from_file);
                 let whole = match self.is_exact(size) {
-                    true => within(&range, size).map_or(0, |whole| {
+                    true => self.whole(load, &range, size).map_or(0, |whole| {
                         let end = load.file_end().min(whole.end);
                         end.saturating_sub(whole.start)
                     }),
@@ -111,23 +115,46 @@ impl Layout {
         !self.moves || self.align() >= size.get()
     }
 
-    fn part(&self, ranges: impl Iterator<Item = Range<u64>>, size: PageSize) -> Part {
+    fn part<'a>(
+        &self,
+        ranges: impl Iterator<Item = (&'a Load, Range<u64>)>,
+        size: PageSize,
+    ) -> Part {
         let exact = self.is_exact(size);
-        let (mut all, mut inner) = (0u64, 0u64);
-        for range in ranges {
+        let (mut all, mut inner, mut pages) = (0u64, 0u64, 0u64);
+        for (load, range) in ranges {
             let len = range.end.saturating_sub(range.start);
+            let whole = self.whole(load, &range, size);
             let whole = match exact {
-                true => within(&range, size).map_or(0, |whole| whole.end - whole.start),
+                true => whole.map_or(0, |whole| whole.end - whole.start),
                 false => len - len % size.get(),
             };
-            (all, inner) = (all.saturating_add(len), inner.saturating_add(whole));
+            let whole_pages = whole.checked_next_multiple_of(size.get()).unwrap_or(whole);
+            all = all.saturating_add(len);
+            inner = inner.saturating_add(whole);
+            pages = pages.saturating_add(whole_pages);
         }
         Part {
             size,
             all: Bytes::new(all),
             inner: Bytes::new(inner),
+            pages: Bytes::new(pages),
             exact,
         }
+    }
+
+    /// What of a part of a segment lies in whole pages: up to its end, where it was
+    /// linked for such pages and nothing else lies in the last one.
+    fn whole(&self, load: &Load, range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
+        let end = range.end.checked_next_multiple_of(size.get())?;
+        let next = self.loads.iter().map(|load| load.address);
+        let next = next.filter(|start| *start >= load.end()).min();
+        let is_linked = load.align >= size.get() && range.end == load.end();
+        if !is_linked || next.is_some_and(|next| next < end) {
+            return within(range, size);
+        }
+        let whole = within(&(range.start..end), size)?;
+        (whole.start < range.end).then_some(whole.start..range.end)
     }
 
     fn open_parts(&self, load: &Load) -> [Range<u64>; 2] {

@@ -58,12 +58,12 @@ impl Parts {
         let (layout, own) = (&target.layout, self.own(target));
         let text = wants.text.zip(self.text).map(|(pages, part)| {
             let size = kernel.size(pages).unwrap_or(part.size);
-            Bytes::new(layout.text(size).inner.get().saturating_sub(own.get()))
+            Bytes::new(layout.text(size).pages.get().saturating_sub(own.get()))
         });
         let data = wants
             .data
             .zip(self.data)
-            .map(|(pages, part)| layout.data(kernel.size(pages).unwrap_or(part.size)).inner);
+            .map(|(pages, part)| layout.data(kernel.size(pages).unwrap_or(part.size)).pages);
         Needs {
             text: text.unwrap_or_default(),
             data: data.unwrap_or_default(),

@@ -21,7 +21,7 @@ pub(crate) fn are_tried(target: &Target, wants: Wants, kernel: &Kernel) -> bool 
         Some(pages @ Pages::Size(bytes)) => {
             let had = kernel.source(pages).map(|source| source.obtainable());
             let size = PageSize::new(bytes);
-            let needs = size.map_or(Bytes::default(), |size| target.layout.text(size).inner);
+            let needs = size.map_or(Bytes::default(), |size| target.layout.text(size).pages);
             target.image == Image::Static || needs == Bytes::default() || had < Some(needs)
         }
         Some(Pages::Default | Pages::Thp) => true,

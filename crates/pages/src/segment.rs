@@ -22,6 +22,7 @@ pub mod look;
 pub mod own_pages;
 pub mod place;
 pub mod share;
+pub mod tail;
 pub mod text;
 pub mod unshared;
 pub mod why;

@@ -44,8 +44,8 @@ pub use policy::{
 };
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
-    gettid, getuid, has_child, host, is_secure, look_at, page_size, random, set_blocked_signals,
-    sleep, thp_disabled, unblock, yield_now,
+    gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
+    set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,

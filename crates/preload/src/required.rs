@@ -17,7 +17,7 @@ use hugetools_contract::smaps::records;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::say::{Level, say};
 use hugetools_pages::segment::data;
-use hugetools_pages::segment::load::{Load, inner, loads};
+use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::place::Aside;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::segment::wish::Wish;
@@ -214,7 +214,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         let page = Wish::of(pages).sizes().1;
         let [bounds, rest] = parts(&load);
         for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
-            let whole = inner(&load.range, page);
+            let whole = load.with_tail(page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
         }

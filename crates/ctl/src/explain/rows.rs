@@ -100,13 +100,13 @@ impl Maker<'_> {
             false => Bytes::default(),
         };
         let wanted = self.wanted(asked, part.size);
-        let inner = wanted.map_or(0, |size| target.layout.text(size).inner.get());
+        let whole = wanted.map_or(0, |size| target.layout.text(size).pages.get());
         let mut taken = vec![Taken {
             rung: Rung::File,
             size: Some(part.size),
             bytes: own.get(),
         }];
-        let rest = inner.saturating_sub(own.get());
+        let rest = whole.saturating_sub(own.get());
         taken.extend(self.take(self.served.text, rest));
         if self.findings.surroundings.no_mremap {
             taken.retain(|taken| taken.rung != Rung::Thp);
@@ -147,7 +147,7 @@ impl Maker<'_> {
             return self.untold("bss", target, asked);
         };
         let size = self.wanted(asked, part.size);
-        let whole = size.map_or(0, |size| target.layout.data(size).inner.get());
+        let whole = size.map_or(0, |size| target.layout.data(size).pages.get());
         let (all, inner) = target.layout.initialised(size.unwrap_or(part.size));
         let (data, bss) = match self.findings.surroundings.no_mremap {
             false => split(&self.take(self.served.data, whole), inner.get()),

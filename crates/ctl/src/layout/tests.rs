@@ -69,6 +69,48 @@ fn the_inner_part_of_a_program_with_fixed_addresses() {
     assert_eq!(data.inner, Bytes::default());
 }
 
+/// As ld.hugetlbfs makes a small program.
+fn linked() -> Layout {
+    let at = |address, len, writable| Load {
+        align: 2 * MB,
+        ..load(address, len, writable)
+    };
+    Layout {
+        loads: vec![
+            at(0, 0x7a0, false),
+            at(2 * MB, 0x2b9, false),
+            at(4 * MB, 0x2f8, false),
+            Load {
+                file_size: 0x27c,
+                ..at(8 * MB - 0x240, 0x2c8, true)
+            },
+        ],
+        relro: Some(8 * MB - 0x240..8 * MB),
+        moves: true,
+        marked: true,
+    }
+}
+
+#[test]
+fn a_program_that_was_linked_for_huge_pages_is_on_them_to_its_end() {
+    let text = linked().text(two());
+    assert_eq!((text.inner, text.exact), (text.all, true));
+    assert_eq!(text.all, Bytes::new(0x7a0 + 0x2b9 + 0x2f8));
+    let data = linked().data(two());
+    assert_eq!(data.all, Bytes::new(0x2c8 - 0x240));
+    assert_eq!((data.inner, data.pages), (data.all, Bytes::new(2 * MB)));
+    assert_eq!(text.pages, Bytes::new(6 * MB));
+    assert_eq!(linked().initialised(two()).1, Bytes::new(0x27c - 0x240));
+    // Something else lies in the last page.
+    let mut crowded = linked();
+    crowded.loads[0].memory_size = 0x1000;
+    crowded.loads.push(load(MB, 16, false));
+    assert_eq!(crowded.text(two()).inner, Bytes::new(0x2b9 + 0x2f8));
+    // Pages of another size were meant.
+    let larger = PageSize::new(1 << 30).unwrap();
+    assert_eq!(linked().text(larger).inner, Bytes::default());
+}
+
 #[test]
 fn of_a_program_that_moves_the_most_that_can_be() {
     let unknown = pie(0x1000).text(two());
@@ -162,7 +204,8 @@ proptest! {
         let layout = Layout { loads, relro: relro.map(|(a, b)| a..b), moves, marked: false };
         for part in [layout.text(size), layout.data(size)] {
             prop_assert!(part.inner <= part.all, "{part:?}");
-            prop_assert!(part.inner.get() % size.get() == 0 || part.inner.get() == u64::MAX);
+            prop_assert!(part.pages >= part.inner);
+            prop_assert!(part.pages.get() % size.get() == 0 || part.pages.get() == u64::MAX || part.pages == part.inner);
         }
         for place in [Place::Program, Place::Library] {
             for range in layout.own_pages(size, place).unwrap_or_default() {

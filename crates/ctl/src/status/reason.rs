@@ -45,7 +45,9 @@ impl Wanted {
         match self {
             Wanted::Unknown => None,
             Wanted::Not(why) if whole.huge == 0 => Some(why),
-            Wanted::Yes(_) if whole.possible == 0 => Some("no whole huge page lies in it"),
+            Wanted::Yes(_) if whole.possible == 0 && whole.huge == 0 => {
+                Some("no whole huge page lies in it")
+            }
             Wanted::Yes(Some(why)) if !whole.is_huge() => Some(why),
             // Marked in the file, or huge in the page cache already.
             Wanted::Not(_) | Wanted::Yes(_) => {

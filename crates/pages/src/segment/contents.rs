@@ -83,6 +83,8 @@ mod tests {
             file_end: start + 10 * page + 5,
             file_start: start,
             modulus: usize::MAX,
+            align: facts::page_size(),
+            next: usize::MAX,
             prot,
             is_marked: false,
         };

@@ -27,18 +27,24 @@ pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got 
         whole: load.inner(second).len(),
         ..Got::default()
     };
-    let all = load.inner(facts::thp_size());
-    if wish.own == Own::First && take_own(load, &all, &mut got) {
-        return got;
-    }
     let none = load.range.start..load.range.start;
-    let shared = shelf.map_or(none, |shelf| take_shared(load, shelf, &mut got));
-    for rest in [load.range.start..shared.start, shared.end..load.range.end] {
+    let all = from_file(load, &load.range);
+    let done = match wish.own == Own::First && take_own(load, &all, &mut got) {
+        true => all,
+        false => shelf.map_or(none, |shelf| take_shared(load, shelf, &mut got)),
+    };
+    for rest in [load.range.start..done.start, done.end..load.range.end] {
         for piece in divide(&rest, first, second) {
             put_piece(load, wish, &piece, stays, &mut got);
         }
     }
     got
+}
+
+/// What of a range, in whole transparent huge pages, comes from the file.
+fn from_file(load: &Load, range: &Range<usize>) -> Range<usize> {
+    let end = load.file_end.next_multiple_of(facts::page_size());
+    inner(&(range.start..range.end.min(end)), facts::thp_size())
 }
 
 /// The part that is on the shared copy now; an empty one at the beginning where
@@ -97,8 +103,12 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
         }),
         Err(_) => piece.range.clone(),
     };
-    let rest = inner(&rest, facts::thp_size());
-    if rest.is_empty() || wish.own == Own::Second && take_own(load, &rest, got) {
+    let mut rest = inner(&rest, facts::thp_size());
+    let own = from_file(load, &rest);
+    if wish.own == Own::Second && take_own(load, &own, got) {
+        rest.start = own.end;
+    }
+    if rest.is_empty() {
         return;
     }
     if let Err(why) = may_copy {
@@ -218,6 +228,8 @@ mod tests {
             file_end: start + len,
             file_start: start + 4096,
             modulus: usize::MAX,
+            align: facts::page_size(),
+            next: usize::MAX,
             prot,
             is_marked: false,
         };

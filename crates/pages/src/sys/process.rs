@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 
-use super::call::{Errno, Result, ask, call};
+use super::call::{Errno, Result, ask, call, look};
 use super::clock::now;
 use crate::bits::{extended, int, unsigned};
 
@@ -19,6 +19,12 @@ pub fn exit(status: c_int) -> ! {
     loop {
         let _ = call(libc::SYS_exit_group, [extended(status), 0, 0, 0, 0, 0]);
     }
+}
+
+/// Where the memory ends that the program gets by `brk(2)`; 0 where it cannot be
+/// told.
+pub fn program_break() -> usize {
+    look(libc::SYS_brk, [0; 6]).unwrap_or(0)
 }
 
 /// `gettid(2)`: a number that no other thread of the machine has.

@@ -1,0 +1,93 @@
+//! The end of a program that was linked for huge pages: its segments begin with a
+//! huge page, and between the end of one and the end of its last huge page there is
+//! nothing. That becomes part of the segment, so that all of it can be on huge pages.
+#![expect(unsafe_code, reason = "maps memory beside the program's own")]
+
+use core::ffi::c_int;
+
+use super::load::Load;
+use crate::sys;
+
+/// The segment with what is behind it up to the end of its last page of this size,
+/// which reads as zero; as it is where that is in use, or may be soon.
+pub fn take(load: &Load, size: usize) -> Load {
+    let with = load.with_tail(size);
+    let tail = load.range.end..with.range.end;
+    // What the program gets by `brk(2)` begins there or behind it.
+    let is_soon_in_use = load.is_writable() && sys::program_break() < tail.end;
+    if tail.is_empty() || is_soon_in_use {
+        return load.clone();
+    }
+    let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
+    match map(tail.start, tail.len(), prot) {
+        true => with,
+        false => load.clone(),
+    }
+}
+
+/// Gives that back where no huge page has come to be there.
+pub fn give_back(load: &Load, with: &Load) {
+    let (start, end) = (load.range.end, with.range.end);
+    if start < end {
+        // SAFETY: mapped by `take`, and the program knows nothing of it.
+        let _ = unsafe { sys::munmap(start, end - start) };
+    }
+}
+
+/// Whether there is memory now where there was none.
+fn map(addr: usize, len: usize, prot: c_int) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: replaces nothing.
+    match unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) } {
+        Ok(at) if at == addr => true,
+        Ok(elsewhere) => {
+            // Before Linux 4.17 the flag is none.
+            // SAFETY: mapped just now.
+            let _ = unsafe { sys::munmap(elsewhere, len) };
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts;
+
+    /// A segment of one base page at the beginning of a huge page, with nothing
+    /// behind it.
+    fn linked(size: usize) -> Load {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, of which a part is unmapped.
+        let room = unsafe { sys::mmap(0, 3 * size, prot, flags, -1, 0).unwrap() };
+        let start = room.next_multiple_of(size);
+        let end = start + facts::page_size();
+        // SAFETY: memory of the test.
+        unsafe { sys::munmap(end, size - facts::page_size()).unwrap() };
+        Load {
+            range: start..end,
+            file_end: end,
+            file_start: start,
+            modulus: usize::MAX,
+            align: size,
+            next: start + size,
+            prot: libc::PROT_READ,
+            is_marked: false,
+        }
+    }
+
+    #[test]
+    fn what_is_free_behind_a_segment_is_taken_once() {
+        let size = facts::thp_size();
+        let load = linked(size);
+        let with = take(&load, size);
+        assert_eq!(with.range, load.range.start..load.range.start + size);
+        // SAFETY: mapped by now.
+        assert_eq!(unsafe { ((with.range.end - 8) as *const usize).read() }, 0);
+        assert_eq!(take(&load, size), load, "it is in use");
+        give_back(&load, &with);
+        assert_eq!(take(&load, size), with);
+    }
+}
