@@ -33,10 +33,11 @@ fn event(line: &str, name: &str) -> (u64, Option<i64>) {
     (found["boot"].as_u64().unwrap(), found["last"].as_i64())
 }
 
+/// By a signal that a job in the background does not ignore.
 fn interrupt(mut child: Child) {
     let pid = Pid::from_raw(child.id().try_into().unwrap());
-    kill(pid, Signal::SIGINT).unwrap();
-    assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGINT as i32));
+    kill(pid, Signal::SIGTERM).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(Signal::SIGTERM as i32));
 }
 
 #[test]
