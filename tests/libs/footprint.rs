@@ -40,12 +40,12 @@ const MORE: u64 = 105;
 /// figure is the median of so many.
 const RUNS: usize = 5;
 
-fn thousandths(ran: &Ran) -> u64 {
+fn figure(ran: &Ran, name: &str) -> u64 {
     assert_eq!(ran.status, 0, "{ran:?}");
     let word = ran
         .out
-        .split(' ')
-        .find_map(|word| word.strip_prefix("thousandths="));
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     word.unwrap().parse().unwrap()
 }
 
@@ -54,7 +54,7 @@ fn judge(program: &Path, what: &str) {
         let run = |_| -> u64 {
             let mut command = tool("hugectl");
             command.args(["--heap", "-q"]).arg(program).args(args);
-            thousandths(&command.output().unwrap().into())
+            figure(&command.output().unwrap().into(), "thousandths")
         };
         let mut ours: Vec<u64> = (0..RUNS).map(run).collect();
         ours.sort_unstable();
@@ -72,6 +72,24 @@ fn a_heap_takes_no_more_memory_than_others_take() {
     };
     if let Some(program) = build("footprint", Libc::Glibc, &[]) {
         judge(&program, "without a pool");
+    }
+}
+
+/// A program may limit its address space at any time (`ulimit -v`), and what is
+/// reserved counts: it stays in step with what is in use, however often blocks are
+/// replaced.
+#[test]
+fn address_space_is_in_step_with_the_heap() {
+    let Some(program) = build("footprint", Libc::Glibc, &[]) else {
+        return;
+    };
+    for size in ["100000", "1000000"] {
+        let mut command = tool("hugectl");
+        command.args(["--heap=thp", "-q"]).arg(&program);
+        command.args(["replaced", size, "400"]);
+        let ran: Ran = command.output().unwrap().into();
+        let (space, taken) = (figure(&ran, "space_kb"), figure(&ran, "taken_kb"));
+        assert!(space <= 6 * taken + (128 << 10), "{ran:?}");
     }
 }
 

@@ -7,6 +7,8 @@
    footprint rested SIZE COUNT
    footprint threads SIZE COUNT: COUNT blocks of each of sixteen sizes between
       SIZE and twice SIZE in each of four threads
+   footprint replaced SIZE COUNT: COUNT blocks of any size up to SIZE, replaced by
+      others 200 times
 
    `shifted` takes COUNT blocks, frees every second one, and takes as many again
    that are 100,000 bytes larger; `rested` waits before these for longer than an
@@ -84,6 +86,37 @@ static void shifted(size_t size, size_t count, void **block, unsigned pause)
 		block[i] = filled(size + 100000);
 }
 
+/* Address space of this process, in kB. */
+static size_t space(void)
+{
+	static char text[256];
+	int file = open("/proc/self/statm", O_RDONLY);
+
+	if (file < 0 || read(file, text, sizeof text - 1) < 1)
+		abort();
+	close(file);
+	return strtoul(text, NULL, 10) * (size_t)(sysconf(_SC_PAGESIZE) >> 10);
+}
+
+static void replaced(size_t size, size_t count, void **block)
+{
+	static size_t sizes[1000];
+	uint64_t random = 88172645463325252u;
+
+	for (size_t i = 0; i < 200 * count; i++) {
+		size_t which;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		which = i < count ? i : random % count;
+		if (block[which])
+			drop(block[which], sizes[which]);
+		sizes[which] = 1 + (random >> 20) % size;
+		block[which] = filled(sizes[which]);
+	}
+}
+
 static pthread_barrier_t all;
 static size_t least, each;
 
@@ -100,19 +133,22 @@ static void *work(void *arg)
 int main(int argc, char **argv)
 {
 	static void *block[1000];
-	size_t before, size, number, i;
+	size_t before, room, size, number, i;
 
 	if (argc != 4)
 		return 2;
 	size = strtoul(argv[2], NULL, 0);
 	number = strtoul(argv[3], NULL, 0);
 	before = taken();
+	room = space();
 	if (!strcmp(argv[1], "blocks"))
 		blocks(size, number << 20);
 	else if (!strcmp(argv[1], "shifted") && number <= sizeof block / sizeof *block)
 		shifted(size, number, block, 0);
 	else if (!strcmp(argv[1], "rested") && number <= sizeof block / sizeof *block)
 		shifted(size, number, block, 1500000);
+	else if (!strcmp(argv[1], "replaced") && number <= sizeof block / sizeof *block)
+		replaced(size, number, block);
 	else if (!strcmp(argv[1], "threads")) {
 		pthread_t thread[THREADS];
 
@@ -126,7 +162,7 @@ int main(int argc, char **argv)
 	} else
 		return 2;
 	number = taken() - before;
-	printf("%s thousandths=%zu asked_kb=%zu taken_kb=%zu\n", argv[1], number * 1024 / (asked / 1000),
-	       asked >> 10, number);
+	printf("%s thousandths=%zu asked_kb=%zu taken_kb=%zu space_kb=%zu\n", argv[1], number * 1024 / (asked / 1000),
+	       asked >> 10, number, space() - room);
 	return 0;
 }

@@ -224,12 +224,15 @@ unsafe extern "C" fn commit(
 ) -> bool {
     // SAFETY: what `hand_over` gave.
     let window = unsafe { &*window.cast::<Window>() };
+    // A range may be in use in part, and nobody else takes or returns any of it.
+    let had = window.used_in(start as usize, size);
     if !take {
         match before::is_dividing() {
             true => back::decommit_large(window, start as usize, size),
             false => back::decommit(window, start as usize, size),
         }
-        USED.fetch_sub(size.min(USED.load(Ordering::Relaxed)), Ordering::Relaxed);
+        let gone = had.saturating_sub(window.used_in(start as usize, size));
+        USED.fetch_sub(gone, Ordering::Relaxed);
         idle::gave();
         return true;
     }
@@ -242,7 +245,12 @@ unsafe extern "C" fn commit(
     if !handing_over && state::is_ready() {
         before::growing_by(size);
     }
-    let Ok(zero) = back::commit(window, start as usize, size, wish) else {
+    let result = back::commit(window, start as usize, size, wish);
+    // Of what could not be had in full a part stays.
+    let fresh = window.used_in(start as usize, size).saturating_sub(had);
+    let used = USED.fetch_add(fresh, Ordering::Relaxed) + fresh;
+    PEAK.fetch_max(used, Ordering::Relaxed);
+    let Ok(zero) = result else {
         return false;
     };
     if handing_over && state::is_ready() && nodes::count() > 1 {
@@ -252,8 +260,6 @@ unsafe extern "C" fn commit(
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
     }
-    let used = USED.fetch_add(size, Ordering::Relaxed) + size;
-    PEAK.fetch_max(used, Ordering::Relaxed);
     grow(used);
     watch_growth();
     true

@@ -267,6 +267,17 @@ impl Window {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// How many bytes of a range of addresses are in use, in whole slices.
+    pub fn used_in(&self, addr: usize, len: usize) -> usize {
+        let range = self.slice_range(addr, len);
+        let (mut at, mut used) = (range.start, 0);
+        while let Some(run) = self.slices().first_run(at..range.end) {
+            used += run.len();
+            at = run.end;
+        }
+        used * SLICE
+    }
+
     /// The slices of a range of addresses.
     pub fn slice_range(&self, addr: usize, len: usize) -> Range<usize> {
         let start = (addr - self.base) / SLICE;
