@@ -6,7 +6,6 @@
 //! device writes to cannot be shared where the pool has no second one: the
 //! kernel copies them at once, and the fork fails. On another stack the thread
 //! writes nothing there between its copy and its child.
-
 //!
 //! What libc keeps for a thread cannot be left so: the kernel writes there by
 //! itself (`rseq(2)`), in the child before it runs, and neither waits nor tells. It
@@ -58,10 +57,10 @@ fn kept_by_libc() -> Option<usize> {
 /// Whether a device may write where this thread has a stack, or where libc keeps
 /// what it knows of the thread.
 fn is_needed(stack: usize) -> bool {
-    // Of one by libc's and the kernel's doing nothing is known here.
     let signals = || sys::signal_stack().is_some_and(|range| page_at(range.start).is_some());
-    let is_on_pool = page_at(stack).is_some() || kept_by_libc().is_some();
-    if facts::has_known_filter() || !is_on_pool && !signals() {
+    let is_on_pool = page_at(stack).is_some() || kept_by_libc().is_some() || signals();
+    // Files are read for few forks only.
+    if !is_on_pool || facts::has_known_filter() {
         return false;
     }
     match behind::writers() {
