@@ -1,6 +1,8 @@
 //! The only module that prints. A closed pipe is no failure.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -47,11 +49,27 @@ pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
     write_all(&mut io::stdout().lock(), bytes)
 }
 
-/// Writes text to standard error. There is nowhere to report a failure to, and
+/// Where messages go instead of standard error.
+static ELSEWHERE: OnceLock<File> = OnceLock::new();
+
+/// Has messages go to a file instead of standard error, from now on.
+///
+/// # Errors
+/// When there is no further descriptor for it.
+pub fn keep_messages(file: &File) -> io::Result<()> {
+    let file = file.try_clone()?;
+    let _ = ELSEWHERE.set(file);
+    Ok(())
+}
+
+/// Writes text where messages go: to standard error, if nothing else was said. There is nowhere to report a failure to, and
 /// whoever is about to become another program must not end by it.
 pub fn err(text: &str) {
     let _quiet = Quiet::begin();
-    let _ = write_all(&mut io::stderr().lock(), text.as_bytes());
+    let _ = match ELSEWHERE.get() {
+        Some(mut file) => write_all(&mut file, text.as_bytes()),
+        None => write_all(&mut io::stderr().lock(), text.as_bytes()),
+    };
 }
 
 fn write_all(to: &mut impl Write, bytes: &[u8]) -> io::Result<Reader> {

@@ -14,6 +14,7 @@ use hugetools_ctl::explain::{self, required};
 use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::live::Live;
+use hugetools_ctl::messages::Outlet;
 use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
@@ -114,6 +115,7 @@ fn say(notes: &[Note], verbosity: u8) {
 /// was.
 fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
+    let outlet = outlet(run, caller)?;
     let mut effects = Live::new(&root);
     let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
     let mut plan = plan::make(run, caller, &findings);
@@ -147,13 +149,34 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
             findings.verbosity,
         );
     }
+    if let Some(outlet) = outlet.as_ref().filter(|_| run.messages.is_some()) {
+        plan.set_messages(outlet.value());
+    }
+    let messages = outlet.as_ref().map(Outlet::file);
     let watcher = match plan.report.clone() {
-        Some(to) if run.sysroot.is_none() => watch_ends(&root, &to, &mut plan, findings.verbosity),
+        Some(to) if run.sysroot.is_none() => {
+            let begun = watch::begin(&root, &to, messages);
+            watch_ends(begun, &mut plan, findings.verbosity)
+        }
         _ => None,
     };
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// The place for messages, where the program is started and they go elsewhere.
+fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
+    let outlet = match &run.messages {
+        _ if !run.starts() => None,
+        Some(to) => Some(Outlet::open(to).map_err(Failure::Own)?),
+        None => Outlet::inherited(caller),
+    };
+    if let Some(outlet) = &outlet {
+        let kept = console::keep_messages(outlet.file());
+        kept.map_err(|why| Failure::Own(format!("--messages: {why}")))?;
+    }
+    Ok(outlet)
 }
 
 /// Starts nothing where something that is required cannot be met.
@@ -169,9 +192,9 @@ fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Fai
     Err(Failure::Own(last))
 }
 
-/// Begins to watch for ends that the library does not see.
-fn watch_ends(root: &Root, to: &watch::To, plan: &mut Plan, verbosity: u8) -> Option<Begun> {
-    let begun = watch::begin(root, to);
+/// Tells the libraries who watches for ends that they do not see, or says why nobody
+/// does.
+fn watch_ends(begun: Result<Begun, String>, plan: &mut Plan, verbosity: u8) -> Option<Begun> {
     let value = match &begun {
         Ok(begun) => begun.variable(),
         Err(why) => {

@@ -18,6 +18,7 @@ mod judge;
 mod kept;
 mod limits;
 mod memory_calls;
+mod messages;
 mod numa;
 mod old_kernel;
 mod own_memory;

@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | `HUGETLB_VERBOSE` | 0 to 99 | 1 errors, 2 warnings (default), 3 information, 4 all |
 //! | `HUGETLB_DEBUG` | any | as verbosity 4 |
+//! | `HUGETLB_MESSAGES` | new: a file, a descriptor, or `FD:DEVICE:INODE:FILE` | where messages go instead of standard error |
 //! | `HUGETLB_RESTRICT_EXE` | `name[:name…]` | programs of other names ignore what follows |
 //! | `HUGETLB_NO_INHERIT` | new: a process, or 0 | other processes ignore what follows |
 //! | `HUGETLB_MORECORE` | `yes`, a size, `thp`, `no` | the heap on huge pages |
@@ -37,6 +38,7 @@
 mod api;
 mod elfmap;
 mod limit;
+mod messages;
 mod names;
 mod odd;
 mod require;
@@ -49,6 +51,7 @@ use core::fmt;
 pub use self::api::{Api, DefaultSize, Features};
 pub use self::elfmap::Elfmap;
 pub use self::limit::Limit;
+pub use self::messages::{Handed, Messages};
 pub use self::names::*;
 pub use self::odd::Odd;
 pub use self::require::{Require, Required, Share, Wrong};
@@ -136,6 +139,8 @@ pub enum Report<'a> {
 pub struct Settings<'a> {
     /// 1 errors, 2 warnings, 3 information, 4 everything.
     pub verbosity: u8,
+    /// Where messages go instead of standard error.
+    pub messages: Option<Messages<'a>>,
     /// The heap's huge pages; `None` leaves the heap alone.
     pub heap: Option<Pages>,
     /// Where the heap begins, if it can.
@@ -190,6 +195,7 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Settings {
             verbosity: DEFAULT_VERBOSITY,
+            messages: None,
             heap: None,
             heap_base: None,
             heap_shrink: false,
@@ -226,6 +232,7 @@ impl<'a> Settings<'a> {
         if get(DEBUG).is_some() {
             settings.verbosity = settings.verbosity.max(4);
         }
+        settings.messages = settings.read_messages(get(MESSAGES));
         let left_out = settings.is_other(get(NO_INHERIT), pid);
         if left_out || get(RESTRICT_EXE).is_some_and(|names| !is_among(program, names)) {
             return settings;
@@ -244,6 +251,15 @@ impl<'a> Settings<'a> {
         settings.report = settings.read_report(&get);
         settings.watcher = settings.read_watcher(get(REPORT_WATCH));
         settings
+    }
+
+    fn read_messages(&mut self, value: Option<&'a [u8]>) -> Option<Messages<'a>> {
+        let value = value.filter(|value| !value.is_empty())?;
+        let read = Messages::read(value);
+        if read.is_none() {
+            self.note(MESSAGES);
+        }
+        read
     }
 
     fn pages(&mut self, name: &'static str, value: Option<&[u8]>) -> Option<Pages> {

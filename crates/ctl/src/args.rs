@@ -257,6 +257,12 @@ pub struct Args {
     )]
     pub verbose: Option<u8>,
 
+    /// Keep messages, also those of the libraries in all that the program starts,
+    /// off standard error: append them to FILE, or write them to a descriptor that
+    /// is open
+    #[arg(long, value_name = "FILE|FD", help_heading = "Messages", value_hint = ValueHint::FilePath)]
+    pub messages: Option<OsString>,
+
     /// Print this help
     #[arg(long, short, help_heading = "Messages", action = ArgAction::Help)]
     help: Option<bool>,

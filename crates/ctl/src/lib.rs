@@ -30,6 +30,7 @@ mod ldcache;
 pub mod live;
 mod loader;
 pub mod locate;
+pub mod messages;
 mod needed;
 pub mod note;
 pub mod parts;

@@ -12,7 +12,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use hugetools_contract::env::REPORT_WATCH;
+use hugetools_contract::env::{MESSAGES, REPORT_WATCH};
 use hugetools_model::Head;
 use serde::Serialize;
 
@@ -76,6 +76,15 @@ impl Plan {
             name: REPORT_WATCH,
             value: Value::Text(value.into()),
         });
+    }
+
+    /// Sets where the libraries find the open place for their messages, instead of
+    /// what the plan has as its name.
+    pub fn set_messages(&mut self, value: &OsStr) {
+        let mut variables = self.variables.iter_mut();
+        if let Some(variable) = variables.find(|variable| variable.name == MESSAGES) {
+            variable.value = Value::Text(value.to_owned());
+        }
     }
 
     /// The shell commands, byte for byte: a line `NAME='value'` for each

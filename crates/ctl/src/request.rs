@@ -1,6 +1,6 @@
 //! What is asked, validated as far as the command line alone allows.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use hugetools_model::{PageSize, seconds};
 
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
+use crate::messages;
 use crate::segments::Segments;
 use crate::status::Whom;
 
@@ -51,6 +52,8 @@ pub struct Run {
     pub preload: Preload,
     /// Where the library is.
     pub library: Library,
+    /// Where messages go instead of standard error.
+    pub messages: Option<messages::To>,
     /// How the verbosity differs from the environment's.
     pub steps: Vec<Step>,
     /// Print instead of starting.
@@ -189,6 +192,7 @@ fn status(args: Args) -> Result<Status, Failure> {
         (args.fallback.is_some(), "--fallback"),
         (args.require.is_some(), "--require"),
         (args.report.is_some(), "--report"),
+        (args.messages.is_some(), "--messages"),
         (args.dry_run, "--dry-run"),
         (args.explain, "--explain"),
         (args.no_preload, "--no-preload"),
@@ -244,6 +248,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         fallback: args.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,
+        messages: args.messages.as_deref().map(messages_to).transpose()?,
         preload: match (args.no_preload, args.force_preload) {
             (true, _) => Preload::Never,
             (_, true) => Preload::Always,
@@ -324,6 +329,19 @@ fn pages(option: &str, text: &str) -> Result<Pages, Failure> {
         Ok(size) => Ok(Pages::Size(size.get())),
         Err(error) => usage(format!("{option}={text}: {error}")),
     }
+}
+
+fn messages_to(word: &OsStr) -> Result<messages::To, Failure> {
+    let to = messages::To::parse(word);
+    to.map_or_else(
+        || {
+            usage(format!(
+                "--messages={}: neither a file nor the number of a descriptor",
+                Path::new(word).display()
+            ))
+        },
+        Ok,
+    )
 }
 
 fn engine(word: &str) -> HeapEngine {

@@ -11,6 +11,7 @@ mod look;
 mod output;
 mod watched;
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ impl Begun {
 
     /// Tells it that there will be no program.
     pub fn cancel(self) {
-        let _ = std::fs::File::from(self.program).write(b"x");
+        let _ = File::from(self.program).write(b"x");
     }
 }
 
@@ -64,11 +65,12 @@ const PROGRAM: i32 = 5;
 const ANSWER: i32 = 6;
 const OUTPUT: i32 = 7;
 
-/// Begins to watch this process, which is about to become a program.
+/// Begins to watch this process, which is about to become a program. What would go to
+/// standard error goes with the messages, where these go elsewhere.
 ///
 /// # Errors
 /// Why ends by a signal cannot be reported.
-pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
+pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, String> {
     if aside::adopts_orphans() {
         return Err("this process is the first one, or one that adopts orphans".to_owned());
     }
@@ -80,7 +82,8 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
     let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(|errno| failed(errno.into()));
     let (begins, program) = pipe()?;
     let (hears, answer) = pipe()?;
-    let output = Output::open(to).map_err(|why| format!("its file cannot be opened: {why}"))?;
+    let output =
+        Output::open(to, messages).map_err(|why| format!("its file cannot be opened: {why}"))?;
     let keep = [
         file.as_raw_fd(),
         process.as_raw_fd(),
@@ -90,7 +93,7 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
     ];
     let work = || {
         let output = output.reopened(aside::kept(OUTPUT));
-        let mut answer = std::fs::File::from(aside::kept(ANSWER));
+        let mut answer = File::from(aside::kept(ANSWER));
         if answer.write_all(&std::process::id().to_le_bytes()).is_err() {
             return;
         }
@@ -103,9 +106,7 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
     aside::run(&keep, c"hugectl-report", work).map_err(failed)?;
     drop(answer);
     let mut pid = [0; 4];
-    std::fs::File::from(hears)
-        .read_exact(&mut pid)
-        .map_err(failed)?;
+    File::from(hears).read_exact(&mut pid).map_err(failed)?;
     Ok(Begun {
         pid: u32::from_le_bytes(pid),
         program,
@@ -115,7 +116,7 @@ pub fn begin(root: &Root, to: &To) -> Result<Begun, String> {
 /// Waits for the program; whether there is one.
 fn has_begun(program: OwnedFd) -> bool {
     let mut word = [0];
-    matches!(std::fs::File::from(program).read(&mut word), Ok(0))
+    matches!(File::from(program).read(&mut word), Ok(0))
 }
 
 /// Watches until nobody is left.

@@ -6,6 +6,7 @@ use core::fmt;
 use crate::config;
 use crate::file::Path;
 use crate::kin;
+use crate::outlet;
 use crate::say::{self, Level, Line, is_heard};
 use crate::side_stack::on_side_stack;
 use crate::sys::{self, File};
@@ -16,11 +17,12 @@ pub fn warn(text: fmt::Arguments<'_>) {
 }
 
 /// Writes a message, also to the standard error of the process that hugectl
-/// started, where that is another file and the process has not ended.
+/// started, where that is another file and the process has not ended; unless
+/// messages are kept off it.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     say::say(level, text);
     let other = config::get().starter.filter(|pid| *pid != sys::getpid());
-    let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own;
+    let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own && !outlet::is_elsewhere();
     if let Some(pid) = other.filter(|_| is_heard) {
         // There, no signal of a write reaches the program.
         on_side_stack(|| tell(pid, level, text));

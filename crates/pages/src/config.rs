@@ -9,7 +9,7 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetools_contract::env::{
-    self, Api, Elfmap, Fallback, Limit, Odd, Pages, Report, Require, Settings, TextCopy,
+    self, Api, Elfmap, Fallback, Limit, Messages, Odd, Pages, Report, Require, Settings, TextCopy,
 };
 
 use crate::environment::Variables;
@@ -38,6 +38,8 @@ pub enum Target {
 pub struct Config {
     /// Messages up to this level are written.
     pub verbosity: u8,
+    /// Where they go instead of standard error.
+    pub messages: Option<Messages<'static>>,
     /// The heap's huge pages.
     pub heap: Option<Pages>,
     /// Where the heap begins, if it can.
@@ -85,6 +87,7 @@ const PATH_MAX: usize = 4096;
 impl Config {
     const NOTHING: Config = Config {
         verbosity: env::DEFAULT_VERBOSITY,
+        messages: None,
         heap: None,
         heap_base: None,
         heap_shrink: false,
@@ -144,6 +147,10 @@ impl Config {
 
     fn fill(&mut self, settings: &Settings<'_>) {
         self.verbosity = settings.verbosity;
+        self.messages = settings.messages.map(|messages| Messages {
+            path: self.keep(env::MESSAGES, messages.path),
+            ..messages
+        });
         self.heap = settings.heap;
         self.heap_base = settings.heap_base;
         self.heap_shrink = settings.heap_shrink;

@@ -112,6 +112,27 @@ impl Path {
         Some(path)
     }
 
+    /// The path of these bytes; `None` for one that is too long.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Path> {
+        let mut path = Path {
+            bytes: [0; Path::ROOM],
+            len: 0,
+        };
+        path.add(bytes).ok()?;
+        Some(path)
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> fmt::Result {
+        let end = self.len + bytes.len();
+        // One byte stays zero, to end the string.
+        if end >= Path::ROOM {
+            return Err(fmt::Error);
+        }
+        self.bytes[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+
     /// The path for a system call; empty where a piece holds a zero byte.
     pub fn c_str(&self) -> &CStr {
         CStr::from_bytes_with_nul(&self.bytes[..=self.len]).unwrap_or(c"")
@@ -120,14 +141,7 @@ impl Path {
 
 impl Write for Path {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.len + text.len();
-        // One byte stays zero, to end the string.
-        if end >= Path::ROOM {
-            return Err(fmt::Error);
-        }
-        self.bytes[self.len..end].copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
+        self.add(text.as_bytes())
     }
 }
 
@@ -140,6 +154,8 @@ mod tests {
         let path = Path::of(format_args!("/a/{}kB", 2048)).unwrap();
         assert_eq!(path.c_str(), c"/a/2048kB");
         assert!(Path::of(format_args!("{}", "x".repeat(1024))).is_none());
+        assert_eq!(Path::of_bytes(b"/\xff").unwrap().c_str(), c"/\xff");
+        assert!(Path::of_bytes(&[b'x'; 1024]).is_none());
         assert_eq!(Path::of(format_args!("a\0b")).unwrap().c_str(), c"");
     }
 

@@ -30,7 +30,7 @@
 //! * [`segment`]: the program's own code, data and bss; [`required`]: what must be on
 //!   huge pages.
 //! * [`sys`], [`bits`], [`weak`], [`signal`]: the kernel and libc; [`mem`]: what
-//!   we do not take from libc; [`say`]: messages, some [`aloud`]; [`kin`]: whose
+//!   we do not take from libc; [`say`]: messages, some [`aloud`], by an [`outlet`]; [`kin`]: whose
 //!   process is whose; [`side_stack`]: room for what
 //!   the program's stacks may have none for.
 //!
@@ -73,6 +73,7 @@ pub mod mem;
 pub mod move_down;
 pub mod move_up;
 pub mod ordinary;
+pub mod outlet;
 pub mod pagemap;
 pub mod place;
 pub mod plain;

@@ -1,15 +1,14 @@
-//! Messages: one `write(2)` each, and only while descriptor 2 is still the
-//! file that it was when the process started. They raise no signal, do not wait
-//! for a reader that does not read, and take none of the program's stack. A
+//! Messages: one `write(2)` each, by the [`outlet`]. They raise no signal, do not
+//! wait for a reader that does not read, and take none of the program's stack. A
 //! program that has filtered its own system calls gets none.
 
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use hugetools_contract::env::DEFAULT_VERBOSITY;
 
 use crate::side_stack::on_side_stack;
-use crate::sys;
+use crate::{outlet, sys};
 
 /// How important a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,28 +36,6 @@ impl Level {
 }
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(DEFAULT_VERBOSITY);
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
-static OPEN: AtomicBool = AtomicBool::new(false);
-
-/// Remembers what descriptor 2 is; to be called once, at the start.
-pub fn remember_stderr() {
-    if let Some((device, inode)) = sys::identity(2) {
-        DEVICE.store(device, Ordering::Relaxed);
-        INODE.store(inode, Ordering::Relaxed);
-        OPEN.store(true, Ordering::Release);
-    }
-}
-
-/// Whether descriptor 2 is what it was at the start.
-pub fn stderr_is_ours() -> bool {
-    let then = (
-        DEVICE.load(Ordering::Relaxed),
-        INODE.load(Ordering::Relaxed),
-    );
-    OPEN.load(Ordering::Acquire) && sys::identity(2) == Some(then)
-}
-
 /// Sets which messages are written.
 pub fn set_verbosity(verbosity: u8) {
     VERBOSITY.store(verbosity, Ordering::Relaxed);
@@ -78,18 +55,20 @@ pub fn say(level: Level, text: fmt::Arguments<'_>) {
 }
 
 fn write_line(level: Level, text: fmt::Arguments<'_>) {
-    if !stderr_is_ours() {
+    if !outlet::is_open() {
         return;
     }
-    let line = match is_heard(Level::Debug) {
-        true => Line::of(format_args!(
-            "libhugetlbfs{}: {}: {text}",
-            Whose,
-            level.name()
-        )),
-        false => Line::of(format_args!("libhugetlbfs: {}: {text}", level.name())),
+    let name = level.name();
+    let line = match (is_heard(Level::Debug), outlet::is_elsewhere()) {
+        (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
+        (false, false) => Line::of(format_args!("libhugetlbfs: {name}: {text}")),
+        // Of all processes, whatever else they write.
+        (false, true) => {
+            let own = sys::getpid();
+            Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}"))
+        }
     };
-    sys::write_quietly(2, line.bytes());
+    outlet::write(line.bytes());
 }
 
 /// Which process of which machine says it, as it was always said to whoever

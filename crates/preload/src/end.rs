@@ -18,7 +18,7 @@ use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, Filter};
 use hugetools_pages::thp::{self, NoThp};
 use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, file, say};
+use hugetools_pages::{facts, file, outlet};
 
 use crate::objects::Extents;
 use crate::report_file;
@@ -119,7 +119,7 @@ fn is_wanted() -> bool {
     match config::get().report {
         Target::None => false,
         Target::File => true,
-        Target::Terminal { pid, .. } => pid == sys::getpid() && say::stderr_is_ours(),
+        Target::Terminal { pid, .. } => pid == sys::getpid() && outlet::is_open(),
     }
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn send(text: &[u8]) -> Option<()> {
         return Some(());
     }
     match report_file::open() {
-        None => write_quietly(2, text),
+        None => on_side_stack(|| outlet::write(text)),
         Some(Ok(file)) => write_quietly(file.fd(), text),
         Some(Err(Errno(number))) => say(
             Level::Warning,

@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int};
 
 use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, environment, fork, luck, say, weak};
+use hugetools_pages::{config, environment, fork, luck, outlet, say, weak};
 
 use crate::{api, end, following, kept, marker, next, report_file, required, segments};
 
@@ -26,8 +26,8 @@ unsafe extern "C" fn start(
     if !marker::is_first() {
         return;
     }
-    say::remember_stderr();
     let config = config::get();
+    outlet::prepare();
     say::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {

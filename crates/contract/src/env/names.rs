@@ -4,6 +4,8 @@
 pub const VERBOSE: &str = "HUGETLB_VERBOSE";
 /// `HUGETLB_DEBUG`
 pub const DEBUG: &str = "HUGETLB_DEBUG";
+/// `HUGETLB_MESSAGES`
+pub const MESSAGES: &str = "HUGETLB_MESSAGES";
 /// `HUGETLB_RESTRICT_EXE`
 pub const RESTRICT_EXE: &str = "HUGETLB_RESTRICT_EXE";
 /// `HUGETLB_NO_INHERIT`
@@ -62,9 +64,10 @@ pub const REPORT_JSON: &str = "HUGETLB_REPORT_JSON";
 pub const REPORT_WATCH: &str = "HUGETLB_REPORT_WATCH";
 
 /// All of them.
-pub const VARIABLES: [&str; 30] = [
+pub const VARIABLES: [&str; 31] = [
     VERBOSE,
     DEBUG,
+    MESSAGES,
     RESTRICT_EXE,
     NO_INHERIT,
     MORECORE,

@@ -39,6 +39,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker.notes.extend(findings.decision.notes.iter().cloned());
     maker.notes.extend(segments::notes(run, findings));
     maker.verbosity();
+    maker.messages();
     maker.library_path();
     maker.asked();
     maker.whom();
@@ -108,6 +109,12 @@ impl Maker<'_> {
             self.set(env::DEBUG, "yes");
         }
         self.set(env::VERBOSE, level.to_string());
+    }
+
+    fn messages(&mut self) {
+        if let Some(to) = &self.run.messages {
+            self.set(env::MESSAGES, to.value());
+        }
     }
 
     /// For programs that are linked with the library; never with an empty

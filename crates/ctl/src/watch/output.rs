@@ -22,6 +22,8 @@ pub(super) struct Output {
 enum Kind {
     /// What standard error of the program was at the beginning.
     Terminal { json: bool, is_gone: bool },
+    /// Where messages go.
+    Messages { json: bool },
     /// An open file.
     File,
     /// A pipe with a name, whose reader would wait for us: opened when needed.
@@ -30,14 +32,17 @@ enum Kind {
 
 impl Output {
     /// Opens it: as long as this process may.
-    pub(super) fn open(to: &To) -> io::Result<Output> {
-        let (file, kind) = match to {
-            To::Terminal { json } => {
+    pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
+        let (file, kind) = match (to, messages) {
+            (To::Terminal { json }, Some(file)) => {
+                (file.try_clone()?, Kind::Messages { json: *json })
+            }
+            (To::Terminal { json }, None) => {
                 let file = nix::unistd::dup(io::stderr())?;
                 let (json, is_gone) = (*json, false);
                 (File::from(file), Kind::Terminal { json, is_gone })
             }
-            To::File(path) => match path.metadata() {
+            (To::File(path), _) => match path.metadata() {
                 Ok(about) if about.file_type().is_fifo() => {
                     let null = OpenOptions::new().write(true).open("/dev/null")?;
                     (null, Kind::Pipe(path.clone()))
@@ -58,7 +63,10 @@ impl Output {
 
     /// Whether it takes lines of JSON.
     pub(super) fn is_json(&self) -> bool {
-        !matches!(self.kind, Kind::Terminal { json: false, .. })
+        let (Kind::Terminal { json, .. } | Kind::Messages { json }) = self.kind else {
+            return true;
+        };
+        json
     }
 
     /// Whether there is nobody any more who could read it.

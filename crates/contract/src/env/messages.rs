@@ -1,0 +1,100 @@
+//! Where messages go that are to be kept off standard error.
+//!
+//! hugectl opens the place while it has the right to, and every process that the
+//! program starts finds it open. One that has closed it opens the file by its name.
+
+use core::fmt;
+
+/// A descriptor that a process has from the one that started it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Handed {
+    /// Its number.
+    pub number: u32,
+    /// Device and inode of what it stood for: the number may be another file's by
+    /// now. `None` where the user has named a number alone.
+    pub file: Option<(u64, u64)>,
+}
+
+/// Where messages go instead of standard error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Messages<'a> {
+    /// The descriptor that is open already.
+    pub handed: Option<Handed>,
+    /// The file that is appended to where that is open no more.
+    pub path: Option<&'a [u8]>,
+}
+
+impl<'a> Messages<'a> {
+    /// Reads `FILE`, a descriptor's number, or `NUMBER:DEVICE:INODE:FILE`, whose
+    /// file may be empty.
+    pub fn read(value: &'a [u8]) -> Option<Messages<'a>> {
+        let first = value.first()?;
+        if !first.is_ascii_digit() {
+            return Some(Messages {
+                handed: None,
+                path: Some(value),
+            });
+        }
+        let mut parts = value.splitn(4, |byte| *byte == b':');
+        let number =
+            super::number(parts.next()?).filter(|number| i32::try_from(*number).is_ok())?;
+        let Some(device) = parts.next() else {
+            let handed = Some(Handed { number, file: None });
+            return Some(Messages { handed, path: None });
+        };
+        let file = Some((long(device)?, long(parts.next()?)?));
+        Some(Messages {
+            handed: Some(Handed { number, file }),
+            path: parts.next().filter(|path| !path.is_empty()),
+        })
+    }
+}
+
+impl fmt::Display for Handed {
+    /// As it stands before the file's name.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.file {
+            None => write!(f, "{}", self.number),
+            Some((device, inode)) => write!(f, "{}:{device}:{inode}:", self.number),
+        }
+    }
+}
+
+fn long(digits: &[u8]) -> Option<u64> {
+    core::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::format;
+
+    #[test]
+    fn a_file_a_number_or_both() {
+        let handed = |number, file| Some(Handed { number, file });
+        let read = |value: &'static str| {
+            let messages = Messages::read(value.as_bytes())?;
+            Some((messages.handed, messages.path))
+        };
+        assert_eq!(read("/var/1:2"), Some((None, Some(&b"/var/1:2"[..]))));
+        assert_eq!(read("7"), Some((handed(7, None), None)));
+        let both = handed(500, Some((2049, 77)));
+        let path = Some(&b"/a:b"[..]);
+        assert_eq!(read("500:2049:77:/a:b"), Some((both, path)));
+        assert_eq!(read("500:2049:77:"), Some((both, None)));
+        for wrong in ["", "7x", "4294967295", "7:", "7:1", "7:x:1:/a", "7:1:x:/a"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_displayed_is_read_back() {
+        for file in [None, Some((1, u64::MAX))] {
+            let handed = Handed { number: 3, file };
+            let text = format!("{handed}");
+            let read = Messages::read(text.as_bytes()).unwrap();
+            assert_eq!((read.handed, read.path), (Some(handed), None));
+        }
+    }
+}

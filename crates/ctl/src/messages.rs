@@ -1,0 +1,210 @@
+//! `--messages`: where our lines go instead of standard error. It is opened before
+//! anything else, with the rights that hugectl has, and stays open for the program and
+//! all that it starts.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::{self, Handed, Messages};
+use hugetools_model::error::describe_errno;
+
+use crate::caller::Caller;
+use crate::sys::descriptor;
+
+/// Where messages go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum To {
+    /// To the end of a file, by its absolute name.
+    File(PathBuf),
+    /// To an open descriptor.
+    Descriptor(RawFd),
+}
+
+impl To {
+    /// What a word of the command line says: a number is a descriptor's.
+    pub fn parse(word: &OsStr) -> Option<To> {
+        let bytes = word.as_bytes();
+        match !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit) {
+            true => word.to_str()?.parse().ok().map(To::Descriptor),
+            false => std::path::absolute(word).ok().map(To::File),
+        }
+    }
+
+    /// The value of `HUGETLB_MESSAGES` where nothing was opened.
+    pub fn value(&self) -> OsString {
+        match self {
+            To::File(path) => path.clone().into(),
+            To::Descriptor(number) => number.to_string().into(),
+        }
+    }
+}
+
+/// An open place for messages.
+#[derive(Debug)]
+pub struct Outlet {
+    file: File,
+    value: OsString,
+}
+
+impl Outlet {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// Why it cannot be written to, and what to do.
+    pub fn open(to: &To) -> Result<Outlet, String> {
+        match to {
+            To::Descriptor(number) => of_descriptor(*number).map_err(|why| {
+                format!(
+                    "--messages={number}: {why}\n  have your shell open it: hugectl \
+                     --messages={number} PROGRAM {number}>>FILE"
+                )
+            }),
+            To::File(path) => of_file(path).map_err(|error| {
+                format!(
+                    "--messages={}: it cannot be opened for writing: {}\n  name a file in a \
+                     directory that you may write to",
+                    path.display(),
+                    describe(&error)
+                )
+            }),
+        }
+    }
+
+    /// What the environment has, where another hugectl has set it.
+    pub fn inherited(caller: &Caller) -> Option<Outlet> {
+        let value = caller.var(env::MESSAGES)?;
+        let messages = Messages::read(value.as_bytes())?;
+        let open = |given: Handed| {
+            let number = RawFd::try_from(given.number).ok()?;
+            let (file, can_write) = descriptor::handed(number).ok()??;
+            let is_same = given
+                .file
+                .is_none_or(|then| identity(&file).ok() == Some(then));
+            (is_same && can_write).then_some(file)
+        };
+        let named = |path: &[u8]| append(Path::new(OsStr::from_bytes(path))).ok();
+        let file = messages.handed.and_then(open);
+        let file = file.or_else(|| messages.path.and_then(named))?;
+        let value = value.to_owned();
+        Some(Outlet { file, value })
+    }
+
+    /// The value of `HUGETLB_MESSAGES`, by which libraries find it.
+    pub fn value(&self) -> &OsStr {
+        &self.value
+    }
+
+    /// For hugectl itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+fn of_descriptor(number: RawFd) -> Result<Outlet, String> {
+    let found = descriptor::handed(number).map_err(|error| describe(&error))?;
+    let (file, can_write) = found.ok_or("no file of that number is open")?;
+    if !can_write {
+        return Err("the file of that number is open for reading only".to_owned());
+    }
+    let value = value(&file, number, Path::new("")).map_err(|error| describe(&error))?;
+    Ok(Outlet { file, value })
+}
+
+fn of_file(path: &Path) -> io::Result<Outlet> {
+    let file = append(path)?;
+    let number = descriptor::stay_open(&file)?;
+    let value = value(&file, number, path)?;
+    Ok(Outlet { file, value })
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o666);
+    // A pipe without a reader is an error, and no reason to wait.
+    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
+    options.open(path)
+}
+
+fn describe(error: &io::Error) -> String {
+    let errno = error.raw_os_error();
+    errno.map_or_else(|| error.to_string(), describe_errno)
+}
+
+fn value(file: &File, number: RawFd, path: &Path) -> io::Result<OsString> {
+    let handed = Handed {
+        number: u32::try_from(number).unwrap_or_default(),
+        file: Some(identity(file)?),
+    };
+    let mut value = handed.to_string().into_bytes();
+    value.extend(path.as_os_str().as_bytes());
+    Ok(OsString::from_vec(value))
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let about = file.metadata()?;
+    Ok((about.dev(), about.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn a_number_is_a_descriptor() {
+        let parse = |word: &str| To::parse(OsStr::new(word));
+        assert_eq!(parse("7"), Some(To::Descriptor(7)));
+        assert_eq!(parse("/7"), Some(To::File("/7".into())));
+        assert!(matches!(parse("./7"), Some(To::File(path)) if path.is_absolute()));
+        assert_eq!(parse(""), None);
+        assert_eq!(parse("99999999999"), None);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let none = dir.path().join("none/x");
+        let why = Outlet::open(&To::File(none)).unwrap_err();
+        assert!(
+            why.contains("(ENOENT)") && why.contains("\n  name a file"),
+            "{why}"
+        );
+        let why = Outlet::open(&To::Descriptor(9999)).unwrap_err();
+        assert!(why.contains("no file of that number is open"), "{why}");
+        let path = dir.path().join("read");
+        append(&path).unwrap();
+        let read = OpenOptions::new().read(true).open(&path).unwrap();
+        let why = Outlet::open(&To::Descriptor(read.as_raw_fd())).unwrap_err();
+        assert!(why.contains("reading only"), "{why}");
+    }
+
+    #[test]
+    fn a_file_stays_open_for_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("said");
+        let outlet = Outlet::open(&To::File(path.clone())).unwrap();
+        let messages = Messages::read(outlet.value().as_bytes()).unwrap();
+        assert_eq!(messages.path, Some(path.as_os_str().as_bytes()));
+        assert!(messages.handed.unwrap().file.is_some());
+        let caller = Caller::this([(env::MESSAGES.into(), outlet.value().to_owned())]);
+        let same = Outlet::inherited(&caller).unwrap();
+        assert_eq!(
+            identity(same.file()).unwrap(),
+            identity(outlet.file()).unwrap()
+        );
+        // A number that is another file's by now is not used.
+        let mut stale = b"0:1:1:".to_vec();
+        stale.extend(path.as_os_str().as_bytes());
+        let caller = Caller::this([(env::MESSAGES.into(), OsString::from_vec(stale))]);
+        let named = Outlet::inherited(&caller).unwrap();
+        assert_eq!(
+            identity(named.file()).unwrap(),
+            identity(outlet.file()).unwrap()
+        );
+    }
+}
