@@ -5,9 +5,9 @@
 )]
 
 const FILES: [&str; 3] = [
-    "src/words.s",
+    "src/rt/words.s",
     "src/sys/powerpc64le.s",
-    "src/side_stack/powerpc64le.s",
+    "src/rt/side_stack/powerpc64le.s",
 ];
 
 fn main() {

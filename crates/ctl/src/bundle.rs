@@ -1,5 +1,5 @@
 //! The libraries inside hugectl: put where a loader can map them, in
-//! `<place>/<digest>` of the first of the caller's [`places`] that will do.
+//! `<place>/<digest>` of the first of the caller's `places` that will do.
 //!
 //! What is there is believed only if nobody else can have written it and its
 //! contents are those inside, byte for byte: they are compared unless the file is

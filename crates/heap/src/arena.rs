@@ -1,24 +1,28 @@
-//! mimalloc's memory: windows that it manages and whose pages come from us.
+//! mimalloc's memory: extents that it manages and whose pages come from us.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Pages;
-use hugetools_pages::back::{self, Wish};
-use hugetools_pages::layout::Layout;
-use hugetools_pages::luck::{LUCK, Shortfall};
-use hugetools_pages::say::{Amount, Level, say_once};
-use hugetools_pages::slices::SLICE;
-use hugetools_pages::sys::{Result, SpaceLimit};
-use hugetools_pages::window::Window;
-use hugetools_pages::{config, first_look, grown, register, rejoin, required, space, sys, usage};
+use hugetools_pages::config;
+use hugetools_pages::extent::page_sizes::Layout;
+use hugetools_pages::extent::slice_bitmap::SLICE;
+use hugetools_pages::extent::{Extent, address_space, index, usage};
+use hugetools_pages::fork::recollapse;
+use hugetools_pages::heap::commit::{self, Wish};
+use hugetools_pages::heap::promote;
+use hugetools_pages::policy::first_look;
+use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
+use hugetools_pages::rt::fork_gate;
+use hugetools_pages::rt::message::{Amount, Level, say_once};
+use hugetools_pages::sys::{self, Result, SpaceLimit};
 
 use crate::kept::{self, Heap};
 use crate::state::{self, State};
 use crate::{before, idle, mimalloc, nodes};
 
-/// Whether a window is being handed over: what mimalloc takes into use then
+/// Whether an extent is being handed over: what mimalloc takes into use then
 /// are its own tables.
 static HANDING_OVER: AtomicBool = AtomicBool::new(false);
 
@@ -29,32 +33,32 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// The most that was in use.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-/// Blocks of the program with windows of their own: how many, and their bytes.
+/// Blocks of the program with extents of their own: how many, and their bytes.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// So many of them at most, since the register has places for 512 windows.
+/// So many of them at most, since the register has places for 512 extents.
 const MOST_BLOCKS: usize = 256;
 
-/// The first window of a process, and the largest of those that follow, each of
+/// The first extent of a process, and the largest of those that follow, each of
 /// which is as large as what there was before: a program may limit its address
 /// space at any time, and what is reserved counts.
 const FIRST: usize = 64 << 20;
 const LARGEST: usize = 8 << 30;
 
-/// The smallest window that mimalloc takes.
+/// The smallest extent that mimalloc takes.
 const SMALLEST: usize = 32 << 20;
 
-/// Windows of a node are added while so many parts of all address space are in use.
+/// Extents of a node are added while so many parts of all address space are in use.
 const MOST_FREE: usize = 8;
 
-/// How often a thread looks whether another one has handed its window over.
+/// How often a thread looks whether another one has handed its extent over.
 const PATIENCE: usize = 1000;
 
-/// Room for mimalloc's tables before the first larger page of a window.
+/// Room for mimalloc's tables before the first larger page of an extent.
 const TABLES: usize = 32 << 20;
 
-/// Makes sure that mimalloc has a window; whether it serves this process at
+/// Makes sure that mimalloc has an extent; whether it serves this process at
 /// all, for some programs must keep theirs. Called before each
 /// allocation; costs a comparison.
 #[inline(always)]
@@ -72,7 +76,7 @@ pub(crate) fn ready() -> bool {
 /// Whether a block is to fail rather than lie on other pages than those that were
 /// asked for.
 pub(crate) fn is_strict() -> bool {
-    required::heap_is_strict()
+    config::heap_is_strict()
 }
 
 #[cold]
@@ -104,7 +108,7 @@ fn make_ready() {
         state::give_back_at_once();
     }
     if let Some(base) = config.heap_base {
-        space::begin_at(base);
+        address_space::begin_at(base);
     }
     if layout().big > 0 {
         // A heap that is not worth a larger page finds room here.
@@ -117,7 +121,7 @@ fn make_ready() {
         _ => add(FIRST, layout(), nodes::begin()),
     };
     state::finish();
-    rejoin::set_waker(|| state::attend(true));
+    recollapse::set_waker(|| state::attend(true));
 }
 
 /// Whether the heap is to have huge pages: not in a program that
@@ -146,7 +150,7 @@ pub(crate) fn layout() -> Layout {
     }
 }
 
-/// Hands a window of about `len` bytes to mimalloc, for threads of a node; a
+/// Hands an extent of about `len` bytes to mimalloc, for threads of a node; a
 /// smaller one where the address space is limited. `false` where another thread is
 /// at it.
 fn add(len: usize, layout: Layout, node: c_int) -> bool {
@@ -161,11 +165,11 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
             break;
         }
         let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
-        if let Ok(window) = register::create(lead, len_of_pages, SLICE, layout) {
-            if hand_over(window, node) {
-                MANAGED.fetch_add(window.len, Ordering::Relaxed);
+        if let Ok(extent) = index::create(lead, len_of_pages, SLICE, layout) {
+            if hand_over(extent, node) {
+                MANAGED.fetch_add(extent.len, Ordering::Relaxed);
             } else {
-                register::destroy(window);
+                index::destroy(extent);
             }
             break;
         }
@@ -175,12 +179,12 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
     true
 }
 
-/// Notes that there is no room for a window: mimalloc then maps its pages one
+/// Notes that there is no room for an extent: mimalloc then maps its pages one
 /// by one, and only large ones get huge pages. That the address space is
 /// limited, hugectl has said.
 fn too_narrow() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    LUCK.note(Shortfall::AddressSpace);
+    BACKOFF.note(Shortfall::AddressSpace);
     match sys::address_space_limit() {
         SpaceLimit::Bytes(limit) => say_once(
             &SAID,
@@ -195,48 +199,48 @@ fn too_narrow() {
     }
 }
 
-fn hand_over(window: &'static Window, node: c_int) -> bool {
+fn hand_over(extent: &'static Extent, node: c_int) -> bool {
     // SAFETY: reserved address space that nobody else uses, which stays; the
     // function takes into use what mimalloc asks for.
     unsafe {
         mimalloc::mi_manage_memory(
-            window.base as *mut c_void,
-            window.len,
+            extent.base as *mut c_void,
+            extent.len,
             false,
             false,
             true,
             node,
             false,
             commit,
-            core::ptr::from_ref(window).cast_mut().cast(),
+            core::ptr::from_ref(extent).cast_mut().cast(),
             core::ptr::null_mut(),
         )
     }
 }
 
-/// mimalloc's way to take a part of a window into use, or to return it.
+/// mimalloc's way to take a part of an extent into use, or to return it.
 unsafe extern "C" fn commit(
     take: bool,
     start: *mut c_void,
     size: usize,
     is_zero: *mut bool,
-    window: *mut c_void,
+    extent: *mut c_void,
 ) -> bool {
     // SAFETY: what `hand_over` gave.
-    let window = unsafe { &*window.cast::<Window>() };
+    let extent = unsafe { &*extent.cast::<Extent>() };
     // A range may be in use in part, and nobody else takes or returns any of it.
-    let had = window.used_in(start as usize, size);
+    let had = extent.used_in(start as usize, size);
     if !take {
         match before::is_dividing() {
-            true => back::decommit_large(window, start as usize, size),
-            false => back::decommit(window, start as usize, size),
+            true => commit::decommit_large(extent, start as usize, size),
+            false => commit::decommit(extent, start as usize, size),
         }
-        let gone = had.saturating_sub(window.used_in(start as usize, size));
+        let gone = had.saturating_sub(extent.used_in(start as usize, size));
         USED.fetch_sub(gone, Ordering::Relaxed);
         idle::gave();
         return true;
     }
-    let handing_over = HANDING_OVER.load(Ordering::Acquire) && window.used_slices() == 0;
+    let handing_over = HANDING_OVER.load(Ordering::Acquire) && extent.used_slices() == 0;
     let wish = if handing_over {
         Wish::Plain
     } else {
@@ -245,16 +249,16 @@ unsafe extern "C" fn commit(
     if !handing_over && state::is_ready() {
         before::growing_by(size);
     }
-    let result = back::commit(window, start as usize, size, wish);
+    let result = commit::commit(extent, start as usize, size, wish);
     // Of what could not be had in full a part stays.
-    let fresh = window.used_in(start as usize, size).saturating_sub(had);
+    let fresh = extent.used_in(start as usize, size).saturating_sub(had);
     let used = USED.fetch_add(fresh, Ordering::Relaxed) + fresh;
     PEAK.fetch_max(used, Ordering::Relaxed);
     let Ok(zero) = result else {
         return false;
     };
     if handing_over && state::is_ready() && nodes::count() > 1 {
-        back::keep_apart(window, start as usize, size);
+        commit::keep_apart(extent, start as usize, size);
     }
     if !is_zero.is_null() {
         // SAFETY: mimalloc's own variable.
@@ -269,12 +273,12 @@ unsafe extern "C" fn commit(
 /// others, since it may take a while, and they go on meanwhile.
 pub(crate) fn watch_growth() {
     if !HANDING_OVER.load(Ordering::Acquire) {
-        let _pass = register::GATE.pass();
-        grown::watch();
+        let _pass = fork_gate::GATE.pass();
+        promote::watch();
     }
 }
 
-/// Adds windows before those that there are run out: one, or one for each node.
+/// Adds extents before those that there are run out: one, or one for each node.
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
     let count = nodes::count();
@@ -292,7 +296,7 @@ fn grow(used: usize) {
     });
 }
 
-/// Before a thread takes what is free in the windows of other nodes: whether there
+/// Before a thread takes what is free in the extents of other nodes: whether there
 /// is more room in those of its own. What is free elsewhere has been there before, and
 /// its pages are still on their node. Not without end: while there is no more memory,
 /// each try would take more address space.
@@ -318,8 +322,8 @@ extern "C" fn hugetools_makes_room(node: c_int) -> bool {
 }
 
 /// A block of the program that mimalloc maps by itself, since it is too large
-/// or too far aligned for an arena: a window of its own, all in use. `None`
-/// where there is no place for a window.
+/// or too far aligned for an arena: an extent of its own, all in use. `None`
+/// where there is no place for an extent.
 pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     let mut layout = layout();
     if len < layout.big {
@@ -328,39 +332,39 @@ pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
         return None;
     }
-    let window = register::create(0, len, layout.unit, layout).ok()?;
-    if let Err(error) = back::commit(window, window.base, len, wish()) {
-        back::decommit(window, window.base, len);
-        register::destroy(window);
+    let extent = index::create(0, len, layout.unit, layout).ok()?;
+    if let Err(error) = commit::commit(extent, extent.base, len, wish()) {
+        commit::decommit(extent, extent.base, len);
+        index::destroy(extent);
         return Some(Err(error));
     }
     BLOCKS.fetch_add(1, Ordering::Relaxed);
-    BLOCK_BYTES.fetch_add(bytes_of(window), Ordering::Relaxed);
+    BLOCK_BYTES.fetch_add(bytes_of(extent), Ordering::Relaxed);
     watch_growth();
-    Some(Ok(window.base))
+    Some(Ok(extent.base))
 }
 
 /// Unmaps a part of a block, or all of it; `false` where it is none of ours.
 pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
-    let Some(window) = register::window_at(addr) else {
+    let Some(extent) = index::extent_at(addr) else {
         return false;
     };
-    let before = bytes_of(window);
-    back::decommit(window, addr, len);
-    let left = bytes_of(window);
+    let before = bytes_of(extent);
+    commit::decommit(extent, addr, len);
+    let left = bytes_of(extent);
     BLOCK_BYTES.fetch_sub(before - left, Ordering::Relaxed);
     if left == 0 {
         BLOCKS.fetch_sub(1, Ordering::Relaxed);
-        register::destroy(window);
+        index::destroy(extent);
     }
     true
 }
 
-fn bytes_of(window: &Window) -> usize {
-    window.used_slices() * SLICE
+fn bytes_of(extent: &Extent) -> usize {
+    extent.used_slices() * SLICE
 }
 
-/// Blocks with windows of their own, but for those that grow.
+/// Blocks with extents of their own, but for those that grow.
 pub(crate) struct Blocks {
     /// How many.
     pub(crate) count: usize,

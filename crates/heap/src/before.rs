@@ -7,9 +7,10 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hugetools_pages::slices::SLICE;
-use hugetools_pages::window::Holds;
-use hugetools_pages::{back, half_empty, register, sys, usage};
+use hugetools_pages::extent::slice_bitmap::SLICE;
+use hugetools_pages::extent::{Holds, index, usage};
+use hugetools_pages::heap::{commit, half_empty};
+use hugetools_pages::sys;
 
 use crate::{arena, growing, idle, mimalloc, nodes};
 
@@ -63,8 +64,8 @@ fn give_back(now: usize) {
     idle::unnoticed(|| mimalloc::hugetools_give_back());
     DIVIDES.store(0, Ordering::Relaxed);
     // What was given back some time ago has left such pages, too.
-    if is_much || half_empty::have_more_than(bytes_of_arenas() / MUCH, back::LARGE) {
-        half_empty::divide(back::LARGE);
+    if is_much || half_empty::have_more_than(bytes_of_arenas() / MUCH, commit::LARGE) {
+        half_empty::divide(commit::LARGE);
     }
     TRIES.store(false, Ordering::Release);
 }
@@ -75,12 +76,12 @@ fn is_much_free() -> bool {
     arenas.saturating_sub(mimalloc::hugetools_bytes_of_pages()) > arenas / MUCH
 }
 
-/// What mimalloc has for blocks that are not windows or arenas of their own.
+/// What mimalloc has for blocks that are not extents or arenas of their own.
 fn bytes_of_arenas() -> usize {
-    let windows = register::windows().filter(|window| window.holds == Holds::Heap);
-    let has = windows
-        .map(|window| window.used_slices() * SLICE)
+    let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+    let has = extents
+        .map(|extent| extent.used_slices() * SLICE)
         .sum::<usize>();
-    let blocks = arena::blocks().bytes + growing::windows().map(growing::len).sum::<usize>();
+    let blocks = arena::blocks().bytes + growing::extents().map(growing::len).sum::<usize>();
     has.saturating_sub(blocks)
 }

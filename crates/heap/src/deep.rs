@@ -4,7 +4,7 @@
 
 use core::ffi::c_void;
 
-use hugetools_pages::side_stack::on_side_stack;
+use hugetools_pages::rt::side_stack::on_side_stack;
 
 use crate::{mimalloc, room, thread};
 

@@ -3,8 +3,8 @@
 
 use core::ffi::c_void;
 
+use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{Errno, set_errno};
-use hugetools_pages::weak;
 
 use crate::malloc::at_least;
 use crate::mimalloc::{mi_free, mi_realloc};

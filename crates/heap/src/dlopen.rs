@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetlbfs::loaded;
 
 use crate::next::next;
-use crate::rebind::{self, Extent};
+use crate::rebind::{self, Reach};
 use crate::{kept, namespace};
 
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
@@ -42,10 +42,10 @@ pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_voi
 /// library would free our blocks by libc.
 fn allowed(flags: c_int) -> c_int {
     if flags & libc::RTLD_DEEPBIND == 0 {
-        rebind::prepare(Extent::Takers);
+        rebind::prepare(Reach::Takers);
         return flags;
     }
-    match rebind::prepare(Extent::Family) {
+    match rebind::prepare(Reach::Family) {
         true => flags,
         false => flags & !libc::RTLD_DEEPBIND,
     }

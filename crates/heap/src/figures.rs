@@ -3,8 +3,8 @@
 
 use core::ffi::c_void;
 
-use hugetools_pages::census::Census;
-use hugetools_pages::side_stack::on_side_stack;
+use hugetools_pages::extent::stats::Stats;
+use hugetools_pages::rt::side_stack::on_side_stack;
 
 use crate::mimalloc::{self, HeapArea};
 use crate::{arena, growing};
@@ -19,7 +19,7 @@ pub(crate) struct Figures {
     pub(crate) used: usize,
     /// Blocks there that wait to be used again.
     pub(crate) free_blocks: usize,
-    /// Large blocks with windows of their own.
+    /// Large blocks with extents of their own.
     pub(crate) large: usize,
     /// The bytes of those.
     pub(crate) large_bytes: usize,
@@ -43,17 +43,17 @@ impl Figures {
     }
 
     fn find() -> Figures {
-        let census = Census::take();
+        let stats = Stats::take();
         let blocks = arena::blocks();
-        let large_bytes = blocks.bytes + growing::windows().map(growing::len).sum::<usize>();
+        let large_bytes = blocks.bytes + growing::extents().map(growing::len).sum::<usize>();
         let mut figures = Figures {
-            arenas: census.taken.saturating_sub(large_bytes),
+            arenas: stats.taken.saturating_sub(large_bytes),
             large: blocks.count + growing::count(),
             large_bytes,
             peak: arena::peak(),
             managed: arena::managed(),
-            hugetlb: census.hugetlb,
-            transparent: census.transparent,
+            hugetlb: stats.hugetlb,
+            transparent: stats.transparent,
             ..Figures::default()
         };
         figures.visit();

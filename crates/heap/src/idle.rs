@@ -13,8 +13,10 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use hugetools_pages::side_stack::on_side_stack;
-use hugetools_pages::{rejoin, sys, usage};
+use hugetools_pages::extent::usage;
+use hugetools_pages::fork::recollapse;
+use hugetools_pages::rt::side_stack::on_side_stack;
+use hugetools_pages::sys;
 
 use crate::{mimalloc, state};
 
@@ -132,11 +134,11 @@ fn look() {
     if due != 0 && now >= due {
         give(due);
     }
-    if rejoin::is_pending() {
-        rejoin::go_on(now);
+    if recollapse::is_pending() {
+        recollapse::go_on(now);
     }
     state::attend(false);
-    if DUE.load(Ordering::Relaxed) != 0 || rejoin::is_pending() {
+    if DUE.load(Ordering::Relaxed) != 0 || recollapse::is_pending() {
         state::attend(true);
     }
 }

@@ -3,8 +3,8 @@
 
 use core::ffi::c_void;
 
-use hugetools_pages::weak;
-use hugetools_pages::window::Window;
+use hugetools_pages::extent::Extent;
+use hugetools_pages::rt::weak;
 
 use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
 use crate::owner::{self, Owner};
@@ -22,11 +22,11 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         // SAFETY: as the caller says.
         Owner::Allocator => unsafe { let_grow(block, size) },
         // SAFETY: as the caller says.
-        Owner::Growing(window) => unsafe { resize(window, block, size) },
+        Owner::Growing(extent) => unsafe { resize(extent, block, size) },
     }
 }
 
-/// Gives a block that grows a window of its own.
+/// Gives a block that grows an extent of its own.
 ///
 /// # Safety
 /// As for [`realloc`]; the block must be mimalloc's.
@@ -51,16 +51,16 @@ unsafe fn let_grow(block: *mut c_void, size: usize) -> *mut c_void {
 /// Changes the size in place where it can be, else by a copy.
 ///
 /// # Safety
-/// As for [`realloc`]; the block must be the window's.
-unsafe fn resize(window: &'static Window, block: *mut c_void, size: usize) -> *mut c_void {
+/// As for [`realloc`]; the block must be the extent's.
+unsafe fn resize(extent: &'static Extent, block: *mut c_void, size: usize) -> *mut c_void {
     if size == 0 && weak::is_glibc() {
-        growing::free(window);
+        growing::free(extent);
         return core::ptr::null_mut();
     }
-    if growing::resize(window, size) {
+    if growing::resize(extent, size) {
         return block;
     }
-    let old = growing::len(window);
+    let old = growing::len(extent);
     let new = mi_malloc(size);
     if new.is_null() {
         // A smaller one can stay where it is.
@@ -71,7 +71,7 @@ unsafe fn resize(window: &'static Window, block: *mut c_void, size: usize) -> *m
     }
     // SAFETY: both are blocks of at least so many bytes.
     unsafe { copy(block, new, size.min(old)) };
-    growing::free(window);
+    growing::free(extent);
     new
 }
 

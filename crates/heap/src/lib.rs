@@ -6,7 +6,7 @@
 //!   of another malloc, `kept` for programs that must keep theirs, `owner` tells which is which.
 //! * [`mod@dlopen`]: libraries that would have libc's malloc where the program has
 //!   ours; `rebind` has them call `plugin`, as does `namespace` with those of `dlmopen`.
-//! * `arena`: mimalloc's memory, taken from windows of our own, by memory `nodes`.
+//! * `arena`: mimalloc's memory, taken from extents of our own, by memory `nodes`.
 //! * `room`: whether a large block may be had at all.
 //! * `deep`: what takes much of the stack, done elsewhere.
 //! * `figures`: the heap in figures, which `tell` writes; `tuning`: what a

@@ -4,8 +4,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::sys::{Errno, set_errno};
-use hugetools_pages::{facts, weak};
+use hugetools_pages::rt::weak;
+use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::direct::{checked, realloc_here};
 use crate::mimalloc::{mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size, mi_zalloc};
@@ -18,7 +18,7 @@ pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
         return kept::malloc(size);
     }
-    or_window(mi_malloc(at_least(size)), size)
+    or_extent(mi_malloc(at_least(size)), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -26,8 +26,8 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
         return kept::calloc(count, size);
     }
     match count.checked_mul(size) {
-        // A new window is zero, too.
-        Some(total) => or_window(mi_zalloc(at_least(total)), total),
+        // A new extent is zero, too.
+        Some(total) => or_extent(mi_zalloc(at_least(total)), total),
         None => checked(core::ptr::null_mut()),
     }
 }
@@ -53,7 +53,7 @@ unsafe fn free_elsewhere(block: *mut c_void) {
     match owner::of(block) {
         // SAFETY: as the caller says, and mimalloc's.
         Owner::Allocator => unsafe { mi_free(block) },
-        Owner::Growing(window) => growing::free(window),
+        Owner::Growing(extent) => growing::free(extent),
         Owner::Foreign => foreign::free(block),
     }
 }
@@ -123,11 +123,11 @@ pub(crate) unsafe fn posix_memalign(
 }
 
 pub(crate) fn valloc(size: usize) -> *mut c_void {
-    aligned(facts::page_size(), size)
+    aligned(sys::page_size(), size)
 }
 
 pub(crate) fn pvalloc(size: usize) -> *mut c_void {
-    let page = facts::page_size();
+    let page = sys::page_size();
     match size.max(1).checked_next_multiple_of(page) {
         Some(size) => aligned(page, size),
         None => checked(core::ptr::null_mut()),
@@ -155,7 +155,7 @@ unsafe fn usable_size_elsewhere(block: *const c_void) -> usize {
     match owner::of(block) {
         // SAFETY: as the caller says, and mimalloc's.
         Owner::Allocator => unsafe { mi_usable_size(block) },
-        Owner::Growing(window) => growing::len(window),
+        Owner::Growing(extent) => growing::len(extent),
         Owner::Foreign => foreign::usable_size(block),
     }
 }
@@ -180,9 +180,9 @@ pub(crate) fn at_least(size: usize) -> usize {
     size.max(LEAST_ALIGNMENT)
 }
 
-/// The block, or a window of its own: where mimalloc may take nothing but
+/// The block, or an extent of its own: where mimalloc may take nothing but
 /// arenas, a block may be too large for these.
-fn or_window(block: *mut c_void, size: usize) -> *mut c_void {
+fn or_extent(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() && arena::is_strict() {
         return checked(growing::create(size).unwrap_or(block));
     }

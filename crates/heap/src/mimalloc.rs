@@ -39,7 +39,7 @@ pub(crate) struct ThreadHeap {
 pub(crate) struct Thread {
     id: usize,
     number: usize,
-    /// Whose windows it looks into first.
+    /// Whose extents it looks into first.
     pub(crate) node: c_int,
 }
 
@@ -70,7 +70,7 @@ unsafe extern "C" {
     pub(crate) fn _mi_arenas_page_free(page: *mut c_void, heap: *mut c_void);
 
     /// Gives back what has been free for a while, or all of it (`force`) of all
-    /// windows (`visit_all`).
+    /// extents (`visit_all`).
     pub(crate) fn _mi_arenas_collect(force: bool, visit_all: bool, thread: *mut c_void);
 
     /// Ends what a thread has of it.
@@ -97,7 +97,7 @@ unsafe extern "C" {
     /// What this thread has of the main heap.
     pub(crate) safe fn mi_theap_get_default() -> *mut ThreadHeap;
 
-    /// Sets whose windows a heap takes (null: the main heap), whichever thread
+    /// Sets whose extents a heap takes (null: the main heap), whichever thread
     /// asks; -1 for those of the thread.
     pub(crate) fn mi_heap_set_numa_affinity(heap: *mut c_void, node: c_int);
 
@@ -119,15 +119,15 @@ unsafe extern "C" {
         arena: *mut *mut c_void,
     ) -> bool;
 
-    /// Returns what is free to its windows: of this thread's, and what all
+    /// Returns what is free to its extents: of this thread's, and what all
     /// threads have returned; everything, where `force` is set.
     pub(crate) safe fn mi_collect(force: bool);
 
-    /// Returns what all threads have returned to its windows; see `mimalloc.c`. Takes
+    /// Returns what all threads have returned to its extents; see `mimalloc.c`. Takes
     /// a deep stack.
     pub(crate) safe fn hugetools_give_back();
 
-    /// What the pages of all threads take of its windows, in bytes.
+    /// What the pages of all threads take of its extents, in bytes.
     pub(crate) safe fn hugetools_bytes_of_pages() -> usize;
 
     /// Visits the pages of a heap, those of all threads.

@@ -2,26 +2,26 @@
 //!
 //! A page lies on the node of the thread that has it first, or where the memory
 //! policy wants it, and holds blocks of whoever comes next. So that this is a
-//! thread of the same node, each node has windows of its own.
+//! thread of the same node, each node has extents of its own.
 
 #![expect(unsafe_code, reason = "tells mimalloc its nodes")]
 
 use core::ffi::c_int;
 
-use hugetools_pages::place;
+use hugetools_pages::policy::numa_copy;
 
 use crate::mimalloc;
 
-/// A window for the threads of all nodes.
+/// An extent for the threads of all nodes.
 pub(crate) const ANY: c_int = -1;
 
-/// Of more nodes than these, all share their windows: mimalloc has room for
+/// Of more nodes than these, all share their extents: mimalloc has room for
 /// some 160.
 const MOST: usize = 16;
 
-/// How many nodes have windows of their own; 1 where all share them.
+/// How many nodes have extents of their own; 1 where all share them.
 pub(crate) fn count() -> usize {
-    if !place::is_divided() {
+    if !numa_copy::is_divided() {
         return 1;
     }
     let count = usize::try_from(mimalloc::_mi_os_numa_node_count()).unwrap_or(1);
@@ -35,7 +35,7 @@ pub(crate) fn all() -> impl Iterator<Item = c_int> {
     ids.map(move |id| if count == 1 { ANY } else { id })
 }
 
-/// Has each thread take memory from the windows of its node, the main thread
+/// Has each thread take memory from the extents of its node, the main thread
 /// too: mimalloc takes that for one of node 0, and the main heap for one of node
 /// 0 whoever asks. To be called by the main thread; its node.
 pub(crate) fn begin() -> c_int {

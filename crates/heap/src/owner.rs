@@ -3,7 +3,7 @@
 use core::ffi::c_void;
 
 use hugetools_contract::segment::ARENA_AREA;
-use hugetools_pages::window::Window;
+use hugetools_pages::extent::Extent;
 
 use crate::{growing, mimalloc};
 
@@ -11,8 +11,8 @@ use crate::{growing, mimalloc};
 pub(crate) enum Owner {
     /// mimalloc's.
     Allocator,
-    /// A large one with a window of its own, to grow in.
-    Growing(&'static Window),
+    /// A large one with an extent of its own, to grow in.
+    Growing(&'static Extent),
     /// Another malloc's.
     Foreign,
 }
@@ -27,8 +27,8 @@ pub(crate) fn is_elsewhere(block: *const c_void) -> bool {
 /// Whose a block is.
 #[cold]
 pub(crate) fn of(block: *const c_void) -> Owner {
-    match growing::window_of(block) {
-        Some(window) => Owner::Growing(window),
+    match growing::extent_of(block) {
+        Some(extent) => Owner::Growing(extent),
         None if mimalloc::mi_is_in_heap_region(block) => Owner::Allocator,
         None => Owner::Foreign,
     }

@@ -19,7 +19,7 @@ use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use hugetlbfs::definitions::{LOCAL_ENTRY, Symbol};
 use hugetlbfs::loaded::{self, Object};
-use hugetools_pages::{facts, sys};
+use hugetools_pages::sys;
 
 use crate::plugin::{self, LIBCS, Libc};
 use crate::{exports, kept};
@@ -70,7 +70,7 @@ fn makers() -> [Meaning; 13] {
 
 /// What of libc's names means ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Extent {
+pub(crate) enum Reach {
     /// Nothing.
     Nothing = 0,
     /// What takes blocks: whoever has libc's `free` may be given one of ours.
@@ -79,21 +79,21 @@ pub(crate) enum Extent {
     Family = 2,
 }
 
-static REACHED: AtomicU8 = AtomicU8::new(Extent::Nothing as u8);
+static REACHED: AtomicU8 = AtomicU8::new(Reach::Nothing as u8);
 
-fn has_reached(extent: Extent) -> bool {
-    REACHED.load(Ordering::Acquire) >= extent as u8
+fn has_reached(reach: Reach) -> bool {
+    REACHED.load(Ordering::Acquire) >= reach as u8
 }
 
 /// Makes sure that a library that is loaded next binds to us, wherever it looks
 /// first; whether that is so. Needs nothing where the heap is not ours.
 #[inline]
-pub(crate) fn prepare(extent: Extent) -> bool {
-    has_reached(extent) || reach(extent)
+pub(crate) fn prepare(reach: Reach) -> bool {
+    has_reached(reach) || bind(reach)
 }
 
 #[cold]
-fn reach(extent: Extent) -> bool {
+fn bind(reach: Reach) -> bool {
     if kept::heap() != kept::Heap::Ours {
         return true;
     }
@@ -101,26 +101,26 @@ fn reach(extent: Extent) -> bool {
     loaded::each(|object| {
         let is_libc =
             object.own_name() == Some(c"libc.so.6") && object.address_of(c"malloc").is_some();
-        if !has_reached(extent) && is_libc {
-            change_libc(object, extent);
+        if !has_reached(reach) && is_libc {
+            change_libc(object, reach);
         }
         match is_libc {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     });
-    has_reached(extent)
+    has_reached(reach)
 }
 
-fn change_libc(libc: &Object<'_>, extent: Extent) {
-    if !has_reached(Extent::Takers) {
+fn change_libc(libc: &Object<'_>, reach: Reach) {
+    if !has_reached(Reach::Takers) {
         remember(libc, &LIBCS[0]);
         if !change(libc, &takers()) {
             return;
         }
     }
-    if extent == Extent::Takers || change(libc, &makers()) {
-        REACHED.store(extent as u8, Ordering::Release);
+    if reach == Reach::Takers || change(libc, &makers()) {
+        REACHED.store(reach as u8, Ordering::Release);
     }
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
     let Some(before) = object.protection_of(first) else {
         return false;
     };
-    let page = facts::page_size();
+    let page = sys::page_size();
     let start = first / page * page;
     let len = last.next_multiple_of(page) - start;
     let protect = |prot: c_int| {

@@ -33,7 +33,7 @@ pub(crate) fn now() -> State {
     }
 }
 
-/// Whether mimalloc has its first window, so that what it maps from now on are
+/// Whether mimalloc has its first extent, so that what it maps from now on are
 /// blocks of the program.
 pub(crate) fn is_ready() -> bool {
     now() != State::Unready

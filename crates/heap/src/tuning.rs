@@ -3,8 +3,8 @@
 
 use core::ffi::c_int;
 
-use hugetools_pages::side_stack::on_side_stack;
-use hugetools_pages::usage;
+use hugetools_pages::extent::usage;
+use hugetools_pages::rt::side_stack::on_side_stack;
 
 use crate::figures::Figures;
 use crate::{arena, mimalloc, state};

@@ -6,9 +6,10 @@
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::sync::atomic::AtomicU32;
 
-use hugetools_pages::lock::Lock;
-use hugetools_pages::sys::Filter;
-use hugetools_pages::{bits, facts, register, sys};
+use hugetools_pages::extent::index;
+use hugetools_pages::rt::fork_gate;
+use hugetools_pages::rt::lock::Lock;
+use hugetools_pages::sys::{self, Filter, cast};
 
 use crate::{arena, state};
 
@@ -34,7 +35,7 @@ unsafe extern "C" fn __wrap_mmap(
         false => None,
     };
     // SAFETY: mimalloc's own mapping.
-    let mapping = || unsafe { sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset)) };
+    let mapping = || unsafe { sys::mmap(addr as usize, len, prot, flags, fd, cast::word(offset)) };
     sys::c_address(block.unwrap_or_else(mapping))
 }
 
@@ -49,7 +50,7 @@ unsafe extern "C" fn __wrap_munmap(addr: *mut c_void, len: usize) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_int {
-    if register::window_at(addr as usize).is_some() {
+    if index::extent_at(addr as usize).is_some() {
         return 0;
     }
     // SAFETY: mimalloc's own mapping.
@@ -61,14 +62,14 @@ unsafe extern "C" fn __wrap_mprotect(addr: *mut c_void, len: usize, prot: c_int)
 #[cfg(target_arch = "riscv64")]
 #[unsafe(no_mangle)]
 extern "C" fn __popcountdi2(ones: u64) -> c_int {
-    bits::int(ones.count_ones() as usize)
+    cast::int(ones.count_ones() as usize)
 }
 
 /// Advice on our own memory is not mimalloc's to give: what it drops from a
 /// huge page could not be touched again safely.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    if register::window_at(addr as usize).is_some() {
+    if index::extent_at(addr as usize).is_some() {
         return 0;
     }
     // SAFETY: mimalloc's own mapping.
@@ -102,11 +103,11 @@ unsafe extern "C" fn __wrap_syscall(
     if number == libc::SYS_getrandom {
         // SAFETY: mimalloc's buffer, of `b` bytes.
         unsafe { fill(a as *mut u8, b) };
-        return bits::long(b);
+        return cast::long(b);
     }
     // SAFETY: a call of mimalloc's.
     let result = may.then(|| unsafe { sys::any_call(number, [a, b, c, d, e, f]) });
-    result.and_then(sys::Result::ok).map_or(-1, bits::long)
+    result.and_then(sys::Result::ok).map_or(-1, cast::long)
 }
 
 /// Fills a buffer with numbers that follow from the time and from where the
@@ -139,7 +140,7 @@ extern "C" fn __wrap_sysinfo(_info: *mut c_void) -> c_int {
 #[unsafe(no_mangle)]
 extern "C" fn __wrap_sysconf(name: c_int) -> c_long {
     match name {
-        libc::_SC_PAGESIZE => bits::long(facts::page_size()),
+        libc::_SC_PAGESIZE => cast::long(sys::page_size()),
         _ => -1,
     }
 }
@@ -166,7 +167,7 @@ unsafe fn lock_of<'a>(mutex: *mut libc::pthread_mutex_t) -> &'a Lock {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
-    register::GATE.enter();
+    fork_gate::GATE.enter();
     // SAFETY: one of mimalloc's.
     unsafe { lock_of(mutex) }.take();
     0
@@ -176,7 +177,7 @@ unsafe extern "C" fn __wrap_pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t
 unsafe extern "C" fn __wrap_pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int {
     // SAFETY: one of mimalloc's.
     unsafe { lock_of(mutex) }.release();
-    register::GATE.leave();
+    fork_gate::GATE.leave();
     0
 }
 

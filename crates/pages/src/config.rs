@@ -9,13 +9,20 @@ use core::ffi::CStr;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetools_contract::env::{
-    self, Api, Elfmap, Fallback, Limit, Messages, Odd, Pages, Report, Require, Settings, TextCopy,
+    self, Api, Elfmap, Fallback, Limit, Messages, Odd, Pages, Report, Require, Settings, Share,
+    TextCopy,
 };
 
-use crate::environment::Variables;
-use crate::keep::keep;
-use crate::say::Level;
-use crate::{file, sys};
+use crate::kernel::procfile;
+use crate::rt::message::Level;
+use crate::sys;
+use environment::Variables;
+use hugetools_contract::segment::Segment;
+use leaked_copy::keep;
+
+pub mod environment;
+pub mod leaked_copy;
+pub mod starter_message;
 
 /// Where the report at the end goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -269,9 +276,30 @@ fn program<'a>(variables: &Variables, buffer: &'a mut [u8; PATH_MAX]) -> &'a [u8
     if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
     }
-    let text = file::head(c"/proc/self/cmdline", buffer);
+    let text = procfile::head(c"/proc/self/cmdline", buffer);
     let first = text.split(|b| *b == 0).next().unwrap_or(&[]);
     first.rsplit(|b| *b == b'/').next().unwrap_or(&[])
+}
+
+/// How much of the heap must be on the pages that were asked for.
+pub fn share_of_heap() -> Option<Share> {
+    let config = get();
+    let share = config.require.share(Segment::Heap);
+    share.filter(|_| config.heap.is_some())
+}
+
+/// The same of shared memory.
+pub fn share_of_shm() -> Option<Share> {
+    let config = get();
+    let share = config.require.share(Segment::Shm);
+    share.filter(|_| config.shm.is_some())
+}
+
+/// Whether blocks are to fail rather than lie on pages below those asked for.
+pub fn heap_is_strict() -> bool {
+    let config = get();
+    let is_pool = config.heap.is_some_and(|pages| pages != Pages::Thp);
+    share_of_heap().is_some() || config.fallback == Fallback::None && is_pool
 }
 
 #[cfg(test)]

@@ -1,75 +1,17 @@
-//! The net below: a write that needs another hugetlb page, after a fork that
-//! our fork handler did not see (raw `clone`) or could not prepare, raises
-//! `SIGBUS`. The page can still be read: it is copied to ordinary memory, and
-//! the write is tried again.
-#![expect(unsafe_code, reason = "is entered by the kernel")]
+//! Signals that a fault raises, and the program's own handlers behind ours.
+//!
+//! **Invariants.** A fault that is not ours goes to the program's handler as the
+//! kernel would have called it; the program sees its own handler and its own mask
+//! when it asks for them ([`sigchain`], [`sigmask`]). A handler of ours calls no
+//! function of the program's libc.
+//!
+//! **Locks.** One, for changes of handlers; who handles a fault takes none.
+//!
+//! **At a fork.** Handlers are inherited. Faults that were raised before memory was
+//! replaced are known as [`late`] ones, in parent and child.
 
-use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
-
-use crate::fork::in_place;
-use crate::luck::Shortfall;
-use crate::shield::Shield;
-use crate::signal::{Handler, mask};
-use crate::unit::State;
-use crate::window::Window;
-use crate::{late, luck, move_down, register, segv, side_stack, spare};
-
-/// The handler of `SIGBUS`.
-pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
-
-extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel's own arguments.
-    unsafe { HANDLER.enter(info, context) };
-}
-
-/// Puts up the net; to be called once there is something to fall, a page of this
-/// size.
-pub fn guard(page: usize) {
-    spare::keep(page);
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if !DONE.swap(true, Ordering::AcqRel) {
-        // There is one then: at a fault there may be no mapping to spare.
-        side_stack::on_side_stack(|| ());
-        HANDLER.install();
-        segv::HANDLER.install();
-        mask::begin();
-    }
-}
-
-/// Whether the fault at this address was mended.
-fn mend(addr: usize) -> bool {
-    let Some(window) = register::window_at(addr) else {
-        return false;
-    };
-    let mend = || register::look(|| mend_unit(window, window.unit_at(addr)));
-    // The program's own for its handlers may be small.
-    side_stack::on_side_stack(mend)
-}
-
-fn mend_unit(window: &Window, unit: usize) -> bool {
-    let word = &window.units()[unit];
-    if !word.load().0.is_ours_to_mend() {
-        return false;
-    }
-    // Another thread may be mending it.
-    let (state, _) = word.settled();
-    if state.is_hugetlb() && state.is_ours_to_mend() {
-        let shield = Shield::best();
-        return mend_page(window, unit, state, &shield) || word.load().0 != state;
-    }
-    late::is_to_be_tried_again(window.address(unit))
-}
-
-/// Moves the page of a unit off the pool, which need not be asked for another
-/// one then; whether it was moved.
-pub(crate) fn mend_page(window: &Window, unit: usize, state: State, shield: &Shield) -> bool {
-    let page = window.page_of(unit, state);
-    let mended = move_down::move_units(window, page, state, shield).is_some()
-        || in_place::move_window(window, shield) > 0;
-    if mended {
-        late::note();
-        luck::LUCK.note(Shortfall::Copy);
-    }
-    mended
-}
+pub mod late;
+pub mod libc_sigaction;
+pub mod sigchain;
+pub mod sigmask;
+pub mod sigsegv;

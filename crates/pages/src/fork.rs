@@ -8,7 +8,7 @@
 //! # From prepare to parent and child
 //! libc calls the handlers that were registered for a fork: all `prepare`, the
 //! last one first, then it forks, then all `parent` or `child`, the first one
-//! first. Ours are the first ones ([`watch`], [`register`]), so that our
+//! first. Ours are the first ones ([`watch`], [`index`]), so that our
 //! `prepare` runs last and our `parent` and `child` run before those of others.
 //! In between, who may do what?
 //!
@@ -17,7 +17,7 @@
 //!   memory, for nothing is protected when `prepare` returns. While something is
 //!   protected it runs on a stack of ours and touches no memory but ours and what
 //!   it copies.
-//! * **Its signal handlers** do not run: signals are blocked ([`guard`]) but for
+//! * **Its signal handlers** do not run: signals are blocked (`guard`) but for
 //!   those that a fault raises. What a handler does comes before the snapshot, or
 //!   after it in the parent only.
 //! * **Other libraries' handlers** for forks do not run either: they come before
@@ -31,29 +31,34 @@
 //!   piece, and the copying waits for nobody.
 //! * **The kernel** takes the snapshot itself, of ordinary memory, which is
 //!   exact. What it writes for a system call waits as threads do, or, for users
-//!   without rights, fails and is made again ([`again`](crate::again)).
+//!   without rights, fails and is made again ([`crate::migrate::retry`]).
 //! * **The child** has this thread only. Changes that others were at are ended
 //!   for it (`Unit::adopt`), their locks are free
-//!   ([`lock`](crate::lock)), and what it shares with the parent on pages of
+//!   ([`lock`]), and what it shares with the parent on pages of
 //!   pools it leaves before anything else runs in it.
 //!
 //! # Ways
 //! `way` chooses: `evacuate`, alone or past other threads under a
-//! [`shield`](crate::shield); `for_child`, a copy where devices are at work;
+//! [`crate::migrate::shield`]; `child_copy`, a copy where devices are at work;
 //! sharing, where the pools hold all of it twice or nothing better is to be had.
 //! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the
-//! net of [`fault`](crate::fault). What the kernel copied in small parts may
-//! [`rejoin`] later.
+//! net of [`sigbus`]. What the kernel copied in small parts may
+//! [`recollapse`] later.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use crate::luck::Shortfall;
-use crate::say::{Amount, Level, say};
-use crate::shield::Shield;
+use crate::extent::index;
+use crate::fault::sigsegv;
+use crate::migrate::shield::Shield;
+use crate::migrate::{runs, sigbus, write_freeze};
+use crate::policy::pool_backoff::{self, Shortfall};
+use crate::registry;
+use crate::registry::named::region;
+use crate::rt::message::{Amount, Level, say};
+use crate::rt::{fork_gate, lock, side_stack, weak};
 use crate::sys::PastLimit;
-use crate::{fault, freeze, grant, lock, luck, register, registry, segv, side_stack, weak};
 
 pub use apart::apart;
 use evacuate::evacuate;
@@ -62,12 +67,10 @@ use shared::Shared;
 use way::{Way, Why};
 
 mod apart;
+mod child_copy;
 mod evacuate;
-mod for_child;
 mod guard;
-pub(crate) mod in_place;
-pub mod rejoin;
-pub(crate) mod runs;
+pub mod recollapse;
 mod shared;
 mod way;
 
@@ -146,14 +149,6 @@ impl Told {
     }
 }
 
-/// How many forks there were, or are about to be.
-static COUNT: AtomicU32 = AtomicU32::new(0);
-
-/// How many forks this process has prepared, or was made by.
-pub fn count() -> u32 {
-    COUNT.load(Ordering::Acquire)
-}
-
 /// Prepares for forks; the second time does nothing. To be called before huge
 /// pages are handed out, outside of any allocation, and before anybody else
 /// registers handlers, as far as that can be.
@@ -188,19 +183,19 @@ pub fn around(call: impl FnOnce() -> i32) -> i32 {
 }
 
 extern "C" fn prepare() {
-    COUNT.fetch_add(1, Ordering::AcqRel);
-    luck::pause();
+    fork_gate::note_fork();
+    pool_backoff::pause();
     let here = 0_u8;
     let stack = (&raw const here) as usize;
     if let Some(guard) = Guard::put_up() {
-        side_stack::on_side_stack(|| register::look(|| separate(&guard, stack)));
+        side_stack::on_side_stack(|| index::look(|| separate(&guard, stack)));
     }
 }
 
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(guard: &Guard, stack: usize) {
     let _past_limit = PastLimit::begin();
-    grant::lend();
+    region::lend();
     let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
     if total == 0 {
         return;
@@ -210,7 +205,7 @@ fn separate(guard: &Guard, stack: usize) {
     if !guard.has_closed() {
         // In a handler that has interrupted us: what it was at does not move.
         if let Way::Evacuate(shield) = way {
-            luck::MOVED.store(true, Ordering::Relaxed);
+            pool_backoff::MOVED.store(true, Ordering::Relaxed);
             evacuate(total, &shield);
             return;
         }
@@ -223,13 +218,13 @@ fn separate(guard: &Guard, stack: usize) {
     DONE.total.store(total, Ordering::Relaxed);
     match way {
         Way::Evacuate(shield) => {
-            luck::MOVED.store(true, Ordering::Relaxed);
+            pool_backoff::MOVED.store(true, Ordering::Relaxed);
             DONE.moved
                 .store(evacuate(total, &shield), Ordering::Relaxed);
             guard.let_child_move();
         }
         Way::CopyForChild(shield) => {
-            let copied = for_child::begin(&shield, &Shared::of_thread(stack));
+            let copied = child_copy::begin(&shield, &Shared::of_thread(stack));
             DONE.copied.store(copied, Ordering::Relaxed);
             guard.let_child_move();
         }
@@ -242,45 +237,45 @@ fn separate(guard: &Guard, stack: usize) {
 fn note_separation() {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
-        luck::NO_HUGETLB.store(true, Ordering::Relaxed);
+        pool_backoff::NO_HUGETLB.store(true, Ordering::Relaxed);
     }
 }
 
 extern "C" fn parent() {
-    luck::go_on();
+    pool_backoff::go_on();
     let Some(guard) = Guard::of_this_thread() else {
         return;
     };
     let told = guard.has_closed().then(|| {
-        for_child::in_parent();
+        child_copy::in_parent();
         DONE.take()
     });
     guard.take_down();
     // Not before: who reads what is said may be waiting.
     if let Some(told) = told {
         told.say();
-        luck::say_forks();
+        pool_backoff::say_forks();
     }
-    rejoin::forked();
+    recollapse::forked();
 }
 
 extern "C" fn child() {
     lock::forget_others();
-    segv::HANDLER.inherit();
-    fault::HANDLER.inherit();
+    sigsegv::HANDLER.inherit();
+    sigbus::HANDLER.inherit();
     side_stack::forget_others();
-    register::GATE.forget_others();
-    register::forget_readers();
-    register::adopt_units();
-    freeze::thaw_in_child();
+    fork_gate::GATE.forget_others();
+    index::forget_readers();
+    index::adopt_units();
+    write_freeze::thaw_in_child();
     PastLimit::forget_others();
-    rejoin::forget();
-    luck::go_on_alone();
+    recollapse::forget();
+    pool_backoff::go_on_alone();
     let Some(guard) = Guard::of_this_thread() else {
         return;
     };
     side_stack::on_side_stack(|| become_independent(&guard));
-    grant::leave_behind();
+    region::leave_behind();
     registry::in_child();
     guard.take_down_in_child();
 }
@@ -289,8 +284,8 @@ extern "C" fn child() {
 fn become_independent(guard: &Guard) {
     let _past_limit = PastLimit::begin();
     if guard.has_closed() {
-        if for_child::in_child() {
-            luck::LUCK.note(Shortfall::Fork);
+        if child_copy::in_child() {
+            pool_backoff::BACKOFF.note(Shortfall::Fork);
         }
         DONE.take();
     }

@@ -6,7 +6,7 @@
 //! * [`text`]: what is never written; first by [`own_pages`], those of the
 //!   file itself, then by a copy, which all processes may [`share`], or which is
 //!   [`unshared`]. [`data`]: what is.
-//! * [`contents`]: what of it must be copied; [`look`]: what the kernel says of
+//! * [`contents`]: what of it must be copied; [`file_mapping`](crate::kernel::file_mapping): what the kernel says of
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
 //!   more.
 //!
@@ -18,9 +18,8 @@ pub mod data;
 pub mod divide;
 pub mod got;
 pub mod load;
-pub mod look;
 pub mod own_pages;
-pub mod place;
+pub mod pool_file;
 pub mod share;
 pub mod tail;
 pub mod text;

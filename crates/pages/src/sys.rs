@@ -1,28 +1,28 @@
-//! System calls. Each keeps the thread's `errno` as it was: the caller gets
+//! System calls, made directly and not by functions that others interpose. Each keeps the thread's `errno` as it was: the caller gets
 //! the error as a value, and the program we run in never sees it. Which are made
 //! under a filter of the program's, [`filter`](fn@filter) says.
 
 mod call;
+pub mod cast;
 mod clock;
 mod dir;
 mod file;
 mod filter;
 mod futex;
-mod info;
 mod limit;
 mod memory;
 mod path;
 mod policy;
 mod process;
 mod shm;
-mod signal_send;
-mod signal_stack;
+mod signal;
 mod userfault;
 mod valgrind;
 
 pub use call::{
     Errno, Result, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
 };
+pub use cast::leading_number;
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
@@ -32,11 +32,11 @@ pub use file::{
 pub(crate) use filter::note_no_filter;
 pub use filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
-pub use info::free_memory;
 pub use limit::{PastLimit, SpaceLimit, address_space_limit};
 pub use memory::{
-    PKEY_MPROTECT, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock, mlock2, mlockall,
-    mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect,
+    PKEY_MPROTECT, free_memory, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock,
+    mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
+    pkey_mprotect,
 };
 pub use path::{FileSystem, file_system, is_gone, may_use, memory_file, open_inherited, unlink};
 pub use policy::{
@@ -51,8 +51,7 @@ pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
     shm_remove, shm_state, shmat, shmdt, shmget,
 };
-pub use signal_send::send_again;
-pub use signal_stack::{NoSignalStack, sigaltstack, signal_stack};
+pub use signal::{NoSignalStack, send_again, sigaltstack, signal_stack};
 pub use userfault::WriteProtection;
 pub use valgrind::{is_under_valgrind, tell_valgrind};
 

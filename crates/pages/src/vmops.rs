@@ -20,11 +20,12 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
+use crate::extent::{index, mlocked};
+use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
-use crate::registry::{self, locked};
+use crate::rt::weak;
 use crate::sys::{Errno, Result};
-use crate::{facts, register, weak};
 
 pub mod advice;
 pub mod attach;
@@ -38,22 +39,7 @@ pub mod remap;
 pub mod shared;
 pub mod step_down;
 
-use range::{overlap, range_of};
-
-/// The pages that a call names, or the kernel's own error for none such.
-fn pages(addr: usize, len: usize) -> Result<Range<usize>> {
-    let page = facts::page_size();
-    match range_of(addr, len, page) {
-        Some(range) if addr % page == 0 => Ok(range),
-        _ => Err(Errno(libc::EINVAL)),
-    }
-}
-
-/// The pages that a call touches, wherever in them it begins.
-fn touched(addr: usize, len: usize) -> Option<Range<usize>> {
-    let start = addr / facts::page_size() * facts::page_size();
-    range_of(start, len.checked_add(addr - start)?, facts::page_size())
-}
+use range::{overlap, pages, touched};
 
 /// The pages that a call names, where shared memory or memory that was asked for
 /// by name is among them; its private memory becomes fit for the call.
@@ -100,7 +86,7 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Some(range) = touched(addr, len) {
-        locked::cut(&range);
+        mlocked::cut(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
@@ -132,7 +118,7 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     let result = divide(&range, |open, region, part| {
         let result = match region {
             Some(region) => shared::madvise(open, region, &part, advice),
-            None if register::meets(&part) => private::madvise(&part, advice),
+            None if index::meets(&part) => private::madvise(&part, advice),
             None => named::madvise(&part, advice),
         };
         match result {
@@ -147,7 +133,7 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
 /// Makes private memory of ours ordinary memory, for a call that the kernel has
 /// refused for huge pages; whether there was any.
 pub fn make_fit(addr: usize, len: usize) -> bool {
-    let range = touched(addr, len).filter(register::meets);
+    let range = touched(addr, len).filter(index::meets);
     if let Some(range) = &range {
         private::before_change(range);
     }
@@ -164,14 +150,14 @@ pub fn is_hint(addr: usize, len: usize) -> bool {
 pub fn locked(addr: usize, len: usize) {
     let range = touched(addr, len).filter(registry::meets);
     if let Some(range) = range {
-        locked::add(&range);
+        mlocked::add(&range);
     }
 }
 
 /// After `munlock(2)`.
 pub fn unlocked(addr: usize, len: usize) {
     if let Some(range) = touched(addr, len) {
-        locked::cut(&range);
+        mlocked::cut(&range);
     }
 }
 
@@ -204,7 +190,7 @@ pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
-    locked::cut(&range);
+    mlocked::cut(&range);
     if registry::is_named(&range) {
         named::replaced(&range);
     }

@@ -1,12 +1,13 @@
 //! The name of the process's group, for a message that names a command.
 
-use hugetools_pages::{file, sys};
+use hugetools_pages::kernel::procfile;
+use hugetools_pages::sys;
 
 /// The name of the effective group in `/etc/group`, or its number.
 pub(crate) fn group_name(buffer: &mut [u8; 64]) -> &str {
     let gid = sys::getegid();
     let mut text = [0; 16384];
-    let text = file::head(c"/etc/group", &mut text);
+    let text = procfile::head(c"/etc/group", &mut text);
     let name = name_of(text, gid).filter(|name| name.len() <= buffer.len());
     let len = match name {
         Some(name) => {
@@ -23,7 +24,7 @@ fn name_of(text: &[u8], gid: u32) -> Option<&[u8]> {
     text.split(|b| *b == b'\n').find_map(|line| {
         let mut words = line.split(|b| *b == b':');
         let name = words.next()?;
-        let number = file::leading_number(words.nth(1)?)?;
+        let number = procfile::leading_number(words.nth(1)?)?;
         (number == u64::from(gid)).then_some(name)
     })
 }

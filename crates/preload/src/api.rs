@@ -10,16 +10,17 @@
 //!
 //! Sizes and mounts are found out when they are first asked for: a program that
 //! only uses shared memory, or nothing at all, pays nothing for it. One that
-//! was linked with `-lhugetlbfs` has them found out at its start ([`prepare`]),
+//! was linked with `-lhugetlbfs` has them found out at its start (`prepare`),
 //! since it may leave `/proc` and `/sys` behind. No lock of ours is held while
 //! another public function, or `open`, runs: they may be the program's own.
 //!
 //! What `get_huge_pages` hands out is private hugetlb memory, with the same
-//! promises as the heap's: see `hugetools_pages::grant`.
+//! promises as the heap's: see `hugetools_pages::registry::named::region`.
 
 use core::ops::ControlFlow;
 
-use hugetools_pages::{first_look, sys};
+use hugetools_pages::policy::first_look;
+use hugetools_pages::sys;
 
 use crate::{loaded, rival};
 

@@ -4,7 +4,8 @@
 
 use core::ffi::{c_int, c_long};
 
-use hugetools_pages::{bits, fork};
+use hugetools_pages::fork;
+use hugetools_pages::sys::cast;
 
 use crate::{following, marker};
 
@@ -54,7 +55,7 @@ unsafe fn of_arguments(at: *const Arguments) -> bool {
 
 fn copies_memory(flags: usize) -> bool {
     const SHARED: c_int = libc::CLONE_VM | libc::CLONE_THREAD;
-    flags & bits::extended(SHARED) == 0
+    flags & cast::extended(SHARED) == 0
 }
 
 /// Makes it, with all that belongs around a fork.

@@ -7,8 +7,11 @@
 use core::ffi::{c_int, c_long};
 
 use hugetools_contract::env::Pages;
-use hugetools_pages::layout::Layout;
-use hugetools_pages::{bits, config, fault, first_look, sys, thp};
+use hugetools_pages::config;
+use hugetools_pages::extent::page_sizes::Layout;
+use hugetools_pages::migrate::sigbus;
+use hugetools_pages::policy::{first_look, thp};
+use hugetools_pages::sys::{self, cast};
 
 use crate::{marker, next};
 
@@ -36,7 +39,7 @@ fn begin() {
     let heap = config::get().heap.filter(|pages| *pages != Pages::Thp);
     if let Some(pages) = heap.filter(|_| marker::has_heap()) {
         // The heap may come to have pages of a pool.
-        fault::guard(Layout::of(pages).unit);
+        sigbus::guard(Layout::of(pages).unit);
     }
     sys::note_own_filter();
 }
@@ -45,7 +48,7 @@ fn begin() {
 #[inline]
 pub(crate) fn watch(number: c_long, args: [usize; 6]) {
     if number == libc::SYS_seccomp || number == libc::SYS_prctl {
-        note(number, bits::int(args[0]), args[1]);
+        note(number, cast::int(args[0]), args[1]);
     }
 }
 

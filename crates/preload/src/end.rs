@@ -10,21 +10,21 @@ use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_contract::smaps::records;
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::kin::{self, Kin};
-use hugetools_pages::luck::{self, Shortfall};
-use hugetools_pages::say::{Level, say};
+use hugetools_pages::extent::usage::SMALL_HEAP;
+use hugetools_pages::kernel::kin::{self, Kin};
+use hugetools_pages::kernel::{facts, procfile};
+use hugetools_pages::policy::pool_backoff::{self, Shortfall};
+use hugetools_pages::policy::thp::{self, NoThp};
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::rt::outlet;
+use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::why::{self, Why};
-use hugetools_pages::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, Filter};
-use hugetools_pages::thp::{self, NoThp};
-use hugetools_pages::usage::SMALL_HEAP;
-use hugetools_pages::{facts, file, outlet};
 
 use crate::objects::Extents;
-use crate::report_file;
 use crate::scratch::{self, Text};
-use crate::{marker, old_root, past_malloc, required, staying, watched};
-use hugetools_pages::vmops::map_shared::LUCK as SHM_LUCK;
+use crate::{marker, old_root, past_malloc, report_file, required, staying, watched};
+use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 
 #[used]
 #[unsafe(link_section = ".fini_array")]
@@ -164,7 +164,7 @@ fn report(ended: Ended) -> Option<()> {
 fn compose(ended: Ended) -> Option<Text> {
     let smaps = old_root::smaps()?;
     let exe = old_root::exe()?;
-    // No object has more of either than three for each mapping; windows of the
+    // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
     let most = records(smaps).count() * 3;
     let extents = Extents::find(scratch::values((most + 512).min(4096), NO_EXTENT)?, exe);
@@ -194,7 +194,7 @@ fn life(ended: Ended, rows: &[Row<'_>]) -> Option<Life> {
     let now = sys::wall_clock();
     let age = sys::since_boot().saturating_sub(Kin::own()?.start * TICK);
     let mut peak = watched::peak().with(&Peak::of(rows, now));
-    let most = file::look(|| file::tagged_in(c"/proc/self/status", b"VmHWM:"));
+    let most = procfile::look(|| procfile::tagged_in(c"/proc/self/status", b"VmHWM:"));
     peak.resident = peak.resident.max(most.unwrap_or(0) * 1024);
     Some(Life {
         ended,
@@ -265,7 +265,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => {
-            reason(SHM_LUCK.shortfall(), config.shm, thp::serves_shared())
+            reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
         }
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(past_malloc::ITS_OWN),
         _ => None,
@@ -291,7 +291,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     }
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
-    match reason(luck::shortfall(), pages, thp) {
+    match reason(pool_backoff::shortfall(), pages, thp) {
         None if small => Some(past_malloc::SMALL),
         // The pool has served the rest.
         None => thp.err().map(NoThp::reason),

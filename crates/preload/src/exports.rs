@@ -5,10 +5,10 @@
 
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
-use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::extent::mlocked;
+use hugetools_pages::migrate::mbind::Wanted;
+use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, map_shared, mbind as policy, remap};
-use hugetools_pages::wanted::Wanted;
-use hugetools_pages::{bits, registry};
 
 use crate::{locks, next, segment, segments, signals};
 
@@ -222,7 +222,7 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
     if result == 0 && flags & libc::MCL_CURRENT != 0 {
-        registry::locked::set_all(true);
+        mlocked::set_all(true);
     }
     result
 }
@@ -232,7 +232,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 pub extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
-        registry::locked::set_all(false);
+        mlocked::set_all(false);
     }
     result
 }
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn mbind(
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
     let wanted = Wanted {
-        mode: bits::extended(mode),
+        mode: cast::extended(mode),
         mask: mask as usize,
         max: maxnode,
         flags: flags as usize,

@@ -1,11 +1,11 @@
-//! The functions of libc that fill buffers by a system call; see [`crate::reads`].
+//! The functions of libc that fill buffers by a system call; see `reads`.
 //! Also those that name memory which the kernel writes to by itself; see
-//! [`crate::stacks`].
+//! `stacks`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_void};
 
-use hugetools_pages::bits;
+use hugetools_pages::sys::cast;
 use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
 
 use crate::reads::{NO_CALL, again, array, filled, next, of_message, range, ranges};
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn pread(
     offset: off_t,
 ) -> isize {
     filled(file, buffer as usize, len, |done| {
-        let offset = offset.saturating_add(bits::offset(done));
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"pread",
             fn(c_int, *mut c_void, usize, off_t) -> isize,
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn pread64(
     offset: off_t,
 ) -> isize {
     filled(file, buffer as usize, len, |done| {
-        let offset = offset.saturating_add(bits::offset(done));
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"pread64",
             fn(c_int, *mut c_void, usize, off_t) -> isize,
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn __pread_chk(
     room: usize,
 ) -> isize {
     filled(file, buffer as usize, len, |done| {
-        let offset = offset.saturating_add(bits::offset(done));
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"__pread_chk",
             fn(c_int, *mut c_void, usize, off_t, usize) -> isize,
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn __pread64_chk(
     room: usize,
 ) -> isize {
     filled(file, buffer as usize, len, |done| {
-        let offset = offset.saturating_add(bits::offset(done));
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"__pread64_chk",
             fn(c_int, *mut c_void, usize, off_t, usize) -> isize,

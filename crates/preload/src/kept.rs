@@ -12,8 +12,9 @@ use core::sync::atomic::Ordering;
 
 use hugetools_contract::doors::{ALLOCATORS, Allocator};
 use hugetools_pages::config::Config;
-use hugetools_pages::say::{Level, say};
-use hugetools_pages::{weak, word};
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::rt::weak;
+use hugetools_pages::word;
 
 use crate::loaded;
 

@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::{ControlFlow, Range};
 
-use hugetools_pages::{facts, sys};
+use hugetools_pages::sys;
 
 /// A loaded file.
 #[derive(Debug)]
@@ -120,7 +120,7 @@ impl Object<'_> {
     /// read-only after it had filled it. Nothing is done where that is not
     /// possible.
     pub fn with_writable(&self, addr: usize, write: impl FnOnce()) {
-        let page = facts::page_size();
+        let page = sys::page_size();
         let sealed = self.headers.iter().any(|header| {
             let range = self.range_of(header);
             let whole = range.start / page * page..range.end / page * page;

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::again;
+use hugetools_pages::migrate::retry;
 use hugetools_pages::sys::{self, Errno};
 
 /// Makes a call that locks a range; once more after it has failed for want of a
@@ -13,7 +13,7 @@ pub(crate) fn made_again(addr: *const c_void, len: usize, call: impl Fn() -> c_i
     let result = call();
     let range = addr as usize..(addr as usize).saturating_add(len);
     let wants_memory = || matches!(sys::errno(), Errno(libc::ENOMEM | libc::EAGAIN));
-    if result == 0 || !wants_memory() || !again::make_writable(&range) {
+    if result == 0 || !wants_memory() || !retry::make_writable(&range) {
         return result;
     }
     sys::set_errno(before);

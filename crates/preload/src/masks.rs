@@ -1,5 +1,5 @@
 //! The program's calls that say which signals are blocked: see
-//! [`hugetools_pages::signal::mask`]. Before there is anything to mend they go on
+//! [`hugetools_pages::fault::sigmask`]. Before there is anything to mend they go on
 //! as they are.
 #![expect(unsafe_code, reason = "takes and gives sets by address, as libc does")]
 
@@ -7,7 +7,7 @@ use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::ptr::{from_ref, null};
 
-use hugetools_pages::signal::{mask, real};
+use hugetools_pages::fault::{libc_sigaction, sigmask};
 use libc::sigset_t;
 
 use crate::reads::{NO_CALL, next};
@@ -61,31 +61,31 @@ pub(crate) unsafe fn of_process(how: c_int, set: *const sigset_t, old: *mut sigs
 /// # Safety
 /// As libc's.
 unsafe fn change(by: By, how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
-    if !mask::is_used() {
+    if !sigmask::is_used() {
         // SAFETY: as the caller says.
         return unsafe { by.call(how, set, old) };
     }
     // SAFETY: as the caller says.
-    let wanted = (!set.is_null()).then(|| unsafe { mask::read(set) });
+    let wanted = (!set.is_null()).then(|| unsafe { sigmask::read(set) });
     let (how, signals) = match wanted {
         None => (how, None),
-        Some(wanted) => match mask::at_once(how, wanted) {
+        Some(wanted) => match sigmask::at_once(how, wanted) {
             Some(signals) => (how, Some(signals)),
             // SAFETY: likewise.
             None => unsafe { merged(by, how, wanted) },
         },
     };
-    let changed = signals.map(mask::set_of);
+    let changed = signals.map(sigmask::set_of);
     let set = changed.as_ref().map_or(null(), from_ref);
     // The kernel could not write to a page that has to be mended; this thread can.
-    let mut told = mask::set_of(0);
+    let mut told = sigmask::set_of(0);
     // SAFETY: likewise.
     let result = unsafe { by.call(how, set, &raw mut told) };
     if result == 0 && !old.is_null() {
         // SAFETY: libc's.
-        let before = mask::for_program(unsafe { mask::read(&raw const told) });
+        let before = sigmask::for_program(unsafe { sigmask::read(&raw const told) });
         // SAFETY: as the caller says.
-        unsafe { mask::write(old, before) };
+        unsafe { sigmask::write(old, before) };
     }
     result
 }
@@ -96,13 +96,13 @@ unsafe fn change(by: By, how: c_int, set: *const sigset_t, old: *mut sigset_t) -
 /// As libc's.
 #[cold]
 unsafe fn merged(by: By, how: c_int, wanted: u64) -> (c_int, Option<u64>) {
-    let mut now = mask::set_of(0);
+    let mut now = sigmask::set_of(0);
     // SAFETY: only asks.
     unsafe { by.call(libc::SIG_BLOCK, null(), &raw mut now) };
     // SAFETY: libc's.
-    let before = mask::for_program(unsafe { mask::read(&raw const now) });
-    match mask::after(before, how, wanted) {
-        Some(after) => (libc::SIG_SETMASK, Some(mask::for_kernel(after))),
+    let before = sigmask::for_program(unsafe { sigmask::read(&raw const now) });
+    match sigmask::after(before, how, wanted) {
+        Some(after) => (libc::SIG_SETMASK, Some(sigmask::for_kernel(after))),
         // libc has an error for that.
         None => (how, Some(wanted)),
     }
@@ -115,12 +115,12 @@ unsafe fn merged(by: By, how: c_int, wanted: u64) -> (c_int, Option<u64>) {
 pub(crate) unsafe fn suspend(set: *const sigset_t) -> c_int {
     let call =
         |set: *const sigset_t| next!(c"sigsuspend", fn(*const sigset_t) -> c_int, NO_CALL, (set));
-    if !mask::is_used() {
+    if !sigmask::is_used() {
         return call(set);
     }
     // SAFETY: as the caller says.
-    let changed = mask::set_of(mask::for_kernel(unsafe { mask::read(set) }));
-    mask::while_waiting(|| call(&raw const changed))
+    let changed = sigmask::set_of(sigmask::for_kernel(unsafe { sigmask::read(set) }));
+    sigmask::while_waiting(|| call(&raw const changed))
 }
 
 /// `sigaction` for signals before which none of ours stands.
@@ -132,29 +132,29 @@ pub(crate) unsafe fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    if !mask::is_used() {
+    if !sigmask::is_used() {
         // SAFETY: as the caller says.
-        return unsafe { real::sigaction(signal, new, old) };
+        return unsafe { libc_sigaction::sigaction(signal, new, old) };
     }
     // SAFETY: as the caller says.
     let mut changed = unsafe { new.as_ref() }.copied();
     if let Some(action) = &mut changed {
         // SAFETY: libc's.
-        let wanted = unsafe { mask::read(&raw const action.sa_mask) };
+        let wanted = unsafe { sigmask::read(&raw const action.sa_mask) };
         // SAFETY: likewise.
-        unsafe { mask::write(&raw mut action.sa_mask, mask::for_kernel(wanted)) };
+        unsafe { sigmask::write(&raw mut action.sa_mask, sigmask::for_kernel(wanted)) };
     }
     let new = changed.as_ref().map_or(null(), from_ref);
     let mut told = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: as the caller says.
-    let result = unsafe { real::sigaction(signal, new, told.as_mut_ptr()) };
+    let result = unsafe { libc_sigaction::sigaction(signal, new, told.as_mut_ptr()) };
     if result == 0 && !old.is_null() {
         // SAFETY: all bits zero are an action, and libc has filled it.
         let mut told = unsafe { told.assume_init() };
         // SAFETY: libc's.
-        let blocked = unsafe { mask::read(&raw const told.sa_mask) };
+        let blocked = unsafe { sigmask::read(&raw const told.sa_mask) };
         // SAFETY: likewise.
-        unsafe { mask::write(&raw mut told.sa_mask, mask::for_program(blocked)) };
+        unsafe { sigmask::write(&raw mut told.sa_mask, sigmask::for_program(blocked)) };
         // SAFETY: as the caller says.
         unsafe { old.write(told) };
     }

@@ -1,12 +1,12 @@
 //! The functions that compilers call by themselves, under the names that they
 //! call them by. The linker's script keeps the names inside of the library:
-//! see [`hugetools_pages::mem`] why libc's are not used.
+//! see [`hugetools_pages::rt::mem`] why libc's are not used.
 #![expect(unsafe_code, reason = "defines functions that compilers call")]
 
 use core::ffi::{c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_pages::mem;
+use hugetools_pages::rt::mem;
 
 /// libc's `memset`, once all is bound; 0 before that. It has the processor's
 /// widest stores, which `calloc` of some hundred bytes gains by.

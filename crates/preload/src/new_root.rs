@@ -7,7 +7,9 @@
 
 use core::ffi::{c_char, c_int};
 
-use hugetools_pages::{environment, first_look, sys};
+use hugetools_pages::config::environment;
+use hugetools_pages::policy::first_look;
+use hugetools_pages::sys;
 
 use crate::{next, old_root};
 

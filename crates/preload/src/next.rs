@@ -9,8 +9,9 @@
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_pages::signal::real;
-use hugetools_pages::{bits, sys, weak_function, word};
+use hugetools_pages::fault::libc_sigaction;
+use hugetools_pages::sys::{self, cast};
+use hugetools_pages::{weak_function, word};
 
 use crate::{kept, mem};
 
@@ -111,7 +112,7 @@ pub(crate) fn find() {
     }
     let sigaction = dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr());
     // SAFETY: the address of the function of that name.
-    unsafe { real::set_next(sigaction as usize) };
+    unsafe { libc_sigaction::set_next(sigaction as usize) };
 }
 
 /// Calls the next function of that type, or what stands behind `else`.
@@ -145,7 +146,7 @@ pub(crate) unsafe fn mmap(
     call!(MMAP as Mmap, (addr, len, prot, flags, fd, offset), else {
         // SAFETY: as the caller says.
         sys::c_address(unsafe {
-            sys::mmap(addr as usize, len, prot, flags, fd, bits::word(offset))
+            sys::mmap(addr as usize, len, prot, flags, fd, cast::word(offset))
         })
     })
 }
@@ -293,7 +294,7 @@ pub(crate) unsafe fn process_madvise(
 ) -> isize {
     type Advise = unsafe extern "C" fn(c_int, *const libc::iovec, usize, c_int, c_uint) -> isize;
     call!(PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
-        let (process, advice) = (bits::extended(process), bits::extended(advice));
+        let (process, advice) = (cast::extended(process), cast::extended(advice));
         let args = [process, ranges as usize, count, advice, flags as usize, 0];
         // SAFETY: as the caller says.
         let result = unsafe { sys::any_call(libc::SYS_process_madvise, args) };
@@ -311,7 +312,7 @@ pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
 
 fn c_int_result(result: sys::Result<usize>) -> c_int {
     match result {
-        Ok(value) => bits::int(value),
+        Ok(value) => cast::int(value),
         Err(error) => sys::c_result(Err(error)),
     }
 }
@@ -319,9 +320,9 @@ fn c_int_result(result: sys::Result<usize>) -> c_int {
 pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     type Prctl = unsafe extern "C" fn(c_int, usize, usize, usize, usize) -> c_int;
     call!(PRCTL as Prctl, (option, a, b, c, d), else {
-        let args = [bits::extended(option), a, b, c, d, 0];
+        let args = [cast::extended(option), a, b, c, d, 0];
         // SAFETY: as the caller says.
-        bits::int(bits::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
+        cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
     })
 }
 
@@ -329,7 +330,7 @@ pub(crate) unsafe fn chroot(path: *const c_char) -> c_int {
     type Chroot = unsafe extern "C" fn(*const c_char) -> c_int;
     call!(CHROOT as Chroot, (path), else {
         // SAFETY: as the caller says.
-        bits::int(bits::word(unsafe { sys::as_libc(libc::SYS_chroot, [path as usize, 0, 0, 0, 0, 0]) }))
+        cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_chroot, [path as usize, 0, 0, 0, 0, 0]) }))
     })
 }
 

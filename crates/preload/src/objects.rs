@@ -1,12 +1,12 @@
-//! What is known by address: the regions and windows that we handed out, and
+//! What is known by address: the regions and extents that we handed out, and
 //! the program and its libraries by their program headers.
 
 use core::ops::ControlFlow;
 
 use hugetools_contract::segment::{Extent, Segment};
+use hugetools_pages::extent::{Holds, index};
 use hugetools_pages::registry::shared;
-use hugetools_pages::window::Holds;
-use hugetools_pages::{facts, register};
+use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 use crate::scratch;
@@ -23,30 +23,30 @@ pub(crate) struct Extents {
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Finds all extents, at most as many as there are places. `exe` is the
+    /// Finds all known, at most as many as there are places. `exe` is the
     /// name of the program, which the loader does not tell.
     pub(crate) fn find(places: &'static mut [Extent<'static>], exe: &'static [u8]) -> Extents {
-        let mut extents = Extents {
+        let mut known = Extents {
             places,
             len: 0,
             exe,
             names: scratch::bytes(NAMES).unwrap_or_default(),
         };
-        let heap = register::windows().filter(|window| window.holds == Holds::Heap);
-        for window in heap {
-            extents.put(window.base, window.base + window.len, Segment::Heap, None);
+        let heap = index::extents().filter(|extent| extent.holds == Holds::Heap);
+        for extent in heap {
+            known.put(extent.base, extent.base + extent.len, Segment::Heap, None);
         }
         shared::open().each(|region| {
             let range = region.mapped();
-            extents.put(range.start, range.end, Segment::Shm, None);
+            known.put(range.start, range.end, Segment::Shm, None);
         });
         loaded::each(|object| {
             if !object.is_vdso() {
-                extents.put_object(object);
+                known.put_object(object);
             }
             ControlFlow::Continue(())
         });
-        extents
+        known
     }
 
     /// What was found.
@@ -79,7 +79,7 @@ impl Extents {
             // A copy, since the loader's own goes away with the object.
             false => self.keep(object.name.to_bytes()),
         };
-        let (base, page) = (object.base, facts::page_size());
+        let (base, page) = (object.base, sys::page_size());
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(0);
         for header in object
             .headers

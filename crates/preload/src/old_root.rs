@@ -8,9 +8,9 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use hugetools_pages::config::leaked_copy::keep;
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::keep::keep;
-use hugetools_pages::say::{Level, say};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
 
 use crate::{marker, scratch};

@@ -2,8 +2,9 @@
 //! the report: the heap was small because of it.
 
 use hugetools_contract::segment::{Row, Segment};
-use hugetools_pages::usage::{self, GROWN_HEAP};
-use hugetools_pages::{config, file};
+use hugetools_pages::config;
+use hugetools_pages::extent::usage::{self, GROWN_HEAP};
+use hugetools_pages::kernel::procfile;
 
 use crate::scratch;
 
@@ -56,5 +57,5 @@ fn peak_resident() -> Option<u64> {
     let status = scratch::read(c"/proc/self/status")?;
     let mut lines = status.split(|byte| *byte == b'\n');
     let value = lines.find_map(|line| line.strip_prefix(b"VmHWM:"))?;
-    file::leading_number(value.trim_ascii_start())?.checked_mul(1024)
+    procfile::leading_number(value.trim_ascii_start())?.checked_mul(1024)
 }

@@ -1,14 +1,13 @@
 //! System calls that write to buffers of the program's, made again where they
 //! fail because memory of ours is being replaced, or needs a page which the pool
-//! has not: see [`hugetools_pages::again`].
+//! has not: see [`hugetools_pages::migrate::retry`].
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{c_int, c_uint};
 use core::ops::Range;
 
-use hugetools_pages::again::Call;
-use hugetools_pages::bits;
-use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::migrate::retry::Call;
+use hugetools_pages::sys::{self, Errno, cast};
 
 /// Calls the next function of that type, or the kernel where there is none.
 macro_rules! next {
@@ -50,7 +49,7 @@ impl Word for usize {
 
 impl Word for c_int {
     fn word(self) -> usize {
-        bits::extended(self)
+        cast::extended(self)
     }
 }
 
@@ -62,7 +61,7 @@ impl Word for c_uint {
 
 impl Word for i64 {
     fn word(self) -> usize {
-        bits::word(self)
+        cast::word(self)
     }
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn from_kernel(number: libc::c_long, args: &[usize]) -> isize {
     all[..args.len()].copy_from_slice(args);
     // SAFETY: as the program passes them.
     match unsafe { sys::any_call(number, all) } {
-        Ok(result) => bits::result(result),
+        Ok(result) => cast::result(result),
         Err(error) => {
             sys::set_errno(error);
             -1
@@ -233,6 +232,6 @@ fn fill_on(
     }
     match done {
         0 => got,
-        done => bits::result(done),
+        done => cast::result(done),
     }
 }

@@ -15,14 +15,16 @@ use hugetools_contract::report::{self, Met};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_contract::smaps::records;
 use hugetools_pages::config::{self, Config};
-use hugetools_pages::say::{Level, say};
+use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, kin, populate};
+use hugetools_pages::migrate::aside::Aside;
+use hugetools_pages::policy::thp::{self, NoThp};
+use hugetools_pages::policy::{first_look, required};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::segment::data;
 use hugetools_pages::segment::load::{Load, loads};
-use hugetools_pages::segment::place::Aside;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::segment::wish::Wish;
-use hugetools_pages::thp::NoThp;
-use hugetools_pages::{facts, first_look, hugetlb, kin, limits, populate, required, sys, thp};
+use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 use crate::segments::pages_for;
@@ -206,7 +208,7 @@ fn measure_all(config: &Config) {
 
 fn measure(object: &Object<'_>, config: &Config) {
     let mut sums = [Measure::default(); 3];
-    let loads = || loads(object.headers, object.base, facts::page_size());
+    let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
         let Some(pages) = pages_for(&load, config) else {
             continue;
@@ -322,8 +324,8 @@ fn shm(config: &Config) -> Result<(), NoHeap> {
         return thp::serves_shared().map_err(|why| NoHeap::Transparent(Some(why)));
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let at = hugetlb::map_shared(size, prot, size).map_err(|_| NoHeap::Pool)?;
-    let had = match limits::may_limit(size) {
+    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| NoHeap::Pool)?;
+    let had = match constraints::may_limit(size) {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };

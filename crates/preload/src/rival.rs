@@ -7,7 +7,7 @@
 
 use core::ops::ControlFlow;
 
-use hugetools_pages::environment;
+use hugetools_pages::config::environment;
 
 use crate::loaded::{self, Object};
 use crate::next;

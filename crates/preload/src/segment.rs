@@ -9,14 +9,16 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::Pages;
-use hugetools_pages::hugetlb::ToGrow;
-use hugetools_pages::luck;
-use hugetools_pages::registry::segments::On;
-use hugetools_pages::say::{Amount, SizeName};
+use hugetools_pages::config;
+use hugetools_pages::extent::page_sizes;
+use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
+use hugetools_pages::kernel::{constraints, populate};
+use hugetools_pages::policy::{first_look, pool_backoff, required};
+use hugetools_pages::registry::sysv::On;
+use hugetools_pages::rt::message::{Amount, SizeName};
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{LUCK, lacks_thp, next_rung};
-use hugetools_pages::{config, first_look, hugetlb, layout, limits, populate, required};
+use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung};
 
 use crate::{accounts, next};
 
@@ -88,7 +90,7 @@ fn get_ordinary(key: c_int, size: usize, flags: c_int) -> c_int {
 /// The page size for a segment that is being made. Looking one up, or asking
 /// for huge pages oneself, is left alone; so is a segment smaller than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
-    let page = layout::asked_size(pages)?;
+    let page = page_sizes::asked_size(pages)?;
     (makes_plain(key, flags) && size >= page).then_some(page)
 }
 
@@ -110,9 +112,9 @@ fn must_fail(pages: Pages, key: c_int, size: usize, flags: c_int) -> bool {
 /// Makes a segment, all of whose pages can be had.
 fn make_huge(key: c_int, size: usize, flags: c_int, page: usize) -> Result<c_int> {
     // A reservation is always taken: without one the first touch could kill.
-    let huge = flags & !libc::SHM_NORESERVE | hugetlb::shm_flags(page);
+    let huge = flags & !libc::SHM_NORESERVE | hugetlb_pool::shm_flags(page);
     let new = huge | libc::IPC_CREAT | libc::IPC_EXCL;
-    if !limits::may_limit(page) {
+    if !constraints::may_limit(page) {
         return sys::shmget(key, size, new);
     }
     if key == libc::IPC_PRIVATE {
@@ -169,8 +171,8 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
         }
         _ => {
             let pages = size.div_ceil(page);
-            LUCK.note(luck::shortfall_of(page, pages));
-            let free = hugetlb::free(page);
+            BACKOFF.note(pool_backoff::shortfall_of(page, pages));
+            let free = hugetlb_pool::free(page);
             let grow = ToGrow {
                 size: page,
                 needed: pages,

@@ -6,13 +6,14 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::Pages;
 use hugetools_pages::config::{self, Config};
-use hugetools_pages::say::{Amount, Level, say};
+use hugetools_pages::policy::first_look;
+use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::why::{self, Outcome, Why};
 use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::segment::{data, tail, text};
-use hugetools_pages::{facts, first_look};
+use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 use crate::perf_map;
@@ -53,7 +54,7 @@ fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
     let mut shelf = None;
-    for linked in loads(object.headers, object.base, facts::page_size()) {
+    for linked in loads(object.headers, object.base, sys::page_size()) {
         let Some(pages) = pages_for(&linked, config) else {
             continue;
         };
@@ -113,7 +114,7 @@ fn put_library(object: &Object<'_>, config: &Config) {
     first_look::take();
     let wish = Wish::of(pages);
     let mut sum = Got::default();
-    for load in loads(object.headers, object.base, facts::page_size()) {
+    for load in loads(object.headers, object.base, sys::page_size()) {
         if load.prot & libc::PROT_EXEC != 0 {
             let got = text::put(&load, &wish, false, None);
             sum.add(got);

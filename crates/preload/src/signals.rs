@@ -8,16 +8,17 @@
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 
-use hugetools_pages::signal::{Handler, real};
-use hugetools_pages::{fault, segv};
+use hugetools_pages::fault::sigchain::Handler;
+use hugetools_pages::fault::{libc_sigaction, sigsegv};
+use hugetools_pages::migrate::sigbus;
 
 use crate::{masks, next};
 
 /// Our handler for a signal.
 fn handler(signal: c_int) -> Option<&'static Handler> {
     match signal {
-        libc::SIGSEGV => Some(&segv::HANDLER),
-        libc::SIGBUS => Some(&fault::HANDLER),
+        libc::SIGSEGV => Some(&sigsegv::HANDLER),
+        libc::SIGBUS => Some(&sigbus::HANDLER),
         _ => None,
     }
 }
@@ -42,7 +43,7 @@ pub(crate) unsafe fn sigaction(
         None => {
             let mut told = MaybeUninit::zeroed();
             // SAFETY: as the caller says.
-            if unsafe { real::sigaction(signal, new, told.as_mut_ptr()) } != 0 {
+            if unsafe { libc_sigaction::sigaction(signal, new, told.as_mut_ptr()) } != 0 {
                 return -1;
             }
             // SAFETY: written by the call that succeeded.

@@ -6,8 +6,10 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::ordinary::{self, Stack};
-use hugetools_pages::{move_down, register, sys};
+use hugetools_pages::extent::index;
+use hugetools_pages::extent::stacks::{self, Stack};
+use hugetools_pages::migrate::off_pool;
+use hugetools_pages::sys;
 
 use crate::following::Following;
 
@@ -17,10 +19,10 @@ static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
 /// Has a range on ordinary memory, as far as it is ours.
 fn make_ordinary(addr: usize, len: usize, stack: Stack) {
     let range = addr..addr.saturating_add(len);
-    if register::meets(&range) {
-        ordinary::keep(&range, stack);
+    if index::meets(&range) {
+        stacks::keep(&range, stack);
         // Where it cannot be done it is a stack all the same.
-        let _ = move_down::step_down(addr, len);
+        let _ = off_pool::step_down(addr, len);
     }
 }
 

@@ -3,8 +3,11 @@
 
 use core::ffi::{c_char, c_int};
 
-use hugetools_pages::say::{Level, say};
-use hugetools_pages::{config, environment, fork, luck, outlet, say, weak};
+use hugetools_pages::config::{self, environment};
+use hugetools_pages::fork;
+use hugetools_pages::policy::pool_backoff;
+use hugetools_pages::rt::message::{self, Level, say};
+use hugetools_pages::rt::{outlet, weak};
 
 use crate::{api, end, following, kept, marker, next, report_file, required, segments};
 
@@ -27,8 +30,8 @@ unsafe extern "C" fn start(
         return;
     }
     let config = config::get();
-    outlet::prepare();
-    say::set_verbosity(config.verbosity);
+    outlet::prepare(config.messages.as_ref());
+    message::set_verbosity(config.verbosity);
     report_file::prepare();
     if !weak::is_glibc() {
         // Its loader's lock may be held by what a handler has interrupted that
@@ -43,7 +46,7 @@ unsafe extern "C" fn start(
     }
     if marker::has_heap() {
         fork::watch();
-        luck::begin();
+        pool_backoff::begin();
         kept::say_so(config);
     } else if config.heap.is_some() {
         say(

@@ -11,10 +11,10 @@ use hugetools_contract::env;
 use hugetools_contract::report::{self, Lossy, Proof};
 use hugetools_contract::segment::{self, Row};
 use hugetools_contract::smaps::records;
-use hugetools_pages::facts;
-use hugetools_pages::file::{self, Path};
-use hugetools_pages::kin::{self, Kin};
-use hugetools_pages::say::{Level, say};
+use hugetools_pages::kernel::kin::{self, Kin};
+use hugetools_pages::kernel::{facts, procfile};
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Dir};
 
 use crate::end;
@@ -58,7 +58,7 @@ fn family() -> Option<&'static [Kin]> {
     let found = scratch::values(MOST, NOBODY)?;
     let mut count = 0;
     Dir::open(c"/proc").ok()?.each(|name| {
-        let pid = file::leading_number(name.to_bytes()).and_then(|pid| u32::try_from(pid).ok());
+        let pid = procfile::leading_number(name.to_bytes()).and_then(|pid| u32::try_from(pid).ok());
         let kin = pid.filter(|pid| *pid != own.pid).and_then(Kin::of);
         let kin = kin.filter(|kin| !kin.is_over && kin.start >= own.start);
         if let Some(kin) = kin.filter(|kin| kin.parent == own.pid || names(kin.pid, own.pid)) {
@@ -77,7 +77,7 @@ fn names(pid: u32, own: u32) -> bool {
         let mut variables = environment.split(|byte| *byte == 0);
         let value = variables.find_map(|variable| {
             let value = variable.strip_prefix(env::REPORT_PID.as_bytes())?;
-            file::leading_number(value.strip_prefix(b"=")?)
+            procfile::leading_number(value.strip_prefix(b"=")?)
         });
         value == Some(u64::from(own))
     };

@@ -4,8 +4,8 @@
 
 use core::ffi::c_long;
 
+use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::by_number;
-use hugetools_pages::{bits, sys};
 
 use crate::{clones, confine, end, exports, next};
 
@@ -26,7 +26,7 @@ pub unsafe extern "C" fn syscall(
     let args = [a, b, c, d, e, f];
     confine::watch(number, args);
     if number == libc::SYS_exit_group {
-        end::at_once(bits::int(a));
+        end::at_once(cast::int(a));
     }
     if let Some(result) = by_number::call(number, args) {
         return next::c_long_result(result);
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn syscall(
 /// # Safety
 /// As the system call says.
 unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
-    use bits::{int, unsigned};
+    use cast::{int, unsigned};
     let [a, b, c, d, e, _] = args;
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
@@ -70,7 +70,7 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
 /// # Safety
 /// As the system call says.
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
-    use bits::int;
+    use cast::int;
     use core::ffi::c_void;
     match number {
         sys::SYS_SHMGET => Some(exports::shmget(int(a), b, int(c)).into()),

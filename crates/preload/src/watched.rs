@@ -12,9 +12,10 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use hugetools_contract::report::Peak;
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::file::{self, Path};
+use hugetools_pages::kernel::procfile;
+use hugetools_pages::rt::path::Path;
+use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, File, Filter};
-use hugetools_pages::weak;
 
 /// Where the page is mapped, or 0; which slot is ours, where its text is mapped.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
@@ -91,7 +92,7 @@ fn map(file: &File, len: usize, offset: usize) -> Option<usize> {
 fn own_number() -> Option<u32> {
     let mut buffer = [0; 32];
     let len = sys::read_link(c"/proc/self", &mut buffer).ok()?;
-    file::leading_number(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
+    procfile::leading_number(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
 }
 
 fn page() -> Option<&'static Page> {

@@ -16,11 +16,13 @@
 
 use core::ffi::c_int;
 
-use crate::behind::{self, Writers};
-use crate::say::{Level, SizeName, say};
-use crate::side_stack::on_own_stack;
+use crate::extent::{index, stacks};
+use crate::kernel::dma_users::{self, Writers};
+use crate::kernel::facts;
+use crate::rt::message::{Level, SizeName, say};
+use crate::rt::side_stack::on_own_stack;
+use crate::rt::weak;
 use crate::sys::{self, Errno, NoSignalStack};
-use crate::{facts, ordinary, register, weak};
 
 /// So much do the handlers of all libraries get, and libc; only what they touch
 /// is memory.
@@ -49,7 +51,7 @@ pub fn apart(fork: impl FnOnce() -> c_int) -> c_int {
 
 /// The size of a page of a pool on which libc keeps what it writes to in a fork.
 fn kept_by_libc() -> Option<usize> {
-    let others = || ordinary::thread_ends().find_map(page_at);
+    let others = || stacks::thread_ends().find_map(page_at);
     let others = (!weak::is_glibc()).then(others).flatten();
     page_at(sys::thread_name()).or(others)
 }
@@ -63,7 +65,7 @@ fn is_needed(stack: usize) -> bool {
     if !is_on_pool || facts::has_known_filter() {
         return false;
     }
-    match behind::writers() {
+    match dma_users::writers() {
         Writers::None => false,
         Writers::Calls => facts::has_threads(),
         // As far as is known the pages can be shared.
@@ -74,10 +76,10 @@ fn is_needed(stack: usize) -> bool {
 
 /// The size of the hugetlb page at an address that a child would inherit.
 fn page_at(addr: usize) -> Option<usize> {
-    register::look(|| {
-        let window = register::window_at(addr)?;
-        let (state, _) = window.units()[window.unit_at(addr)].load();
-        state.is_inherited().then(|| window.page_size(state))
+    index::look(|| {
+        let extent = index::extent_at(addr)?;
+        let (state, _) = extent.units()[extent.unit_at(addr)].load();
+        state.is_inherited().then(|| extent.page_size(state))
     })
 }
 

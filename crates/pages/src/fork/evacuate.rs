@@ -5,15 +5,14 @@
 //! end, and is as fast. So it is copied once, piece by piece, and the pool's
 //! pages are free for others.
 
-use hugetools_contract::env::Fallback;
+use crate::extent::Extent;
+use crate::migrate::off_pool;
+use crate::migrate::shield::Shield;
+use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::{required, thp};
+use crate::rt::message::{Amount, Level, say};
 
-use crate::luck::{self, Shortfall};
-use crate::say::{Amount, Level, say};
-use crate::shield::Shield;
-use crate::window::Window;
-use crate::{config, move_down, required, thp};
-
-use super::{in_place, runs};
+use crate::migrate::{in_place, runs};
 
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
@@ -24,33 +23,28 @@ const MOST_PIECES: usize = 8192;
 pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
-    for window in runs::writable() {
-        moved += move_window(window, piece, shield);
+    for extent in runs::writable() {
+        moved += move_extent(extent, piece, shield);
         // What is left had no address space to spare, but for one page.
-        moved += move_window(window, 0, shield);
+        moved += move_extent(extent, 0, shield);
         // Or no mapping.
-        moved += in_place::move_window(window, shield);
+        moved += in_place::move_extent(extent, shield);
     }
-    luck::LUCK.note(Shortfall::Fork);
+    pool_backoff::BACKOFF.note(Shortfall::Fork);
     moved
 }
 
-/// Moves one window; how many bytes in use were moved.
-fn move_window(window: &Window, piece: usize, shield: &Shield) -> usize {
-    let pieces = runs::pieces(window, piece);
+/// Moves one extent; how many bytes in use were moved.
+fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
+    let pieces = runs::pieces(extent, piece);
     pieces
-        .filter_map(|(units, state)| move_down::move_units(window, units, state, shield))
+        .filter_map(|(units, state)| off_pool::move_units(extent, units, state, shield))
         .sum()
 }
 
 /// Says what was done.
 pub(super) fn report(moved: usize, total: usize) {
-    let (level, next) = match config::get().fallback {
-        Fallback::Thp | Fallback::None if thp::serves_private().is_ok() => {
-            (Level::Info, "transparent huge pages")
-        }
-        _ => (Level::Warning, "base pages"),
-    };
+    let (level, next) = thp::below_pools();
     say(
         level,
         format_args!("fork: moved {} from hugetlb pages to {next}", Amount(moved)),

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::register::GATE;
+use crate::rt::fork_gate::GATE;
 use crate::sys;
 
 /// So many threads at most can be in a fork at the same time.

@@ -3,13 +3,13 @@
 
 use core::fmt;
 
-use crate::behind::{self, Writers};
-use crate::say::Amount;
-use crate::shield::Shield;
-use crate::window::Window;
-use crate::{cgroup, facts, hugetlb};
+use crate::extent::Extent;
+use crate::kernel::dma_users::{self, Writers};
+use crate::kernel::{cgroup, facts, hugetlb_pool};
+use crate::migrate::shield::Shield;
+use crate::rt::message::Amount;
 
-use super::runs;
+use crate::migrate::runs;
 
 /// Memory that stays for others.
 const MARGIN: usize = 64 << 20;
@@ -74,7 +74,7 @@ impl Way {
             return Way::Leave(why);
         }
         let alone = !facts::has_threads();
-        match behind::writers() {
+        match dma_users::writers() {
             Writers::None | Writers::Calls if alone => Way::Evacuate(Shield::Alone),
             Writers::None => Way::past_threads(),
             // What they write to must stay.
@@ -110,29 +110,29 @@ fn has_room(total: usize) -> Result<(), Why> {
 /// Whether the pools have free pages for all that is in use, so that parent and
 /// child may both write all of it.
 fn pools_hold_it_twice() -> bool {
-    let mut windows = runs::writable();
-    windows.all(|window| {
-        let pages = pages_in_use(window.layout.unit) + pages_in_use(window.layout.big);
-        pages == 0 || has_free(window)
+    let mut extents = runs::writable();
+    extents.all(|extent| {
+        let pages = pages_in_use(extent.layout.unit) + pages_in_use(extent.layout.big);
+        pages == 0 || has_free(extent)
     })
 }
 
-fn has_free(window: &Window) -> bool {
-    [window.layout.unit, window.layout.big]
+fn has_free(extent: &Extent) -> bool {
+    [extent.layout.unit, extent.layout.big]
         .into_iter()
         .all(|size| {
             let pages = pages_in_use(size);
-            pages == 0 || hugetlb::has_free(size, pages) && !cgroup::may_limit_hugetlb(size)
+            pages == 0 || hugetlb_pool::has_free(size, pages) && !cgroup::may_limit_hugetlb(size)
         })
 }
 
 /// How many pages of a size a child would inherit.
 fn pages_in_use(size: usize) -> usize {
-    let in_window = |window: &Window| {
-        let pages = runs::pieces(window, 0);
+    let in_extent = |extent: &Extent| {
+        let pages = runs::pieces(extent, 0);
         pages
-            .filter(|(_, state)| window.page_size(*state) == size)
+            .filter(|(_, state)| extent.page_size(*state) == size)
             .count()
     };
-    runs::writable().map(in_window).sum()
+    runs::writable().map(in_extent).sum()
 }

@@ -1,7 +1,8 @@
 //! When and where memory was made, from which follows who may share it.
 
 use super::witness::Witness;
-use crate::{fork, sys};
+use crate::rt::fork_gate;
+use crate::sys;
 
 /// The birth of shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ impl Born {
     /// Just now.
     pub(super) fn now(witness: Option<Witness>) -> Born {
         Born {
-            forks: fork::count(),
+            forks: fork_gate::forks(),
             pid: sys::getpid(),
             witness,
         }
@@ -35,7 +36,7 @@ impl Born {
     pub fn may_have_heirs(&self) -> bool {
         match self.witness.and_then(Witness::processes) {
             Some(processes) => processes > 1,
-            None => self.forks != fork::count() || self.pid != sys::getpid(),
+            None => self.forks != fork_gate::forks() || self.pid != sys::getpid(),
         }
     }
 }

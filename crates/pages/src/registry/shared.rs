@@ -6,10 +6,10 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::born::Born;
 use super::region::{Backing, Region};
-use super::segments::{self, Segment};
-use super::turn::Turn;
+use super::sysv::{self, Segment};
 use super::witness::Witness;
-use crate::lock::Lock;
+use crate::rt::lock::Lock;
+use crate::rt::turn::Turn;
 
 /// So many regions at once; more are left on base pages.
 const PLACES: usize = 256;
@@ -18,7 +18,7 @@ const PLACES: usize = 256;
 struct Tables {
     lock: Lock,
     regions: core::cell::UnsafeCell<[Region; PLACES]>,
-    segments: core::cell::UnsafeCell<[Segment; segments::PLACES]>,
+    segments: core::cell::UnsafeCell<[Segment; sysv::PLACES]>,
 }
 
 #[expect(unsafe_code, reason = "shares the tables between threads")]
@@ -28,7 +28,7 @@ unsafe impl Sync for Tables {}
 static TABLES: Tables = Tables {
     lock: Lock::new(),
     regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
-    segments: core::cell::UnsafeCell::new([Segment::UNUSED; segments::PLACES]),
+    segments: core::cell::UnsafeCell::new([Segment::UNUSED; sysv::PLACES]),
 };
 
 /// What is mapped of each region, for looks without the lock; the end is 0 for
@@ -75,7 +75,7 @@ impl Open {
     }
 
     #[expect(unsafe_code, reason = "reaches into the table")]
-    pub(super) fn segments(&mut self) -> &mut [Segment; segments::PLACES] {
+    pub(super) fn segments(&mut self) -> &mut [Segment; sysv::PLACES] {
         // SAFETY: the lock is held for as long as `self` lives.
         unsafe { &mut *TABLES.segments.get() }
     }

@@ -9,7 +9,8 @@
 
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-use crate::{facts, sys};
+use crate::kernel::facts;
+use crate::sys;
 
 /// An attached segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Witness {
         if facts::has_filter() || !sys::has_shm_ids(SHARE) {
             return None;
         }
-        let size = facts::page_size();
+        let size = sys::page_size();
         let id = sys::shmget(libc::IPC_PRIVATE, size, libc::IPC_CREAT | 0o600).ok()?;
         let at = sys::shmat(id, 0, libc::SHM_RDONLY);
         let removed = sys::shm_remove(id);
@@ -78,7 +79,7 @@ impl Witness {
         }
         let state = sys::shm_state(self.id).ok()?;
         // One of ours, and not another one with its number.
-        let is_it = state.is_removed && state.size == facts::page_size();
+        let is_it = state.is_removed && state.size == sys::page_size();
         (is_it && state.attached > 0).then_some(state.attached)
     }
 }

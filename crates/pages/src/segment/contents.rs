@@ -5,13 +5,13 @@
 use core::ops::Range;
 
 use super::load::Load;
-use crate::facts;
-use crate::pagemap::{self, Page};
+use crate::kernel::pagemap::{self, Page};
+use crate::sys;
 
 /// Calls `visit` for each run of base pages that hold something, in order. All
 /// of the range, where it cannot be told.
 pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize>)) {
-    let page = facts::page_size();
+    let page = sys::page_size();
     let file_end = load.file_end.next_multiple_of(page);
     let mut at = range.start;
     // What comes from the file need not be there yet.
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn what_is_written_and_what_comes_from_the_file() {
-        let page = facts::page_size();
+        let page = sys::page_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping.
@@ -83,7 +83,7 @@ mod tests {
             file_end: start + 10 * page + 5,
             file_start: start,
             modulus: usize::MAX,
-            align: facts::page_size(),
+            align: sys::page_size(),
             next: usize::MAX,
             prot,
             is_marked: false,

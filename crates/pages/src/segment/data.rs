@@ -9,13 +9,16 @@ use super::contents;
 use super::divide::{Piece, divide};
 use super::got::Got;
 use super::load::{Load, inner};
-use super::place::Aside;
 use super::why::Why;
 use super::wish::Wish;
-use crate::layout::Layout;
+use crate::extent::page_sizes::Layout;
+use crate::extent::{Holds, index};
+use crate::fork;
+use crate::kernel::{facts, hugetlb_pool, populate};
+use crate::migrate::aside::Aside;
+use crate::migrate::sigbus;
+use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, NoSignals};
-use crate::window::Holds;
-use crate::{facts, fault, fork, hugetlb, luck, populate, register, thp};
 
 /// Puts a segment on huge pages. Where other threads run already, only what
 /// nobody has written to yet.
@@ -56,7 +59,7 @@ pub fn touch(load: &Load) {
 }
 
 fn shortfall(piece: &Piece, bytes: usize) -> Why {
-    luck::private_shortfall_of(piece.size, bytes / piece.size).into()
+    pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 /// Moves the beginning of a piece to pages of a pool; how many bytes.
@@ -65,7 +68,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     if sys::is_under_valgrind() {
         return Err(Why::Valgrind);
     }
-    if hugetlb::has_slices(size) {
+    if hugetlb_pool::has_slices(size) {
         return Err(Why::Slices);
     }
     let aside = Aside::from_pool(range.len(), size);
@@ -73,17 +76,17 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     aside.try_to_move(size).map_err(|_| Why::OldKernel)?;
     let done = aside.len();
     let layout = Layout::of_pages(size);
-    let window = register::adopt(range.clone(), layout, Holds::Data, load.prot);
-    let window = window.map_err(|_| Why::NoMemory)?;
+    let extent = index::adopt(range.clone(), layout, Holds::Data, load.prot);
+    let extent = extent.map_err(|_| Why::NoMemory)?;
     fork::watch();
     // SAFETY: this thread is alone, and takes no signals.
     let moved = unsafe { fill_and_replace(load, &(range.start..range.start + done), aside) };
     if let Err(why) = moved {
-        register::destroy(window);
+        index::destroy(extent);
         return Err(why);
     }
-    window.publish_first(done, layout.page_state());
-    fault::guard(layout.unit);
+    extent.publish_first(done, layout.page_state());
+    sigbus::guard(layout.unit);
     Ok(done)
 }
 
@@ -102,10 +105,10 @@ unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> R
 /// Maps what comes from the file in one go, instead of page by page.
 fn read_ahead(load: &Load, range: &Range<usize>) {
     let end = load.file_end.clamp(range.start, range.end);
-    let len = (end - range.start).next_multiple_of(facts::page_size());
+    let len = (end - range.start).next_multiple_of(sys::page_size());
     if len > 0 {
         let len = len.min(range.len());
-        populate::for_reading(range.start, len, facts::page_size());
+        populate::for_reading(range.start, len, sys::page_size());
     }
 }
 
@@ -174,7 +177,7 @@ mod tests {
         let size = facts::thp_size();
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        let len = 8 * size + 3 * facts::page_size();
+        let len = 8 * size + 3 * sys::page_size();
         // SAFETY: a new mapping.
         let start = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
         let load = Load {
@@ -182,7 +185,7 @@ mod tests {
             file_end: start + 3 * size / 2 + 77,
             file_start: start,
             modulus: usize::MAX,
-            align: facts::page_size(),
+            align: sys::page_size(),
             next: usize::MAX,
             prot,
             is_marked: false,
@@ -224,8 +227,8 @@ mod tests {
         let mut there = 0;
         let untouched = load.file_end.next_multiple_of(facts::thp_size())
             ..(load.range.start + 6 * facts::thp_size()) / facts::thp_size() * facts::thp_size();
-        crate::pagemap::scan(untouched, |_, page| {
-            there += usize::from(page != crate::pagemap::Page::Absent);
+        crate::kernel::pagemap::scan(untouched, |_, page| {
+            there += usize::from(page != crate::kernel::pagemap::Page::Absent);
         })
         .unwrap();
         assert_eq!(there, 0, "untouched zeros cost memory");

@@ -10,11 +10,10 @@
 use core::ops::Range;
 
 use super::load::Load;
-use super::look;
 use super::why::Why;
-use crate::pagemap::{self, Page};
+use crate::kernel::pagemap::{self, Page};
+use crate::kernel::{facts, file_mapping, populate};
 use crate::sys::{self, Errno};
-use crate::{facts, populate};
 
 /// Since Linux 6.1.
 const MADV_COLLAPSE: i32 = 25;
@@ -63,7 +62,7 @@ fn map_anew(range: &Range<usize>, size: usize) {
 }
 
 fn huge_bytes(range: &Range<usize>) -> usize {
-    let bytes = look::file_huge_bytes(range.start).unwrap_or(0);
+    let bytes = file_mapping::file_huge_bytes(range.start).unwrap_or(0);
     usize::try_from(bytes).unwrap_or(0).min(range.len())
 }
 

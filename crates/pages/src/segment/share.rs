@@ -11,12 +11,12 @@
 use core::ops::Range;
 
 use super::load::Load;
+use super::own_pages;
 use super::why::Why;
-use super::{look, own_pages};
-use crate::layout::Layout;
+use crate::extent::page_sizes::Layout;
+use crate::extent::{Holds, index};
+use crate::kernel::{file_mapping, populate};
 use crate::sys::{self, Errno, File};
-use crate::window::Holds;
-use crate::{populate, register};
 
 mod make;
 mod name;
@@ -52,7 +52,7 @@ fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
     let len = sys::read_link(c"/proc/self/exe", path).ok()?;
     let path = path.get(..len)?;
     let mut mapped = [0; 4096];
-    let is_executed = look::file_name(addr, &mut mapped)? == path;
+    let is_executed = file_mapping::file_name(addr, &mut mapped)? == path;
     let file = File::open(c"/proc/self/exe", libc::O_RDONLY).ok()?;
     is_executed.then(|| make::Program::of(file, path))?
 }
@@ -61,19 +61,19 @@ fn program(addr: usize, path: &mut [u8]) -> Option<make::Program<'_>> {
 /// wants to change a part of it finds it on ordinary pages again.
 fn map(load: &Load, range: &Range<usize>, size: usize, file: &File) -> Result<(), Why> {
     let layout = Layout::of_pages(size);
-    let window = register::adopt(range.clone(), layout, Holds::Text, load.prot);
-    let window = window.map_err(|_| Why::NoMemory)?;
+    let extent = index::adopt(range.clone(), layout, Holds::Text, load.prot);
+    let extent = extent.map_err(|_| Why::NoMemory)?;
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
     // SAFETY: the file holds what is there, and nobody writes to it.
     let mapped = unsafe { sys::mmap(range.start, range.len(), load.prot, flags, file.fd(), 0) };
     if let Err(error) = mapped {
-        register::destroy(window);
+        index::destroy(extent);
         return Err(match error {
             Errno(libc::EACCES | libc::EPERM) => Why::Denied,
             _ => Why::NoMemory,
         });
     }
-    window.publish_first(range.len(), layout.page_state());
+    extent.publish_first(range.len(), layout.page_state());
     populate::for_reading(range.start, range.len(), size);
     Ok(())
 }

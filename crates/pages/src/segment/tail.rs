@@ -53,7 +53,7 @@ fn map(addr: usize, len: usize, prot: c_int) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts;
+    use crate::kernel::facts;
 
     /// A segment of one base page at the beginning of a huge page, with nothing
     /// behind it.
@@ -63,9 +63,9 @@ mod tests {
         // SAFETY: a new mapping, of which a part is unmapped.
         let room = unsafe { sys::mmap(0, 3 * size, prot, flags, -1, 0).unwrap() };
         let start = room.next_multiple_of(size);
-        let end = start + facts::page_size();
+        let end = start + sys::page_size();
         // SAFETY: memory of the test.
-        unsafe { sys::munmap(end, size - facts::page_size()).unwrap() };
+        unsafe { sys::munmap(end, size - sys::page_size()).unwrap() };
         Load {
             range: start..end,
             file_end: end,

@@ -6,16 +6,17 @@ use core::ops::Range;
 use super::divide::{Piece, divide};
 use super::got::Got;
 use super::load::{Load, inner};
-use super::own_pages;
-use super::place::{self, Aside};
 use super::share::{self, Shelf};
-use super::unshared;
 use super::why::Why;
 use super::wish::{Own, Wish};
-use crate::layout::Layout;
-use crate::sys::Errno;
-use crate::window::Holds;
-use crate::{config, facts, luck, register, thp};
+use super::{own_pages, pool_file, unshared};
+use crate::config;
+use crate::extent::page_sizes::Layout;
+use crate::extent::{Holds, index};
+use crate::kernel::facts;
+use crate::migrate::aside::Aside;
+use crate::policy::{pool_backoff, thp};
+use crate::sys::{self, Errno};
 
 /// Puts a segment on huge pages. `stays` says that it is never unloaded, so
 /// that it can be registered: what then wants to change a part of it, by
@@ -43,7 +44,7 @@ pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got 
 
 /// What of a range, in whole transparent huge pages, comes from the file.
 fn from_file(load: &Load, range: &Range<usize>) -> Range<usize> {
-    let end = load.file_end.next_multiple_of(facts::page_size());
+    let end = load.file_end.next_multiple_of(sys::page_size());
     inner(&(range.start..range.end.min(end)), facts::thp_size())
 }
 
@@ -123,7 +124,7 @@ fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got
 }
 
 fn shortfall(piece: &Piece, bytes: usize) -> Why {
-    luck::private_shortfall_of(piece.size, bytes / piece.size).into()
+    pool_backoff::private_shortfall_of(piece.size, bytes / piece.size).into()
 }
 
 fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
@@ -131,12 +132,12 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
         return replace_by_pool(load, piece);
     }
     let layout = Layout::of_pages(piece.size);
-    let window = register::adopt(piece.range.clone(), layout, Holds::Text, load.prot);
-    let window = window.map_err(|_| Why::NoMemory)?;
+    let extent = index::adopt(piece.range.clone(), layout, Holds::Text, load.prot);
+    let extent = extent.map_err(|_| Why::NoMemory)?;
     let result = replace_by_pool(load, piece);
     match result {
-        Ok(done) => window.publish_first(done, layout.page_state()),
-        Err(_) => register::destroy(window),
+        Ok(done) => extent.publish_first(done, layout.page_state()),
+        Err(_) => index::destroy(extent),
     }
     result
 }
@@ -154,7 +155,8 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
         unsafe { core::ptr::copy_nonoverlapping(range.start as *const u8, to as *mut u8, len) };
     };
     // SAFETY: the copy is what the segment is, and nobody writes to it.
-    let done = unsafe { place::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
+    let done =
+        unsafe { pool_file::replace_by_file(range, size, load.prot, c"hugetlbfs-text", copy) };
     done.map_err(|why| match why {
         Why::PoolEmpty => shortfall(piece, range.len()),
         why => why,
@@ -228,7 +230,7 @@ mod tests {
             file_end: start + len,
             file_start: start + 4096,
             modulus: usize::MAX,
-            align: facts::page_size(),
+            align: sys::page_size(),
             next: usize::MAX,
             prot,
             is_marked: false,
@@ -247,7 +249,7 @@ mod tests {
             assert_eq!(unsafe { (at as *const usize).read() }, at);
         }
         let mut buffer = vec![0; 1 << 20];
-        let maps = crate::file::head(c"/proc/self/maps", &mut buffer);
+        let maps = crate::kernel::procfile::head(c"/proc/self/maps", &mut buffer);
         let maps = core::str::from_utf8(maps).unwrap();
         let inner = load.inner(size);
         let found = maps.lines().any(|line| {

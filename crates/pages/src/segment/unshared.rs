@@ -12,10 +12,11 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetools_contract::smaps::records;
 
 use super::load::Load;
-use super::look;
 use super::why::Why;
-use crate::file::{Path, each_line, tagged};
-use crate::{config, facts, sys};
+use crate::kernel::procfile::{each_line, tagged};
+use crate::kernel::{facts, file_mapping};
+use crate::rt::path::Path;
+use crate::{config, sys};
 
 /// Copies take at most this part of the memory that is available.
 const PART: usize = 16;
@@ -35,7 +36,7 @@ pub fn may_copy(load: &Load) -> Result<(), Why> {
         return Err(Why::Wrapper);
     }
     let mut buffer = [0; 4096];
-    let name = look::file_name(load.range.start, &mut buffer);
+    let name = file_mapping::file_name(load.range.start, &mut buffer);
     match name.and_then(is_mapped_elsewhere) {
         Some(false) => Ok(()),
         Some(true) => Err(Why::Mapped),
@@ -100,7 +101,7 @@ mod tests {
         // Everybody maps libc; nobody else a file that is not there.
         let mut buffer = [0; 4096];
         let libc = libc::getpid as *const () as usize;
-        let name = look::file_name(libc, &mut buffer).unwrap();
+        let name = file_mapping::file_name(libc, &mut buffer).unwrap();
         assert_eq!(is_mapped_elsewhere(name), Some(true));
         assert_eq!(is_mapped_elsewhere(b"/no/such/file"), None);
     }

@@ -2,8 +2,8 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use crate::luck::{self, Shortfall};
-use crate::thp::NoThp;
+use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::thp::NoThp;
 
 /// Why a segment is not, or not in the best way, on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl Why {
                 "not copied, since the copy would take more than 1/16 of the memory available"
             }
             Why::Untold => "not copied, since it cannot be told whether others map the file",
-            Why::Valgrind => luck::VALGRIND,
+            Why::Valgrind => pool_backoff::VALGRIND,
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
     }

@@ -6,7 +6,9 @@ use hugetools_contract::env::{Fallback, Pages};
 
 use super::divide::Piece;
 use super::load::inner;
-use crate::{config, facts, layout};
+use crate::config;
+use crate::extent::page_sizes;
+use crate::kernel::facts;
 
 /// When the file's own pages are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +35,7 @@ pub struct Wish {
 impl Wish {
     /// What follows from what was asked for on this machine.
     pub fn of(pages: Pages) -> Wish {
-        let asked = layout::asked_size(pages);
+        let asked = page_sizes::asked_size(pages);
         let default = facts::default_huge_size();
         Wish::choose(pages, asked, default, config::get().fallback)
     }

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_long};
 use libc::c_void;
 
 use super::filter;
-use crate::bits::{int, long, word};
+use crate::sys::cast::{int, long, word};
 
 /// An errno value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub unsafe fn any_call(number: c_long, args: [usize; 6]) -> Result<usize> {
 }
 
 /// Runs a system call that reads files, where one may be made; see
-/// [`super::filter`].
+/// [`mod@super::filter`].
 pub(super) fn look(number: c_long, args: [usize; 6]) -> Result<usize> {
     match filter::may_read() {
         true => call(number, args),
@@ -54,7 +54,7 @@ pub(super) fn look(number: c_long, args: [usize; 6]) -> Result<usize> {
 }
 
 /// Runs a system call that a program would not expect of its malloc, where one
-/// may be made; see [`super::filter`].
+/// may be made; see [`mod@super::filter`].
 pub(super) fn ask(number: c_long, args: [usize; 6]) -> Result<usize> {
     match filter::may_ask() {
         true => call(number, args),

@@ -10,7 +10,7 @@ use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::call;
-use crate::bits::extended;
+use crate::sys::cast::extended;
 
 /// Milliseconds of a clock that only goes forward.
 pub fn now() -> u64 {

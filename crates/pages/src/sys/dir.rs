@@ -6,7 +6,7 @@ use core::mem::offset_of;
 
 use super::call::{Result, call};
 use super::file::{File, status};
-use crate::bits::extended;
+use crate::sys::cast::extended;
 
 /// An open directory.
 #[derive(Debug)]

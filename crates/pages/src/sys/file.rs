@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_int};
 
 use super::call::{Errno, Result, ask, call, look};
 use super::limit;
-use crate::bits::{extended, int, unsigned};
+use crate::sys::cast::{extended, int, unsigned};
 
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use core::sync::atomic::AtomicU32;
 
 use super::call::call;
-use crate::bits::extended;
+use crate::sys::cast::extended;
 
 /// Waits while `word` holds `value`, at most until it is woken, or for so many
 /// milliseconds.

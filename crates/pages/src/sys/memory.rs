@@ -1,10 +1,11 @@
-//! Mappings.
+//! Mappings, and what memory is free.
 #![expect(unsafe_code, reason = "takes addresses and lengths")]
 
 use core::ffi::{CStr, c_int, c_long, c_uint};
+use core::mem::MaybeUninit;
 
 use super::call::{Result, ask, call};
-use crate::bits::extended;
+use crate::sys::cast::extended;
 
 /// `mmap(2)`.
 ///
@@ -144,8 +145,23 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
 
 /// Whether the kernel knows an advice for `madvise(2)`.
 pub fn knows_advice(advice: c_int) -> bool {
-    let anywhere = super::page_size();
+    let anywhere = super::process::page_size();
     call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
+}
+
+/// Memory that nothing is in, in bytes, by `sysinfo(2)`: it counts no cache, and
+/// knows no control group.
+pub fn free_memory() -> Option<usize> {
+    let mut told = MaybeUninit::<libc::sysinfo>::zeroed();
+    ask(
+        libc::SYS_sysinfo,
+        [told.as_mut_ptr() as usize, 0, 0, 0, 0, 0],
+    )
+    .ok()?;
+    // SAFETY: all bits zero are such a table, and the kernel has filled it.
+    let told = unsafe { told.assume_init() };
+    let unit = usize::try_from(told.mem_unit).ok()?;
+    usize::try_from(told.freeram).ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -163,5 +179,10 @@ mod tests {
             std::io::Error::last_os_error().raw_os_error(),
             Some(libc::EXDEV)
         );
+    }
+
+    #[test]
+    fn some_memory_is_free() {
+        assert!(free_memory().is_some_and(|free| free > 0));
     }
 }

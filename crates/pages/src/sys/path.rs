@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use super::call::{Errno, Result, call};
-use crate::bits::{extended, int, unsigned};
+use crate::sys::cast::{extended, int, unsigned};
 
 /// A file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

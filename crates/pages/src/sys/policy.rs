@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 
 use super::call::{Result, ask, call};
-use crate::bits::extended;
+use crate::sys::cast::extended;
 
 const BITS: usize = usize::BITS as usize;
 

@@ -3,11 +3,11 @@
 
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
-use core::sync::atomic::AtomicU32;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::call::{Errno, Result, ask, call, look};
 use super::clock::now;
-use crate::bits::{extended, int, unsigned};
+use crate::sys::cast::{extended, int, unsigned};
 
 /// `getpid(2)`.
 pub fn getpid() -> u32 {
@@ -224,11 +224,20 @@ pub fn futex_wake(word_at: &AtomicU32) {
     let _ = call(libc::SYS_futex, args);
 }
 
-/// The base page size, from the auxiliary vector.
+/// The base page size in bytes, from the auxiliary vector; looked up once. Two threads
+/// that look it up at once find the same.
 pub fn page_size() -> usize {
-    match auxv(libc::AT_PAGESZ) {
-        0 => 4096,
-        size => size,
+    static SIZE: AtomicUsize = AtomicUsize::new(0);
+    match SIZE.load(Ordering::Relaxed) {
+        0 => {
+            let size = match auxv(libc::AT_PAGESZ) {
+                0 => 4096,
+                size => size,
+            };
+            SIZE.store(size, Ordering::Relaxed);
+            size
+        }
+        known => known,
     }
 }
 

@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 
 use super::call::{Result, call};
-use crate::bits::{extended, int, signed, unsigned};
+use crate::sys::cast::{extended, int, signed, unsigned};
 
 /// `shmget(2)`.
 pub fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {

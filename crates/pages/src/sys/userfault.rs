@@ -6,8 +6,8 @@ use core::ops::Range;
 
 use super::call::{Errno, Result, ask, call};
 use super::file::File;
-use super::{filter, limit};
-use crate::bits::{extended, int};
+use super::{filter, limit, valgrind};
+use crate::sys::cast::{extended, int};
 
 const API: u64 = 0xaa;
 /// Write protection of hugetlb memory, since Linux 5.19.
@@ -69,7 +69,7 @@ impl WriteProtection {
     }
 
     fn with(feature: u64, mode: c_int) -> Result<WriteProtection> {
-        if super::is_under_valgrind() {
+        if valgrind::is_under_valgrind() {
             // It does not know the call, and says so each time.
             return Err(Errno(libc::ENOSYS));
         }

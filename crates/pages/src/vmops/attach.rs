@@ -5,11 +5,13 @@ use core::ffi::c_int;
 
 use super::map_shared::advise;
 use super::step_down::{can_replace_segment, replace_segment};
+use crate::config;
+use crate::extent::page_sizes;
+use crate::policy::first_look;
 use crate::registry::region::Backing;
-use crate::registry::segments::{On, Segment};
 use crate::registry::shared::{Open, has_any, open};
+use crate::registry::sysv::{On, Segment};
 use crate::sys::{self, Errno, Result};
-use crate::{config, facts, first_look, layout};
 
 /// `shmat(2)` of a segment that this process has made; `None` for others.
 pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
@@ -59,7 +61,7 @@ fn enter(open: &mut Open, id: c_int, now: c_int, (at, page, flags): (usize, usiz
     let Ok(state) = sys::shm_state(now) else {
         return;
     };
-    let len = state.size.next_multiple_of(facts::page_size());
+    let len = state.size.next_multiple_of(sys::page_size());
     let shape = (len, len.next_multiple_of(page), page);
     let mut prot = libc::PROT_READ;
     if flags & libc::SHM_RDONLY == 0 {
@@ -75,7 +77,7 @@ fn enter(open: &mut Open, id: c_int, now: c_int, (at, page, flags): (usize, usiz
 /// After `shmat(2)` of a segment that another process has made: it is on huge
 /// pages where that one runs under hugectl, too.
 pub fn attached(id: c_int, at: usize, flags: c_int) {
-    let Some(page) = config::get().shm.and_then(layout::asked_size) else {
+    let Some(page) = config::get().shm.and_then(page_sizes::asked_size) else {
         return;
     };
     first_look::take();
@@ -92,7 +94,7 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
 /// page (since Linux 5.16).
 #[expect(unsafe_code, reason = "asks the kernel about memory by address")]
 fn is_on_huge_pages(at: usize) -> bool {
-    let page = facts::page_size();
+    let page = sys::page_size();
     // SAFETY: neither the place nor the length changes.
     let asked = unsafe { sys::mremap(at + page, page, page, 0, 0) };
     asked == Err(Errno(libc::EINVAL))

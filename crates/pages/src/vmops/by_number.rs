@@ -2,10 +2,10 @@
 
 use core::ffi::c_long;
 
-use super::remap::Call;
-use super::{attach, madvise, map_shared, mprotect, munmap, remap};
-use crate::bits::int;
-use crate::registry::locked;
+use super::remap::{self, Call};
+use super::{attach, madvise, map_shared, mprotect, munmap};
+use crate::extent::mlocked;
+use crate::sys::cast::int;
 use crate::sys::{self, Result};
 
 /// Does a call that is about memory of ours; `None` for all others, which go on
@@ -59,8 +59,8 @@ pub fn note(number: c_long, [a, b, _, d, ..]: [usize; 6]) {
         libc::SYS_mmap if is_fixed && !IN_MEMORY => super::after_fixed(a, b),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
-        libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => locked::set_all(true),
-        libc::SYS_munlockall => locked::set_all(false),
+        libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => mlocked::set_all(true),
+        libc::SYS_munlockall => mlocked::set_all(false),
         _ => {}
     }
 }

@@ -6,21 +6,23 @@ use core::ffi::c_int;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::hugetlb::ToGrow;
-use crate::luck::{self, Luck};
-use crate::say::{Amount, SizeName};
+use crate::config::{self, starter_message};
+use crate::extent::page_sizes;
+use crate::fork;
+use crate::kernel::hugetlb_pool::{self, ToGrow};
+use crate::kernel::{constraints, facts, populate};
+use crate::policy::pool_backoff::{self, PoolBackoff};
+use crate::policy::thp::{self, NoThp};
+use crate::policy::{first_look, required};
+use crate::rt::message::{Amount, SizeName};
 use crate::sys::{self, Errno, Result};
-use crate::thp::NoThp;
-use crate::{
-    aloud, config, facts, first_look, fork, hugetlb, layout, limits, populate, required, thp,
-};
 use hugetools_contract::env::{Fallback, Pages};
 
 use crate::registry::region::Backing;
 use crate::registry::shared::open;
 
 /// How hugetlb pages for shared memory went so far.
-pub static LUCK: Luck = Luck::new();
+pub static BACKOFF: PoolBackoff = PoolBackoff::new();
 
 const SHARED_ANONYMOUS: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
 
@@ -51,7 +53,7 @@ pub fn wants(
 /// pages.
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
     first_look::take();
-    let size = layout::asked_size(pages).filter(|size| *size <= len);
+    let size = page_sizes::asked_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {
         required::count_shm(len, false);
@@ -81,13 +83,13 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let no_memory = Errno(libc::ENOMEM);
     let mapped = len.checked_next_multiple_of(size).ok_or(no_memory)?;
     let known = len
-        .checked_next_multiple_of(facts::page_size())
+        .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
     fork::watch();
-    let base = hugetlb::map_shared(mapped, prot, size)?;
+    let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     // A reservation is no promise where a control group, a cpuset or a memory
     // policy limits the process.
-    let now = flags & libc::MAP_POPULATE != 0 || limits::may_limit(size);
+    let now = flags & libc::MAP_POPULATE != 0 || constraints::may_limit(size);
     let filled = match now {
         true => populate::shared(base, mapped, size),
         false => Ok(()),
@@ -106,8 +108,8 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
         return lacks_thp("shared memory", len, may_follow);
     };
     let pages = len.div_ceil(size);
-    LUCK.note(luck::shortfall_of(size, pages));
-    let free = hugetlb::free(size);
+    BACKOFF.note(pool_backoff::shortfall_of(size, pages));
+    let free = hugetlb_pool::free(size);
     let needed = pages;
     required::tell_of_shm(
         may_follow,
@@ -173,7 +175,7 @@ pub fn advise(addr: usize, len: usize) {
     if let Err(why) = thp::serves_shared() {
         let (amount, why) = (Amount(len), why.reason());
         if !SAID_WHY.swap(true, Ordering::Relaxed) {
-            aloud::warn(format_args!("shared memory: {amount} on base pages: {why}"));
+            starter_message::warn(format_args!("shared memory: {amount} on base pages: {why}"));
         }
     }
 }

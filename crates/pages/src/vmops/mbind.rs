@@ -6,15 +6,18 @@
 use core::ops::Range;
 use core::sync::atomic::AtomicBool;
 
-use super::range::overlap;
+use super::divide;
+use super::range::{overlap, pages};
 use super::step_down::{can_step_down, step_down};
-use super::{divide, pages};
+use crate::extent::index;
+use crate::kernel::populate;
+use crate::migrate::mbind::{Came, Wanted};
+use crate::migrate::off_pool;
+use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::Open;
-use crate::say::{Amount, Level, say_once};
+use crate::rt::message::{Amount, Level, say_once};
 use crate::sys::{self, Result};
-use crate::wanted::{Came, Wanted};
-use crate::{facts, move_down, populate, register, registry};
 
 /// `mbind`, with a mask that the caller vouches for.
 ///
@@ -32,19 +35,19 @@ pub unsafe fn mbind(addr: usize, len: usize, wanted: Wanted) -> Result<()> {
 /// # Safety
 /// As for [`mbind`].
 unsafe fn bind_private(part: &Range<usize>, wanted: Wanted) -> Result<()> {
-    let is_own = register::meets(part);
+    let is_own = index::meets(part);
     if !is_own && !registry::is_named(part) {
         // SAFETY: as the caller says.
         return unsafe { wanted.apply(part) };
     }
     if is_own {
         // The kernel takes no part of a huge page.
-        move_down::step_down_parts(part.start, part.len());
+        off_pool::step_down_parts(part.start, part.len());
     }
     // What was asked for as huge pages stays such.
     // SAFETY: as the caller says.
     if unsafe { wanted.apply_to_private(part, is_own)? } == Came::Short {
-        move_down::step_down(part.start, part.len());
+        off_pool::step_down(part.start, part.len());
         // SAFETY: as the caller says.
         unsafe { wanted.apply_to_private(part, false)? };
     }
@@ -88,7 +91,7 @@ unsafe fn bind_region(
 fn find_again(range: &Range<usize>) {
     if populate::present(range.start, range.len()).is_err() {
         // Before Linux 5.14, or around holes.
-        for page in range.clone().step_by(facts::page_size()) {
+        for page in range.clone().step_by(sys::page_size()) {
             let _ = sys::look_at(page);
         }
     }

@@ -6,11 +6,10 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::remap::Call;
+use super::remap::call::Call;
 use super::shared::Access;
-use crate::grant::change;
+use crate::registry::named::{change, fallback};
 use crate::sys::{self, Result};
-use crate::{facts, plain};
 
 /// `munmap`
 pub(super) fn munmap(range: &Range<usize>) -> Result<()> {
@@ -20,14 +19,14 @@ pub(super) fn munmap(range: &Range<usize>) -> Result<()> {
         // SAFETY: the program unmaps it.
         false => unsafe { sys::munmap(range.start, range.len())? },
     }
-    plain::cut(range);
+    fallback::cut(range);
     Ok(())
 }
 
 /// After something else was mapped over it.
 pub(super) fn replaced(range: &Range<usize>) {
     change::replaced(range);
-    plain::cut(range);
+    fallback::cut(range);
 }
 
 /// `mprotect`, `pkey_mprotect`
@@ -64,10 +63,10 @@ pub(super) fn mremap(old: &Range<usize>, call: Call) -> Result<usize> {
     }
     // SAFETY: the program moves its memory.
     let now = unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr)? };
-    if flags & !(libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) == 0 && plain::meets(old) {
-        plain::cut(old);
-        let page = facts::page_size();
-        plain::note(now..now + new_len.next_multiple_of(page), page)?;
+    if flags & !(libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) == 0 && fallback::meets(old) {
+        fallback::cut(old);
+        let page = sys::page_size();
+        fallback::note(now..now + new_len.next_multiple_of(page), page)?;
     }
     Ok(now)
 }

@@ -10,16 +10,16 @@ use core::sync::atomic::AtomicBool;
 
 use super::advice::Kind;
 use super::shared::Access;
-use crate::registry::locked;
-use crate::say::{Level, say_once};
+use crate::extent::{index, mlocked};
+use crate::migrate::off_pool;
+use crate::rt::message::{Level, say_once};
 use crate::sys::{self, Errno, Result};
-use crate::{move_down, register};
 
 /// Prepares memory for a call that changes its access, or unmaps it.
 pub(super) fn before_change(range: &Range<usize>) {
-    if register::meets(range) {
-        move_down::step_down(range.start, range.len());
-        locked::restore(range);
+    if index::meets(range) {
+        off_pool::step_down(range.start, range.len());
+        mlocked::restore(range);
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn before_change(range: &Range<usize>) {
 /// none do.
 pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()>> {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if !register::meets(range) {
+    if !index::meets(range) {
         return None;
     }
     if !has_huge_pages(range) {
@@ -160,15 +160,15 @@ fn each_part(
 /// Whether a huge page of ours stands at an address, and how far, at most to
 /// `end`, the answer holds.
 fn stretch(addr: usize, end: usize) -> (bool, usize) {
-    register::look(|| {
-        let Some(window) = register::windows().find(|window| window.contains(addr)) else {
-            let bases = register::windows().map(|window| window.base);
+    index::look(|| {
+        let Some(extent) = index::extents().find(|extent| extent.contains(addr)) else {
+            let bases = index::extents().map(|extent| extent.base);
             let next = bases.filter(|base| *base > addr).min();
             return (false, next.unwrap_or(end).min(end));
         };
-        let unit = window.unit_at(addr);
-        let (state, _) = window.units()[unit].settled();
-        let page = window.page_of(unit, state);
-        (state.is_hugetlb(), window.address(page.end).min(end))
+        let unit = extent.unit_at(addr);
+        let (state, _) = extent.units()[unit].settled();
+        let page = extent.page_of(unit, state);
+        (state.is_hugetlb(), extent.address(page.end).min(end))
     })
 }

@@ -1,69 +1,19 @@
 //! `mremap(2)`.
 #![expect(unsafe_code, reason = "moves the program's mappings for it")]
 
-use core::ffi::c_int;
 use core::ops::Range;
 
+use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
-use super::{make_way, named, pages, private, shared};
+use super::{make_way, named, private, shared};
+use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::sys::{self, Errno, Result};
-use crate::{facts, registry};
 
-/// What of the flags is known.
-const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
-/// Since Linux 5.7.
-pub const MREMAP_DONTUNMAP: c_int = 4;
+pub(super) mod call;
 
-/// The arguments.
-#[derive(Debug, Clone, Copy)]
-pub struct Call {
-    /// Where the memory is.
-    pub addr: usize,
-    /// How long it is; 0 for one more mapping of the same.
-    pub old_len: usize,
-    /// How long it is to be.
-    pub new_len: usize,
-    /// `MREMAP_MAYMOVE` and so on.
-    pub flags: c_int,
-    /// Where it is to be, with flags that say so.
-    pub new_addr: usize,
-}
-
-impl Call {
-    fn is_fixed(&self) -> bool {
-        self.flags & libc::MREMAP_FIXED != 0
-    }
-
-    /// Whether it names no new address and keeps nothing at the old one.
-    fn is_plain(&self) -> bool {
-        self.flags & !libc::MREMAP_MAYMOVE == 0
-    }
-
-    /// The memory as it is, or `None` for what the kernel refuses.
-    fn old(&self) -> Option<Range<usize>> {
-        let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;
-        let may = !self.is_fixed() || self.flags & libc::MREMAP_MAYMOVE != 0;
-        let target = !self.is_fixed() || pages(self.new_addr, self.new_len).is_ok();
-        let old = pages(self.addr, self.old_len).ok();
-        old.filter(|_| is_known && may && target)
-    }
-
-    /// # Safety
-    /// As for [`sys::mremap`].
-    unsafe fn pass_on(&self) -> Result<usize> {
-        let Call {
-            addr,
-            old_len,
-            new_len,
-            flags,
-            new_addr,
-        } = *self;
-        // SAFETY: as the caller says.
-        unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr) }
-    }
-}
+pub use call::{Call, MREMAP_DONTUNMAP};
 
 /// `mremap(2)`; `None` where shared memory and memory that was asked for by name
 /// have nothing to do with it.
@@ -75,7 +25,7 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
             return Some(Err(error));
         }
     }
-    let looked_at = old.start..old.end.max(old.start + facts::page_size());
+    let looked_at = old.start..old.end.max(old.start + sys::page_size());
     if !registry::shared::meets(&looked_at) && !registry::is_named(&looked_at) {
         return None;
     }

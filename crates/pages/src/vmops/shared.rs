@@ -15,10 +15,10 @@ use core::sync::atomic::AtomicBool;
 use super::advice::Kind;
 use super::range::overlap;
 use super::step_down::{can_step_down, can_step_down_soon, step_down};
-use crate::registry::locked;
+use crate::extent::mlocked;
 use crate::registry::region::{Backing, Region};
 use crate::registry::shared::Open;
-use crate::say::{Amount, Level, say_once};
+use crate::rt::message::{Amount, Level, say_once};
 use crate::sys::{self, Errno, Result};
 
 const INVALID: Errno = Errno(libc::EINVAL);
@@ -213,7 +213,7 @@ pub(super) fn madvise(
         return Err(INVALID);
     }
     let kind = Kind::of(advice);
-    if kind.is_refused_where_locked(advice) && locked::meets(&known) {
+    if kind.is_refused_where_locked(advice) && mlocked::meets(&known) {
         return Err(INVALID);
     }
     match kind {

@@ -12,14 +12,16 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::map_shared::advise;
-use crate::register::GATE;
+use crate::extent::mlocked;
+use crate::kernel::facts;
+use crate::migrate::write_freeze;
+use crate::policy::numa_copy;
 use crate::registry::born::Born;
-use crate::registry::locked;
 use crate::registry::region::{Backing, Region};
-use crate::registry::segments::On;
 use crate::registry::shared::Open;
+use crate::registry::sysv::On;
+use crate::rt::fork_gate::GATE;
 use crate::sys::{self, Errno, Result, ShmState};
-use crate::{facts, freeze, place};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -130,7 +132,7 @@ fn replace_piece(piece: &Region, from: usize, aside: usize) -> Result<()> {
         put_over(piece, aside)
     };
     // SAFETY: as above; the copy takes its place.
-    let result = unsafe { freeze::frozen(base, mapped, put) };
+    let result = unsafe { write_freeze::frozen(base, mapped, put) };
     if result.is_err() {
         // SAFETY: the access that the program gave it.
         let _ = unsafe { sys::mprotect(base, mapped, piece.prot) };
@@ -142,9 +144,9 @@ fn replace_piece(piece: &Region, from: usize, aside: usize) -> Result<()> {
 /// Copies shared memory to fresh memory on the same nodes.
 fn copy(from: usize, to: usize, len: usize, page: usize) {
     // SAFETY: two mappings of this length, of which the first is not written.
-    unsafe { place::copy(from, to, len, page) };
+    unsafe { numa_copy::copy(from, to, len, page) };
     // SAFETY: `to` is ours.
-    unsafe { place::settle(from..from + len.next_multiple_of(page), to, page) };
+    unsafe { numa_copy::settle(from..from + len.next_multiple_of(page), to, page) };
 }
 
 /// Maps the part of what is mapped at `aside` where the piece is, too.
@@ -168,7 +170,7 @@ fn settle(piece: &Region) -> Result<()> {
     unmap(tail)?;
     // SAFETY: the access that the program gave it.
     unsafe { sys::mprotect(piece.base, piece.len, piece.prot)? };
-    locked::restore(&piece.known());
+    mlocked::restore(&piece.known());
     piece.gone.holes().try_for_each(unmap)
 }
 
@@ -226,7 +228,7 @@ fn fill_and_put(
     new: i32,
 ) -> Result<()> {
     // What is attached is copied while nobody writes to it.
-    copy(old, now, size.next_multiple_of(facts::page_size()), page);
+    copy(old, now, size.next_multiple_of(sys::page_size()), page);
     while let Some(piece) = open.find(|piece| is_of(piece, id)) {
         let Backing::Segment(_, flags) = piece.backing else {
             break;
@@ -263,7 +265,7 @@ fn replace_piece_of_segment(
     // SAFETY: the piece is ours to change, and nobody else has it.
     unsafe { sys::mprotect(piece.base, piece.mapped, READ_WRITE)? };
     // SAFETY: as above; a copy takes its place.
-    unsafe { freeze::frozen(piece.base, piece.mapped, put)? };
+    unsafe { write_freeze::frozen(piece.base, piece.mapped, put)? };
     settle(piece)
 }
 

@@ -4,7 +4,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use hugetools_pages::{file, sys};
+use hugetools_pages::kernel::procfile;
+use hugetools_pages::sys;
 
 /// The line of the second cache where the kernel does not tell it.
 const USUAL_LINE: usize = 64;
@@ -25,7 +26,7 @@ fn line() -> usize {
         return known;
     }
     let path = c"/sys/devices/system/cpu/cpu0/cache/index2/coherency_line_size";
-    let told = file::number(path).and_then(|line| usize::try_from(line).ok());
+    let told = procfile::number(path).and_then(|line| usize::try_from(line).ok());
     let line = told.filter(|line| *line > 0).unwrap_or(USUAL_LINE);
     LINE.store(line, Ordering::Relaxed);
     line

@@ -4,9 +4,9 @@
 
 use core::ffi::{CStr, c_int, c_long};
 
-use hugetools_pages::file::Path;
-use hugetools_pages::hugetlb;
-use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::kernel::hugetlb_pool;
+use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
@@ -52,7 +52,7 @@ fn without_mount(size: c_long) -> Result<c_int> {
         );
         return Err(Errno(libc::ENOENT));
     }
-    hugetlb::inherited_file(c"libhugetlbfs", size).inspect_err(|error| {
+    hugetlb_pool::inherited_file(c"libhugetlbfs", size).inspect_err(|error| {
         let (name, number) = (SizeName(size), error.0);
         say(
             Level::Warning,

@@ -6,7 +6,7 @@
 use core::ffi::CStr;
 
 use hugetools_contract::mounts::Scanner;
-use hugetools_pages::file;
+use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys::{Errno, File, Result, errno};
 
 const SIZES: &CStr = c"/sys/kernel/mm/hugepages/";
@@ -25,8 +25,8 @@ fn open(path: &CStr) -> Result<File> {
 pub(crate) fn kernel_default() -> Option<usize> {
     let mut buffer = [0; 8192];
     let meminfo = open(c"/proc/meminfo").ok()?;
-    let text = file::fill(&meminfo, &mut buffer);
-    let kib = usize::try_from(file::tagged(text, b"Hugepagesize:")?).ok()?;
+    let text = procfile::fill(&meminfo, &mut buffer);
+    let kib = usize::try_from(procfile::tagged(text, b"Hugepagesize:")?).ok()?;
     kib.checked_mul(1024).filter(|size| *size > 0)
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
 /// `hugepages-2048kB`
 fn size_of_name(name: &CStr) -> Option<usize> {
     let digits = name.to_bytes().strip_prefix(b"hugepages-")?;
-    let kib = usize::try_from(file::leading_number(digits)?).ok()?;
+    let kib = usize::try_from(procfile::leading_number(digits)?).ok()?;
     kib.checked_mul(1024).filter(|size| *size > 0)
 }
 

@@ -9,10 +9,10 @@ use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use hugetools_contract::mounts::PATH_MAX;
-use hugetools_pages::file::Path;
-use hugetools_pages::say::{Level, SizeName, say};
-use hugetools_pages::sys::{self, Errno};
-use hugetools_pages::{config, sys::FileSystem};
+use hugetools_pages::config;
+use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::path::Path;
+use hugetools_pages::sys::{self, Errno, FileSystem};
 
 use super::{calls, listings};
 use crate::rival;

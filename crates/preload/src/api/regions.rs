@@ -9,11 +9,13 @@
 use core::ffi::{c_ulong, c_void};
 use core::ptr::null_mut;
 
-use hugetools_pages::grant::{self, Source, change};
-use hugetools_pages::hugetlb::ToGrow;
-use hugetools_pages::say::{Amount, Level, SizeName, say};
+use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
+use hugetools_pages::policy::first_look;
+use hugetools_pages::registry::named::region::{self, Source};
+use hugetools_pages::registry::named::{change, fallback};
+use hugetools_pages::rt::message::{Amount, Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
-use hugetools_pages::{config, first_look, fork, hugetlb, plain};
+use hugetools_pages::{config, fork};
 
 use super::{calls, sizes, stray};
 
@@ -76,7 +78,7 @@ fn hand_out(len: usize, page: usize) -> Result<usize> {
     fork::watch();
     let anonymous = config::get().api.features.map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
-        return grant::hand_out(len, page, Source::Pool);
+        return region::hand_out(len, page, Source::Pool);
     }
     // SAFETY: takes nothing.
     let fd = unsafe { calls::unlinked_fd() };
@@ -84,7 +86,7 @@ fn hand_out(len: usize, page: usize) -> Result<usize> {
         return Err(last_error());
     }
     let file = File::from_fd(fd);
-    grant::hand_out(len, page, Source::File(file.fd()))
+    region::hand_out(len, page, Source::File(file.fd()))
 }
 
 /// The `errno` of a function that failed, and may be the program's own.
@@ -108,7 +110,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
             format_args!("get_huge_pages: {amount}: there is no default huge page size"),
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
-            let (pages, free) = (len.div_ceil(size), hugetlb::free(size));
+            let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
             let (name, needed) = (SizeName(size), pages);
             say(
                 Level::Warning,
@@ -135,7 +137,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
 /// As the exported function's.
 pub(crate) unsafe fn free_huge_pages(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || grant::take_back(addr, false) || plain::take_back(addr, false) {
+    if addr == 0 || region::take_back(addr, false) || fallback::take_back(addr, false) {
         return;
     }
     // SAFETY: as the caller says.
@@ -191,7 +193,7 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     let range = start as usize..(start as usize).saturating_add(whole);
     if !change::meets(&range) {
         // From a function of the program's own.
-        plain::note(range, page)?;
+        fallback::note(range, page)?;
     }
     Ok(Room {
         start,
@@ -200,7 +202,7 @@ fn on_huge_pages(len: usize) -> Result<Room> {
 }
 
 fn on_other_pages(len: usize) -> Result<Room> {
-    let (start, room) = plain::hand_out(len)?;
+    let (start, room) = fallback::hand_out(len)?;
     say(
         Level::Info,
         format_args!(
@@ -221,11 +223,11 @@ fn on_other_pages(len: usize) -> Result<Room> {
 /// As the exported function's.
 pub(crate) unsafe fn free_region(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || grant::take_back(addr, true) || plain::take_back(addr, true) {
+    if addr == 0 || region::take_back(addr, true) || fallback::take_back(addr, true) {
         return;
     }
     let before = sys::errno();
-    let base = addr - addr % hugetools_pages::facts::page_size();
+    let base = addr - addr % hugetools_pages::sys::page_size();
     let huge = default_page().map_or(base, |page| addr - addr % page);
     sys::set_errno(before);
     // SAFETY: as the caller says.

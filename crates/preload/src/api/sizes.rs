@@ -6,9 +6,10 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::DefaultSize;
-use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::config;
+use hugetools_pages::kernel::hugetlb_pool;
+use hugetools_pages::rt::message::{Level, SizeName, say};
 use hugetools_pages::sys::{self, Errno};
-use hugetools_pages::{config, facts, hugetlb};
 
 use super::{calls, listings, mounts};
 
@@ -88,13 +89,13 @@ impl fmt::Display for NoSuchSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = SizeName(self.0);
         write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
-        match (hugetlb::is_offered(self.0), config::get().api.path) {
+        match (hugetlb_pool::is_offered(self.0), config::get().api.path) {
             (false, _) => write!(f, "this machine has no pages of {size}")?,
             (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
             (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
         }
         f.write_str("; the kernel's default size is used")?;
-        match (hugetlb::is_offered(self.0), config::get().api.path) {
+        match (hugetlb_pool::is_offered(self.0), config::get().api.path) {
             (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
             _ => Ok(()),
         }
@@ -181,7 +182,7 @@ pub(crate) unsafe fn all_sizes(sizes: *mut c_long, room: c_int) -> c_int {
         return 0;
     }
     // SAFETY: as the caller says.
-    unsafe { all.put(facts::page_size()) };
+    unsafe { all.put(sys::page_size()) };
     let rest = match sizes.is_null() {
         true => sizes,
         // SAFETY: behind what was put, at most at the end of the array.

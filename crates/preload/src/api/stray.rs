@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "unmaps memory of the program")]
 
 use hugetools_contract::smaps;
-use hugetools_pages::{facts, sys};
+use hugetools_pages::sys;
 
 use crate::scratch;
 
@@ -26,7 +26,7 @@ pub(crate) unsafe fn free(starts: &[usize]) -> bool {
 }
 
 fn find(text: &[u8], start: usize) -> Option<(usize, usize)> {
-    let base = facts::page_size() as u64;
+    let base = sys::page_size() as u64;
     let found = smaps::records(text).find(|record| record.start == start as u64)?;
     let on_huge = found.kernel_page_size > base;
     on_huge.then(|| Some((start, usize::try_from(found.mapped()).ok()?)))?

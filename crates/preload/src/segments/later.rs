@@ -9,7 +9,8 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hugetools_pages::config::{self, Config};
-use hugetools_pages::{fork, sys};
+use hugetools_pages::rt::fork_gate;
+use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 
@@ -34,7 +35,7 @@ static LOOKING: AtomicBool = AtomicBool::new(false);
 pub(crate) fn watch() {
     let config = config::get();
     // In the child of a fork the loader's lock may be held for ever.
-    if !config.text_libs || fork::count() > 0 {
+    if !config.text_libs || fork_gate::forks() > 0 {
         return;
     }
     let now = sys::now();

@@ -2,9 +2,9 @@
 
 use hugetools_contract::env::{Pages, SHARE_PATH};
 use hugetools_pages::config;
-use hugetools_pages::file::Path;
-use hugetools_pages::layout::asked_size;
-use hugetools_pages::say::{Level, SizeName, say};
+use hugetools_pages::extent::page_sizes::asked_size;
+use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::path::Path;
 use hugetools_pages::segment::share::{NoShelf, Shelf};
 
 use crate::api::mounts;

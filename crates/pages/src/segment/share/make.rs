@@ -1,10 +1,10 @@
 //! Getting the shared copy, and making it where there is none.
 #![expect(unsafe_code, reason = "maps the file to fill it")]
 
-use super::super::place::View;
-use super::super::why::Why;
 use super::name::{Names, Part};
 use super::shelf::Shelf;
+use crate::segment::pool_file::View;
+use crate::segment::why::Why;
 use crate::sys::{self, Errno, File, Version};
 
 /// So long, in milliseconds, another process may take to make the copy; then we

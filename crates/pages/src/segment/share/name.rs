@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 
-use crate::file::Path;
+use crate::rt::path::Path;
 use crate::sys::Version;
 
 /// A part of a program's file, in whole pages of the shelf.

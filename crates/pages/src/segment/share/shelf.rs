@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 use core::fmt;
 
-use crate::say::SizeName;
+use crate::rt::message::SizeName;
 use crate::sys::{self, Dir, Errno};
 
 /// A directory on a hugetlbfs to which nobody but this user, and the

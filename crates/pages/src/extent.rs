@@ -1,0 +1,350 @@
+//! Address space that is ours, and what is known of it: an [`Extent`] is reserved
+//! once, divided into [`unit`](mod@unit)s of one huge page and [`slice_bitmap`]s
+//! within them; [`index`] knows all of them.
+//!
+//! **Invariants.** An address belongs to at most one extent, for ever: address space
+//! is kept when its pages go. What is in use is counted when it is taken and when it
+//! is returned, once ([`usage`]). Nothing here asks a pool for a page.
+//!
+//! **Locks.** A unit is changed by whoever has marked it as changing; looks take no
+//! lock, so that a handler of a fault may look at any time. What the program has
+//! locked ([`mlocked`]) is a table with a turn.
+//!
+//! **At a fork.** The tables are copied as they are; a change that another thread was
+//! at is ended for the child (`Unit::adopt`).
+//!
+//! Its units get pages when they are taken into use, and give them back when nothing
+//! in them is used any more. The allocator takes and returns slices; which pages stand
+//! behind them is decided for each unit, elsewhere.
+#![expect(unsafe_code, reason = "keeps its own tables in mapped memory")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use self::page_sizes::Layout;
+use self::slice_bitmap::{SLICE, Slices};
+use self::unit::{State, Unit};
+use crate::sys::{self, Errno, Result};
+
+pub mod address_space;
+pub mod index;
+pub mod mlocked;
+pub mod page_sizes;
+pub mod slice_bitmap;
+pub mod spare_range;
+pub mod stacks;
+pub mod stats;
+pub mod unit;
+pub mod usage;
+
+/// What the memory of an extent is to the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// Blocks of its heap.
+    Heap,
+    /// Variables: data and bss.
+    Data,
+    /// Code and what else is never written. A fork needs no pages for it.
+    Text,
+    /// Huge pages that it asked for by name.
+    Region,
+}
+
+/// Reserved address space and what stands behind it.
+#[derive(Debug)]
+pub struct Extent {
+    /// The first address.
+    pub base: usize,
+    /// The length in bytes, a multiple of the unit.
+    pub len: usize,
+    /// How it is divided.
+    pub layout: Layout,
+    /// What it holds.
+    pub holds: Holds,
+    /// The access that the program has to what is in use.
+    pub prot: c_int,
+    /// How many units lie before the first place of a larger page.
+    lead: usize,
+    units: &'static [Unit],
+    slices: &'static [AtomicU64],
+    used: AtomicUsize,
+    /// How many bytes from the first address on are reserved; all but of an extent
+    /// for a block that grows.
+    reserved: AtomicUsize,
+    tables: usize,
+}
+
+impl Extent {
+    /// Reserves an extent of `len` bytes at a multiple of `align`, with `lead`
+    /// bytes before the first place of a larger page, for tables that would
+    /// spoil it.
+    pub fn reserve(
+        lead: usize,
+        len: usize,
+        align: usize,
+        layout: Layout,
+    ) -> Result<&'static Extent> {
+        let no_memory = Errno(libc::ENOMEM);
+        let granule = layout.unit.max(layout.big);
+        let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
+        let before = lead.next_multiple_of(layout.unit);
+        // So much address space that a lead fits before an aligned rest.
+        let start = match before {
+            0 => address_space::reserve(len, align.max(granule))?,
+            _ => address_space::reserve(len.checked_add(granule).ok_or(no_memory)?, granule)?,
+        };
+        let base = if before == 0 {
+            start
+        } else {
+            start + granule - before
+        };
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let range = base..base + before + len;
+        let extent = Extent::with_tables(range, before, layout, Holds::Heap, prot);
+        if extent.is_err() {
+            // SAFETY: reserved just now, and nothing refers to it.
+            let _ = unsafe { sys::munmap(base, before + len) };
+        }
+        extent
+    }
+
+    /// Reserves an extent for one block that may grow up to `len` bytes, for a
+    /// beginning of `first` bytes; [`Extent::extend`] reserves more.
+    ///
+    /// # Errors
+    /// When there is no address space for it, or no memory for its tables.
+    pub fn reserve_growing(len: usize, first: usize, layout: Layout) -> Result<&'static Extent> {
+        let granule = layout.unit.max(layout.big);
+        let no_memory = Errno(libc::ENOMEM);
+        let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
+        let first = first.min(len).checked_next_multiple_of(granule);
+        let first = first.ok_or(no_memory)?;
+        let base = address_space::reserve_growing(len, first, granule)?;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let extent = Extent::with_tables(base..base + len, 0, layout, Holds::Heap, prot);
+        match &extent {
+            Ok(extent) => extent.reserved.store(first, Ordering::Relaxed),
+            // SAFETY: reserved just now, and nothing refers to it.
+            Err(_) => drop(unsafe { sys::munmap(base, first) }),
+        }
+        extent
+    }
+
+    /// Reserves the extent up to so many bytes, and as much again as there was: for
+    /// the owner of its only block.
+    ///
+    /// # Errors
+    /// When there is no address space for it, or something else lies there.
+    pub fn extend(&self, len: usize) -> Result<()> {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        if len <= reserved {
+            return Ok(());
+        }
+        let more = |end: usize| {
+            let end = end.next_multiple_of(self.layout.unit).min(self.len);
+            address_space::reserve_at(self.base + reserved, end - reserved).map(|()| end)
+        };
+        let end = more(len.max(2 * reserved)).or_else(|_| more(len))?;
+        self.reserved.store(end, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// How many units are reserved: behind them may lie what is none of ours.
+    pub fn reserved_units(&self) -> usize {
+        let reserved = self.reserved.load(Ordering::Relaxed);
+        match reserved < self.len {
+            true => reserved / self.layout.unit,
+            false => self.units().len(),
+        }
+    }
+
+    /// An extent over memory that the program has already, all of it in use: it
+    /// counts as no part of the heap, and stays for ever. Its units are empty
+    /// until the caller publishes what stands behind them.
+    ///
+    /// # Errors
+    /// When there is no memory for its tables.
+    pub fn adopt(
+        range: Range<usize>,
+        layout: Layout,
+        holds: Holds,
+        prot: c_int,
+    ) -> Result<&'static Extent> {
+        let extent = Extent::with_tables(range, 0, layout, holds, prot)?;
+        let slices = extent.slice_range(extent.base, extent.len);
+        let used = extent.slices().set(slices);
+        extent.used.store(used as usize, Ordering::Relaxed);
+        Ok(extent)
+    }
+
+    fn with_tables(
+        range: Range<usize>,
+        lead: usize,
+        layout: Layout,
+        holds: Holds,
+        prot: c_int,
+    ) -> Result<&'static Extent> {
+        let (base, len) = (range.start, range.len());
+        let units = len / layout.unit;
+        let words = Slices::words(len / SLICE);
+        let units_at = size_of::<Extent>().next_multiple_of(8);
+        let words_at = (units_at + units * size_of::<Unit>()).next_multiple_of(8);
+        let tables = words_at + words * size_of::<AtomicU64>();
+        let read_write = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping replaces nothing.
+        let at = unsafe { sys::mmap(0, tables, read_write, flags, -1, 0)? };
+        let extent = Extent {
+            base,
+            len,
+            layout,
+            holds,
+            prot,
+            lead: lead / layout.unit,
+            // SAFETY: `units` zeroed words within the new mapping, which stays
+            // until `destroy`; a zero word is an empty unit.
+            units: unsafe { core::slice::from_raw_parts((at + units_at) as *const Unit, units) },
+            // SAFETY: likewise, behind them and aligned.
+            slices: unsafe {
+                core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
+            },
+            used: AtomicUsize::new(0),
+            reserved: AtomicUsize::new(len),
+            tables,
+        };
+        let place = at as *mut Extent;
+        // SAFETY: the mapping is page aligned, large enough and ours alone.
+        unsafe { place.write(extent) };
+        // SAFETY: written just now; nothing writes it again but through atomics.
+        Ok(unsafe { &*place })
+    }
+
+    /// Publishes what stands behind the units of the first `len` bytes of
+    /// memory that was adopted.
+    pub fn publish_first(&self, len: usize, state: State) {
+        let slices = u32::try_from(self.layout.unit / SLICE).unwrap_or(1).max(1);
+        for unit in &self.units[..len / self.layout.unit] {
+            unit.publish(state, slices);
+        }
+    }
+
+    /// Frees the extent. Nobody may know of it any more. Memory that was
+    /// adopted stays with the program.
+    pub fn free(&'static self) {
+        self.free_memory();
+        // SAFETY: nobody refers to the tables, of which `self` is a part, any
+        // more, nor is `self` used after.
+        let _ = unsafe { sys::munmap(core::ptr::from_ref(self) as usize, self.tables) };
+    }
+
+    /// Frees what stands behind the extent, but not what is known of it.
+    pub fn free_memory(&self) {
+        if self.holds == Holds::Heap {
+            usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
+            // SAFETY: the allocator has given back all of the extent.
+            let _ = unsafe { sys::munmap(self.base, self.reserved.load(Ordering::Relaxed)) };
+        }
+    }
+
+    /// Whether an address lies in the extent, and is still its own.
+    pub fn contains(&self, addr: usize) -> bool {
+        addr >= self.base
+            && addr - self.base < self.len
+            && self.units[self.unit_at(addr)].load().0 != State::Gone
+    }
+
+    /// The units.
+    pub fn units(&self) -> &'static [Unit] {
+        self.units
+    }
+
+    /// Which slices are in use.
+    pub fn slices(&self) -> Slices<'static> {
+        Slices(self.slices)
+    }
+
+    /// The slices of a range of units.
+    pub fn slices_of(&self, units: Range<usize>) -> Range<usize> {
+        let per_unit = self.layout.unit / SLICE;
+        units.start * per_unit..units.end * per_unit
+    }
+
+    /// The address of a unit.
+    pub fn address(&self, unit: usize) -> usize {
+        self.base + unit * self.layout.unit
+    }
+
+    /// The addresses of a range of units.
+    pub fn range_of(&self, units: &Range<usize>) -> Range<usize> {
+        self.address(units.start)..self.address(units.end)
+    }
+
+    /// The unit that holds an address of the extent.
+    pub fn unit_at(&self, addr: usize) -> usize {
+        (addr - self.base) / self.layout.unit
+    }
+
+    /// How many slices are in use.
+    pub fn used_slices(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes of a range of addresses are in use, in whole slices.
+    pub fn used_in(&self, addr: usize, len: usize) -> usize {
+        let range = self.slice_range(addr, len);
+        let (mut at, mut used) = (range.start, 0);
+        while let Some(run) = self.slices().first_run(at..range.end) {
+            used += run.len();
+            at = run.end;
+        }
+        used * SLICE
+    }
+
+    /// The slices of a range of addresses.
+    pub fn slice_range(&self, addr: usize, len: usize) -> Range<usize> {
+        let start = (addr - self.base) / SLICE;
+        let end = (addr + len - self.base).div_ceil(SLICE);
+        start..end.min(self.len / SLICE)
+    }
+
+    /// Marks slices as in use; how many were not.
+    pub fn mark(&self, slices: Range<usize>) -> u32 {
+        let fresh = self.slices().set(slices);
+        self.used.fetch_add(fresh as usize, Ordering::Relaxed);
+        usage::add(fresh as usize * SLICE);
+        fresh
+    }
+
+    /// Marks slices as not in use; how many were.
+    pub fn unmark(&self, slices: Range<usize>) -> u32 {
+        let cleared = self.slices().clear(slices);
+        self.used.fetch_sub(cleared as usize, Ordering::Relaxed);
+        usage::subtract(cleared as usize * SLICE);
+        cleared
+    }
+
+    /// The size of the hugetlb pages behind units in this state.
+    pub fn page_size(&self, state: State) -> usize {
+        match state {
+            State::Big => self.layout.big,
+            _ => self.layout.unit,
+        }
+    }
+
+    /// The units of the page that stands behind a unit in this state.
+    pub fn page_of(&self, unit: usize, state: State) -> Range<usize> {
+        match state {
+            State::Big => self.group_of(unit).unwrap_or(unit..unit + 1),
+            _ => unit..unit + 1,
+        }
+    }
+
+    /// The units that one larger page would cover together with this one.
+    pub fn group_of(&self, unit: usize) -> Option<Range<usize>> {
+        let per_group = self.layout.big / self.layout.unit;
+        let behind = unit.checked_sub(self.lead)?;
+        let start = self.lead + behind.checked_div(per_group)? * per_group;
+        Some(start..start + per_group)
+    }
+}

@@ -1,0 +1,188 @@
+//! Address space: reserved aligned, inaccessible, in the area by which heaps
+//! are known.
+#![expect(unsafe_code, reason = "maps address space")]
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
+
+use crate::sys::{self, Errno, Result};
+
+const GIB: usize = 1 << 30;
+
+/// A part of the address space, and where in it the next extent is asked for.
+struct Area {
+    range: Range<u64>,
+    next: AtomicUsize,
+}
+
+static ARENAS: Area = Area::new(ARENA_AREA);
+static GROWING: Area = Area::new(GROWING_AREA);
+
+/// Has the first reservation begin at an address, where that lies in the area;
+/// elsewhere a heap would not be known for one, so that the address is passed
+/// over.
+pub fn begin_at(base: u64) {
+    let inside = ARENA_AREA.contains(&base);
+    if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
+        let next = &ARENAS.next;
+        let _ = next.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Reserves `len` bytes at a multiple of `align`, without access and without
+/// memory behind them. `align` is a power of two.
+pub fn reserve(len: usize, align: usize) -> Result<usize> {
+    if let Some(hint) = ARENAS.next_hint(len, align) {
+        let addr = map(hint, len)?;
+        if addr % align == 0 {
+            return Ok(addr);
+        }
+        release(addr, len);
+    }
+    reserve_elsewhere(len, align)
+}
+
+/// The same, outside of the heap's area.
+pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
+    let room = len.checked_add(align).ok_or(sys::Errno(libc::ENOMEM))?;
+    let addr = map(0, room)?;
+    let start = addr.next_multiple_of(align);
+    if start > addr {
+        release(addr, start - addr);
+    }
+    if start + len < addr + room {
+        release(start + len, addr + room - (start + len));
+    }
+    Ok(start)
+}
+
+/// Reserves as [`reserve`] does the first bytes of `len`, for a block with room to
+/// grow; only in the area by which such blocks are known. The area is gone through
+/// in a circle, past what is still in use.
+///
+/// # Errors
+/// `ENOMEM` where no place was found.
+pub fn reserve_growing(len: usize, first: usize, align: usize) -> Result<usize> {
+    const TRIES: usize = 16;
+    for _ in 0..TRIES {
+        let Some(hint) = GROWING.next_hint(len, align) else {
+            GROWING.next.store(0, Ordering::Relaxed);
+            continue;
+        };
+        if reserve_at(hint, first).is_ok() {
+            return Ok(hint);
+        }
+    }
+    Err(Errno(libc::ENOMEM))
+}
+
+/// Reserves address space at an address where nothing lies yet.
+///
+/// # Errors
+/// `ENOMEM`, also where something lies there.
+pub fn reserve_at(addr: usize, len: usize) -> Result<()> {
+    let found = map(addr, len)?;
+    if found == addr {
+        return Ok(());
+    }
+    release(found, len);
+    Err(Errno(libc::ENOMEM))
+}
+
+/// Gives reserved address space back, with whatever stands behind it.
+pub(crate) fn release(addr: usize, len: usize) {
+    // SAFETY: reserved above and used by nobody yet.
+    let _ = unsafe { sys::munmap(addr, len) };
+}
+
+/// Makes a range inaccessible and frees what stood behind it.
+///
+/// # Safety
+/// The range must lie in reserved address space and be in use by nobody.
+pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
+    // SAFETY: as the caller says.
+    unsafe { sys::mmap(addr, len, libc::PROT_NONE, FLAGS | libc::MAP_FIXED, -1, 0) }.map(drop)
+}
+
+const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+fn map(hint: usize, len: usize) -> Result<usize> {
+    // SAFETY: without MAP_FIXED nothing is replaced.
+    unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0) }
+}
+
+impl Area {
+    const fn new(range: Range<u64>) -> Area {
+        Area {
+            range,
+            next: AtomicUsize::new(0),
+        }
+    }
+
+    /// The next address in the area, at random where it begins; `None` where
+    /// the area is used up or too narrow for this one.
+    fn next_hint(&self, len: usize, align: usize) -> Option<usize> {
+        let start = usize::try_from(self.range.start).ok()?;
+        let limit = usize::try_from(self.range.end).ok()?;
+        let mut at = self.next.load(Ordering::Relaxed);
+        loop {
+            let from = match at {
+                0 => start + random_offset(),
+                at => at,
+            };
+            let hint = from.checked_next_multiple_of(align)?;
+            let end = hint.checked_add(len)?.checked_add(align)?;
+            if end > limit {
+                return None;
+            }
+            let next = &self.next;
+            match next.compare_exchange_weak(at, end, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return Some(hint),
+                Err(now) => at = now,
+            }
+        }
+    }
+}
+
+/// Up to 4 TiB in steps of 1 GiB: as random as where the kernel has put this
+/// library, from which large blocks of libc's own malloc lie as far. Random
+/// numbers of the process would end up in every address of a block.
+fn random_offset() -> usize {
+    let here = (&raw const ARENAS) as usize;
+    ((here / sys::page_size()) & 0xfff) * GIB
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reserved_space_is_aligned_and_in_the_area() {
+        for align in [64 << 10, 2 << 20, GIB] {
+            let addr = reserve(64 << 20, align).unwrap();
+            assert_eq!(addr % align, 0);
+            assert!(ARENA_AREA.contains(&(addr as u64)));
+            release(addr, 64 << 20);
+        }
+    }
+
+    #[test]
+    fn the_area_for_growing_blocks_is_used_again() {
+        for _ in 0..100 {
+            let addr = reserve_growing(1 << 40, 1 << 30, 2 << 20).unwrap();
+            assert!(GROWING_AREA.contains(&(addr as u64)));
+            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_ok());
+            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_err());
+            release(addr, 2 << 30);
+        }
+        assert!(reserve_growing(1 << 46, 1 << 30, 2 << 20).is_err());
+    }
+
+    #[test]
+    fn too_much_is_an_error() {
+        assert!(reserve(usize::MAX - 4095, 4096).is_err());
+        assert!(reserve(1 << 56, 2 << 20).is_err());
+    }
+}

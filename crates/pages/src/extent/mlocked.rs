@@ -1,0 +1,156 @@
+//! What of our memory the program has locked (`mlock(2)`). The kernel notes
+//! that for no hugetlb page; what takes the place of one must be locked again.
+
+use core::cell::UnsafeCell;
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use crate::rt::lock::Lock;
+use crate::rt::turn::Turn;
+use crate::sys;
+
+/// So many ranges are known. With more, all between the first and the last is
+/// taken for locked.
+const PLACES: usize = 64;
+
+struct Table {
+    lock: Lock,
+    ranges: UnsafeCell<[(usize, usize); PLACES]>,
+}
+
+#[expect(unsafe_code, reason = "shares the table between threads")]
+// SAFETY: the table is reached by whoever holds the lock.
+unsafe impl Sync for Table {}
+
+static TABLE: Table = Table {
+    lock: Lock::new(),
+    ranges: UnsafeCell::new([(0, 0); PLACES]),
+};
+
+/// How many ranges there are: programs without any pay one load.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether all memory is (`mlockall(2)`).
+static ALL: AtomicBool = AtomicBool::new(false);
+
+/// Notes that a range is locked.
+pub fn add(range: &Range<usize>) {
+    change(|ranges| {
+        remove(ranges, range);
+        let (mut start, mut end) = (range.start, range.end);
+        if !ranges.iter().any(is_free) {
+            for place in ranges.iter_mut() {
+                (start, end) = (start.min(place.0), end.max(place.1));
+                *place = (0, 0);
+            }
+        }
+        put(ranges, start..end);
+    });
+}
+
+/// Notes that it is not any more.
+pub fn cut(range: &Range<usize>) {
+    if COUNT.load(Ordering::Acquire) != 0 {
+        change(|ranges| remove(ranges, range));
+    }
+}
+
+/// Notes that all is (`locked`), or nothing is any more.
+pub fn set_all(locked: bool) {
+    ALL.store(locked, Ordering::Release);
+    if !locked && COUNT.load(Ordering::Acquire) != 0 {
+        change(|ranges| ranges.fill((0, 0)));
+    }
+}
+
+/// Whether the program has locked any of a range.
+pub fn meets(range: &Range<usize>) -> bool {
+    let is_met = |place: usize| {
+        let (start, end) = at(place);
+        start < range.end && range.start < end
+    };
+    ALL.load(Ordering::Acquire) || COUNT.load(Ordering::Acquire) != 0 && (0..PLACES).any(is_met)
+}
+
+/// Locks again what of a range the program has locked: other memory is there by
+/// now. Takes no lock: it may be called while the process is about to fork.
+pub fn restore(range: &Range<usize>) {
+    if ALL.load(Ordering::Acquire) {
+        let _ = sys::mlock(range.start, range.len());
+    } else if COUNT.load(Ordering::Acquire) != 0 {
+        for place in 0..PLACES {
+            let (from, to) = at(place);
+            let (start, end) = (from.max(range.start), to.min(range.end));
+            if start < end {
+                let _ = sys::mlock(start, end - start);
+            }
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "reads the table without its lock")]
+fn at(place: usize) -> (usize, usize) {
+    let table = TABLE.ranges.get().cast::<(usize, usize)>();
+    // SAFETY: a place of the table.
+    let at = unsafe { table.add(place) };
+    // SAFETY: likewise; a change that goes on meanwhile is one of what is locked
+    // just now, and either answer is right.
+    unsafe { at.read_volatile() }
+}
+
+fn change(change: impl FnOnce(&mut [(usize, usize); PLACES])) {
+    let _turn = Turn::take(&TABLE.lock);
+    #[expect(unsafe_code, reason = "reaches into the table")]
+    // SAFETY: the lock is held.
+    let ranges = unsafe { &mut *TABLE.ranges.get() };
+    change(ranges);
+    let count = ranges.iter().filter(|place| !is_free(place)).count();
+    COUNT.store(count, Ordering::Release);
+}
+
+fn is_free(place: &(usize, usize)) -> bool {
+    place.0 >= place.1
+}
+
+fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
+    if let Some(place) = ranges.iter_mut().find(|place| is_free(place)) {
+        *place = (range.start, range.end);
+    }
+}
+
+fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
+    for place in 0..PLACES {
+        let (start, end) = ranges[place];
+        if start < range.end && range.start < end {
+            ranges[place] = (0, 0);
+            put(ranges, start..range.start.max(start));
+            put(ranges, range.end.min(end)..end);
+        }
+    }
+}
+
+/// In the child of a fork, which inherits no locks of memory.
+pub fn in_child() {
+    TABLE.lock.forget();
+    set_all(false);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_and_joined_when_there_are_many() {
+        let mut ranges = [(0, 0); PLACES];
+        put(&mut ranges, 10..50);
+        remove(&mut ranges, &(20..30));
+        let mut left: Vec<_> = ranges.into_iter().filter(|place| !is_free(place)).collect();
+        left.sort_unstable();
+        assert_eq!(left, [(10, 20), (30, 50)]);
+        remove(&mut ranges, &(0..100));
+        assert!(ranges.iter().all(is_free));
+    }
+}

@@ -1,0 +1,283 @@
+//! The unit of an extent: what stands behind one huge page's worth of
+//! addresses, and how much of it is in use.
+//!
+//! A unit that is being changed says who does it and what it was before, so
+//! that the child of a fork can go on from there: whoever changed it may have
+//! stayed behind in the parent.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use crate::rt::bell::Bell;
+use crate::sys;
+
+/// Rung when a change of any unit is over.
+static CHANGED: Bell = Bell::new();
+
+/// What stands behind a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// Nothing; accesses are faults.
+    Empty = 0,
+    /// A hugetlb mapping without a page; must not be touched.
+    EmptyHuge = 1,
+    /// Being changed by one thread.
+    Busy = 2,
+    /// Base pages.
+    Base = 3,
+    /// Transparent huge pages.
+    Thp = 4,
+    /// A hugetlb page of the unit's size.
+    Huge = 5,
+    /// A part of a larger hugetlb page.
+    Big = 6,
+    /// A hugetlb page that the program has closed to writing.
+    Shut = 7,
+    /// The same, and a child of a fork shares it: the next writer would need a
+    /// page for a copy.
+    Lent = 8,
+    /// A page that the program keeps from the children of its forks.
+    Apart = 9,
+    /// The same, closed to writing.
+    ShutApart = 10,
+    /// Not ours: the program has unmapped it or put something else there.
+    Gone = 11,
+}
+
+impl State {
+    const fn from_low(byte: u64) -> State {
+        match byte & 0xff {
+            1 => State::EmptyHuge,
+            2 => State::Busy,
+            3 => State::Base,
+            4 => State::Thp,
+            5 => State::Huge,
+            6 => State::Big,
+            7 => State::Shut,
+            8 => State::Lent,
+            9 => State::Apart,
+            10 => State::ShutApart,
+            11 => State::Gone,
+            _ => State::Empty,
+        }
+    }
+
+    /// Whether nothing stands behind the unit.
+    pub fn is_empty(self) -> bool {
+        matches!(self, State::Empty | State::EmptyHuge)
+    }
+
+    /// Whether a page of a hugetlb pool stands behind the unit.
+    pub fn is_hugetlb(self) -> bool {
+        self.is_open() || matches!(self, State::Shut | State::Lent | State::ShutApart)
+    }
+
+    /// Whether that page may be written.
+    fn is_open(self) -> bool {
+        self.is_inherited() || self == State::Apart
+    }
+
+    /// Whether that page may be written by the children of a fork, too: such
+    /// pages move down before it.
+    pub fn is_inherited(self) -> bool {
+        matches!(self, State::Huge | State::Big)
+    }
+
+    /// Whether our own handlers may meet a fault there that is not the
+    /// program's.
+    pub fn is_ours_to_mend(self) -> bool {
+        self.is_open() || matches!(self, State::Busy | State::Base | State::Thp)
+    }
+
+    /// After the program has allowed writing (`writable`) or not.
+    pub fn protected(self, writable: bool) -> State {
+        match (self, writable) {
+            (State::Huge, false) => State::Shut,
+            (State::Shut, true) => State::Huge,
+            (State::Apart, false) => State::ShutApart,
+            (State::ShutApart, true) => State::Apart,
+            (other, _) => other,
+        }
+    }
+
+    /// After the program has kept it from children (`apart`) or not.
+    pub fn kept_apart(self, apart: bool) -> State {
+        match (self, apart) {
+            (State::Huge | State::Base | State::Thp, true) => State::Apart,
+            (State::Shut | State::Lent, true) => State::ShutApart,
+            (State::Apart, false) => State::Huge,
+            (State::ShutApart, false) => State::Shut,
+            (other, _) => other,
+        }
+    }
+}
+
+/// A unit's state and the number of its slices in use, in one word. While it is
+/// being changed, its state before as well, and the thread that changes it.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Unit(AtomicU64);
+
+/// Where the parts of the word are.
+const BEFORE: u32 = 8;
+const USED: u32 = 16;
+const OWNER: u32 = 40;
+
+const MOST_USED: u64 = (1 << (OWNER - USED)) - 1;
+
+impl Unit {
+    /// The state, and how many slices are in use.
+    pub fn load(&self) -> (State, u32) {
+        unpack(self.0.load(Ordering::Acquire))
+    }
+
+    /// Moves from exactly `from`, in which nobody is changing it, to `to`;
+    /// whether that succeeded.
+    pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
+        let to = match to.0 {
+            State::Busy => pack(to) | (from.0 as u64) << BEFORE | me() << OWNER,
+            _ => pack(to),
+        };
+        self.0
+            .compare_exchange(pack(from), to, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Takes the unit for a change: nobody else changes it until
+    /// [`Unit::publish`]. `None` where it is not in the state `from`.
+    pub fn claim(&self, from: State) -> Option<u32> {
+        loop {
+            let (state, used) = self.load();
+            if state != from {
+                return None;
+            }
+            if self.replace((from, used), (State::Busy, used)) {
+                return Some(used);
+            }
+        }
+    }
+
+    /// Takes the unit as [`Unit::claim`] does, where nothing in it is used;
+    /// waits while another thread changes it. Whether it was taken.
+    pub fn claim_unused(&self, from: State) -> bool {
+        loop {
+            match self.settled() {
+                (state, 0) if state == from => {
+                    if self.replace((from, 0), (State::Busy, 0)) {
+                        return true;
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+
+    /// The state before a change, for whoever makes it.
+    pub(crate) fn before(&self) -> State {
+        State::from_low(self.0.load(Ordering::Relaxed) >> BEFORE)
+    }
+
+    /// Ends a change.
+    pub fn publish(&self, state: State, used: u32) {
+        self.0.store(pack((state, used)), Ordering::SeqCst);
+        CHANGED.ring();
+    }
+
+    /// The state, once nobody is changing it.
+    pub fn settled(&self) -> (State, u32) {
+        let mut now = self.load();
+        while now.0 == State::Busy {
+            CHANGED.wait_until(|| self.load().0 != State::Busy);
+            now = self.load();
+        }
+        now
+    }
+
+    /// In the child of a fork: where another thread was changing the unit, that
+    /// never ends. `was` says what stands behind a unit that was in a state
+    /// before such a change.
+    pub(crate) fn adopt(&self, was: impl Fn(State) -> State) {
+        let word = self.0.load(Ordering::Relaxed);
+        let (state, used) = unpack(word);
+        if state == State::Busy && word >> OWNER != me() {
+            let before = was(State::from_low(word >> BEFORE));
+            let used = if before.is_empty() { 0 } else { used };
+            self.0.store(pack((before, used)), Ordering::Relaxed);
+        }
+    }
+}
+
+/// This thread, in as many bits as there are for it.
+fn me() -> u64 {
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    (sys::thread_name() as u64).wrapping_mul(SPREAD) >> OWNER
+}
+
+fn pack((state, used): (State, u32)) -> u64 {
+    u64::from(used) << USED | state as u64
+}
+
+fn unpack(word: u64) -> (State, u32) {
+    let used = word >> USED & MOST_USED;
+    (State::from_low(word), u32::try_from(used).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn states_travel_in_a_byte() {
+        for byte in 0..=11 {
+            assert_eq!(State::from_low(byte) as u64, byte);
+        }
+    }
+
+    #[test]
+    fn what_a_program_does_to_a_page_can_be_undone() {
+        for state in [State::Huge, State::Shut, State::Apart, State::ShutApart] {
+            let writable = matches!(state, State::Huge | State::Apart);
+            let apart = matches!(state, State::Apart | State::ShutApart);
+            assert_eq!(state.protected(!writable).protected(writable), state);
+            assert_eq!(state.kept_apart(!apart).kept_apart(apart), state);
+            assert!(state.is_hugetlb() && (state.is_inherited() == (writable && !apart)));
+        }
+        assert_eq!(State::Lent.protected(true), State::Lent);
+        assert_eq!(State::Gone.protected(true).kept_apart(true), State::Gone);
+        assert!(!State::Shut.is_ours_to_mend() && !State::Gone.is_ours_to_mend());
+    }
+
+    #[test]
+    fn state_and_use_travel_together() {
+        let unit = Unit(AtomicU64::new(0));
+        assert_eq!(unit.load(), (State::Empty, 0));
+        assert_eq!(unit.claim(State::Thp), None);
+        assert_eq!(unit.claim(State::Empty), Some(0));
+        assert_eq!(unit.claim(State::Empty), None);
+        unit.publish(State::Huge, 32);
+        assert!(!unit.replace((State::Huge, 31), (State::Huge, 1)));
+        assert!(unit.replace((State::Huge, 32), (State::Huge, 1)));
+        assert_eq!(unit.settled(), (State::Huge, 1));
+        assert!(!unit.claim_unused(State::Huge));
+        unit.publish(State::Huge, 0);
+        assert!(!unit.claim_unused(State::Big));
+        assert!(unit.claim_unused(State::Huge));
+        assert_eq!(unit.load(), (State::Busy, 0));
+    }
+
+    #[test]
+    fn what_a_thread_left_is_as_it_was() {
+        let unit = Unit(AtomicU64::new(0));
+        unit.publish(State::Thp, 9);
+        std::thread::scope(|scope| {
+            scope.spawn(|| unit.claim(State::Thp));
+        });
+        assert_eq!(unit.load(), (State::Busy, 9));
+        unit.adopt(|state| state);
+        assert_eq!(unit.load(), (State::Thp, 9));
+        // What this thread changes it goes on to change.
+        assert_eq!(unit.claim(State::Thp), Some(9));
+        unit.adopt(|state| state);
+        assert_eq!(unit.load(), (State::Busy, 9));
+    }
+}

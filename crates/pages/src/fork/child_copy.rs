@@ -1,0 +1,259 @@
+//! Copies for the child of a fork, where the parent's own memory must stay as
+//! and where it is: a device writes to it, or may.
+//!
+//! Before the fork, what lies on private hugetlb pages is copied aside, and the
+//! kernel is told not to give those pages to the child (`MADV_DONTFORK`). The
+//! child puts the copies in their place; the parent drops them. Neither shares
+//! a hugetlb page with the other, so neither ever needs a second one.
+//!
+//! All of it is protected from others while it is copied, so that the child has
+//! it as it was at one moment, and open again before libc forks. Pages that the
+//! thread itself, or the kernel for it, writes until then are shared.
+//!
+//! libc touches its own blocks in the child before our handler runs there, as
+//! for the locks of open files: a fault in the gap puts the copies in place.
+#![expect(unsafe_code, reason = "copies and replaces memory by address")]
+
+use core::ops::Range;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::unit::State;
+use crate::extent::{Extent, index};
+use crate::fault::sigsegv;
+use crate::migrate::replace::Copy;
+use crate::migrate::shield::Shield;
+use crate::policy::release;
+use crate::sys::{self, Result};
+
+use super::shared::Shared;
+use crate::migrate::runs;
+
+/// A copy of a run of units.
+#[derive(Debug)]
+struct Aside {
+    extent: &'static Extent,
+    units: Range<usize>,
+    /// Where the copy is.
+    addr: usize,
+    /// What it is.
+    state: State,
+}
+
+impl Aside {
+    /// Copies a run of units, and keeps the pages themselves from the child.
+    fn of(extent: &'static Extent, units: Range<usize>) -> Result<Aside> {
+        let range = extent.range_of(&units);
+        let copy = Copy::reserve(extent, range.len())?;
+        let state = copy.begin(extent, &units, false)?;
+        // SAFETY: the gate is closed, so the units stay.
+        unsafe { copy.fill(extent, units.clone())? };
+        // SAFETY: memory of ours; the advice is about forks only.
+        unsafe { sys::madvise(range.start, range.len(), libc::MADV_DONTFORK)? };
+        Ok(Aside {
+            extent,
+            units,
+            addr: copy.keep(),
+            state,
+        })
+    }
+
+    fn range(&self) -> Range<usize> {
+        self.extent.range_of(&self.units)
+    }
+
+    /// How much of it is in use.
+    fn used(&self) -> usize {
+        let units = &self.extent.units()[self.units.clone()];
+        let slices = units.iter().map(|unit| unit.load().1 as usize);
+        slices.sum::<usize>() * SLICE
+    }
+
+    /// In the parent: as if nothing had been. Another thread may have given the
+    /// memory back meanwhile.
+    fn drop_copy(&self) {
+        let range = self.range();
+        if index::stands(self.extent) {
+            // SAFETY: memory of ours; the advice is about forks only.
+            let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
+        }
+        // SAFETY: asked for once.
+        drop(unsafe { self.copy_of(&self.units) });
+    }
+
+    /// In the child: closes the gap. Where another thread has given the memory
+    /// back meanwhile there is none.
+    fn put(&self) {
+        let stands = index::stands(self.extent);
+        let has_gap = |unit: usize| stands && self.extent.units()[unit].load().0.is_inherited();
+        let mut at = self.units.start;
+        while at < self.units.end {
+            let put = has_gap(at);
+            let end = (at..self.units.end).find(|unit| has_gap(*unit) != put);
+            let part = at..end.unwrap_or(self.units.end);
+            at = part.end;
+            // SAFETY: kept by `of`; each part is taken once.
+            let copy = unsafe { self.copy_of(&part) };
+            if put {
+                self.put_units(part, copy);
+            }
+        }
+    }
+
+    /// The copy of some of its units.
+    ///
+    /// # Safety
+    /// It must be asked for once.
+    unsafe fn copy_of(&self, units: &Range<usize>) -> Copy {
+        let range = self.extent.range_of(units);
+        let addr = self.addr + (range.start - self.range().start);
+        // SAFETY: kept by `of`, and as the caller says.
+        unsafe { Copy::kept(addr, range.len()) }
+    }
+
+    fn put_units(&self, units: Range<usize>, copy: Copy) {
+        let range = self.extent.range_of(&units);
+        // SAFETY: there is nothing at the address, and the copy belongs there.
+        if unsafe { copy.put_over(range.start, self.extent.layout.unit) }.is_err() {
+            return;
+        }
+        for unit in &self.extent.units()[units] {
+            let (before, used) = unit.load();
+            release::give_units(self.extent, before, self.extent.layout.unit);
+            unit.publish(self.state, used);
+        }
+    }
+}
+
+/// The copies for the fork that is under way, in mapped memory of so many
+/// bytes.
+static ALL: AtomicPtr<Aside> = AtomicPtr::new(core::ptr::null_mut());
+static ROOM: AtomicUsize = AtomicUsize::new(0);
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// How many of them the child has put in place.
+static PUT: AtomicUsize = AtomicUsize::new(0);
+/// The process that made them.
+static PARENT: AtomicU32 = AtomicU32::new(0);
+/// The signals that the forking thread had blocked.
+static BLOCKED: AtomicU64 = AtomicU64::new(0);
+/// Whether the handler for faults was put up for this fork.
+static PUT_UP: AtomicBool = AtomicBool::new(false);
+
+/// Copies all that a child may write to, while the shield keeps others from it;
+/// how many bytes. What cannot be copied is shared with the child, as the kernel
+/// does it, and so is what `shared` says. The gate must stay closed until
+/// [`in_parent`] or [`in_child`].
+pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
+    let Some(table) = make_table(runs_to_copy(shared).count()) else {
+        return 0;
+    };
+    index::begin_look();
+    PUT_UP.store(sigsegv::install(mend), Ordering::Relaxed);
+    // A fault must get to our handler, whatever the program has blocked.
+    BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
+    PARENT.store(sys::getpid(), Ordering::Relaxed);
+    PUT.store(0, Ordering::Relaxed);
+    let all = || runs_to_copy(shared).map(|(extent, units)| extent.range_of(&units));
+    if !shield.close(all()) {
+        shield.open(all());
+        return 0;
+    }
+    let asides = runs_to_copy(shared).filter_map(|(extent, units)| Aside::of(extent, units).ok());
+    let mut copied = 0;
+    let room = ROOM.load(Ordering::Relaxed) / size_of::<Aside>();
+    for (at, aside) in asides.take(room).enumerate() {
+        copied += aside.used();
+        // SAFETY: there is room for it.
+        let place = unsafe { table.add(at) };
+        // SAFETY: the table is ours.
+        unsafe { place.write(aside) };
+        COUNT.store(at + 1, Ordering::Release);
+    }
+    shield.open(all());
+    copied
+}
+
+/// The runs of units to copy.
+fn runs_to_copy(shared: &Shared) -> impl Iterator<Item = (&'static Extent, Range<usize>)> {
+    runs::writable().flat_map(move |extent| {
+        let may_be_copied = move |unit: usize| !shared.meets(&extent.range_of(&(unit..unit + 1)));
+        runs::hugetlb_where(extent, may_be_copied).map(move |units| (extent, units))
+    })
+}
+
+/// Room for so many copies, and some more: what the program maps by name meanwhile
+/// is met only later.
+fn make_table(count: usize) -> Option<*mut Aside> {
+    const MORE: usize = 64;
+    let len = match count {
+        0 => None,
+        _ => (count + MORE).checked_mul(size_of::<Aside>()),
+    }?;
+    let prot = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping.
+    let table = unsafe { sys::mmap(0, len, prot, flags, -1, 0) }.ok()? as *mut Aside;
+    ROOM.store(len, Ordering::Relaxed);
+    ALL.store(table, Ordering::Relaxed);
+    Some(table)
+}
+
+fn all() -> &'static [Aside] {
+    match COUNT.load(Ordering::Acquire) {
+        0 => &[],
+        // SAFETY: so many were written; the table stays while they are counted.
+        count => unsafe { core::slice::from_raw_parts(ALL.load(Ordering::Relaxed), count) },
+    }
+}
+
+/// Puts the copies in place that are not yet. A signal handler may do it in
+/// the middle of it: what is put twice fails the second time, and stays.
+fn put_all() {
+    for (at, aside) in all().iter().enumerate().skip(PUT.load(Ordering::Relaxed)) {
+        aside.put();
+        PUT.store(at + 1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a fault at this address was one in the gap of a child; it is closed
+/// now. In the parent, where the table may go at any time, there is no gap.
+fn mend(addr: usize) -> bool {
+    let is_child = PARENT.load(Ordering::Relaxed) != sys::getpid();
+    let is_gap = is_child && all().iter().any(|aside| aside.range().contains(&addr));
+    if is_gap {
+        put_all();
+    }
+    is_gap
+}
+
+/// After the fork, or its failure, in the parent.
+pub(super) fn in_parent() {
+    all().iter().for_each(Aside::drop_copy);
+    if end() {
+        index::end_look();
+    }
+}
+
+/// After the fork in the child; whether there were copies.
+pub(super) fn in_child() -> bool {
+    put_all();
+    let any = !all().is_empty();
+    end();
+    any
+}
+
+/// Whether there was anything to end.
+fn end() -> bool {
+    COUNT.store(0, Ordering::Release);
+    let table = ALL.swap(core::ptr::null_mut(), Ordering::Relaxed);
+    if table.is_null() {
+        return false;
+    }
+    // SAFETY: mapped by `make_table`; nobody looks at it any more.
+    let _ = unsafe { sys::munmap(table as usize, ROOM.load(Ordering::Relaxed)) };
+    sys::set_blocked_signals(BLOCKED.load(Ordering::Relaxed));
+    if PUT_UP.load(Ordering::Relaxed) {
+        sigsegv::HANDLER.remove();
+    }
+    true
+}

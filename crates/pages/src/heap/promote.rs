@@ -1,0 +1,51 @@
+//! A heap that has grown: the base pages of its small beginning move up to pages
+//! of the pool, or become transparent huge pages.
+#![expect(unsafe_code, reason = "advises memory by address")]
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_contract::env::Pages;
+
+use crate::config;
+use crate::extent::unit::State;
+use crate::extent::usage::{GROWN_HEAP, in_use};
+use crate::extent::{Extent, index};
+use crate::migrate::to_pool::Mover;
+use crate::policy::thp;
+use crate::rt::side_stack;
+
+/// Whether it was done.
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// Does it once, when the heap has grown.
+pub fn watch() {
+    let has_grown = in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed);
+    if has_grown && config::get().heap.is_some() {
+        side_stack::on_side_stack(|| index::look(raise));
+    }
+}
+
+/// The pool does not depend on what becomes of transparent huge pages.
+fn raise() {
+    let is_of_pool = config::get().heap.is_some_and(|pages| pages != Pages::Thp);
+    if let Some(mover) = is_of_pool.then(Mover::new).flatten() {
+        index::extents().for_each(|extent| mover.move_up(extent));
+    }
+    if thp::may_serve_heap() && thp::serves_private().is_ok() {
+        index::extents().for_each(collapse);
+    }
+}
+
+fn collapse(extent: &Extent) {
+    for (index, unit) in extent.units().iter().enumerate() {
+        let Some(used) = unit.claim(State::Base) else {
+            continue;
+        };
+        let (addr, len) = (extent.address(index), extent.layout.unit);
+        // SAFETY: mapped by us; the advice changes no contents.
+        let state = unsafe { thp::advise(addr, len) };
+        // SAFETY: likewise. Where it fails the pages stay as they are.
+        let _ = unsafe { thp::collapse(addr, len) };
+        unit.publish(state, used);
+    }
+}

@@ -1,0 +1,51 @@
+//! Looking what the kernel says of a mapping.
+
+use hugetools_contract::smaps::records;
+
+use crate::kernel::procfile::{self, each_line};
+
+/// Bytes of the mapping that begins at `start` that are mapped by huge pages
+/// of its file. `None` where there is no such mapping, or it cannot be told.
+/// Reads no further than that mapping, since the kernel counts as it goes.
+pub fn file_huge_bytes(start: usize) -> Option<u64> {
+    let mut is_here = false;
+    each_line(c"/proc/self/smaps", |line| {
+        if let Some(bytes) = procfile::tagged(line, b"FilePmdMapped:").filter(|_| is_here) {
+            return Some(bytes.saturating_mul(1024));
+        }
+        if let Some(record) = records(line).next() {
+            is_here = record.start == start as u64;
+        }
+        None
+    })
+}
+
+/// The name of the file that is mapped at `addr`. `None` where there is none,
+/// or its name is too long.
+pub fn file_name(addr: usize, buffer: &mut [u8]) -> Option<&[u8]> {
+    let len = each_line(c"/proc/self/maps", |line| {
+        let record = records(line).next()?;
+        let is_here = (record.start..record.end).contains(&(addr as u64));
+        let place = buffer.get_mut(..record.name.len())?;
+        is_here.then(|| {
+            place.copy_from_slice(record.name);
+            place.len()
+        })
+    })?;
+    buffer.get(..len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_is_mapped_from_its_file() {
+        let mut buffer = [0; 4096];
+        let here = this_program_is_mapped_from_its_file as fn() as usize;
+        let name = file_name(here, &mut buffer).unwrap();
+        let exe = std::env::current_exe().unwrap();
+        assert_eq!(name, exe.as_os_str().as_encoded_bytes());
+        assert_eq!(file_name(0, &mut [0; 64]), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! `/proc/self/pagemap`: which base pages of a range are there, and whether
+//! they are the process's own.
+
+use core::ops::Range;
+
+use crate::sys::{self, Errno, File, Result};
+
+/// What stands behind a base page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    /// Nothing yet; a first touch brings it.
+    Absent,
+    /// A page of a file, or of shared memory.
+    File,
+    /// A page of this process alone.
+    Private,
+    /// Such a page that is swapped out, or a mark where none is.
+    Swapped,
+}
+
+impl Page {
+    /// Bit 63 is "present", 62 "swapped", 61 "of a file"; since Linux 3.5.
+    const fn of(word: u64) -> Page {
+        match (word >> 61) & 0b111 {
+            0b100 | 0b110 => Page::Private,
+            0b010 => Page::Swapped,
+            0b101 | 0b011 | 0b111 => Page::File,
+            _ => Page::Absent,
+        }
+    }
+}
+
+/// Entries that are read at once: those of 2 MiB in pages of 4 KiB.
+const AT_ONCE: usize = 512;
+
+/// Calls `visit` with the address of each base page of a range, which is whole
+/// base pages.
+///
+/// # Errors
+/// When the file cannot be read: no page was visited then, or only some.
+pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<()> {
+    const ENTRY: usize = size_of::<u64>();
+    let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY)?;
+    let page = sys::page_size();
+    let mut buffer = [0; AT_ONCE * ENTRY];
+    let mut at = range.start;
+    while at < range.end {
+        let wanted = ((range.end - at) / page).min(AT_ONCE);
+        let got = file.read_at(&mut buffer[..wanted * ENTRY], at / page * ENTRY)? / ENTRY;
+        if got == 0 {
+            return Err(sys::Errno(libc::EIO));
+        }
+        for entry in buffer[..got * ENTRY].chunks_exact(ENTRY) {
+            let word = entry.try_into().map(u64::from_ne_bytes);
+            visit(at, Page::of(word.map_err(|_| Errno(libc::EIO))?));
+            at += page;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(unsafe_code, reason = "maps memory to look at")]
+    fn what_was_touched_is_there() {
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let page = sys::page_size();
+        // SAFETY: a new mapping.
+        let addr = unsafe { sys::mmap(0, 1200 * page, prot, flags, -1, 0).unwrap() };
+        // SAFETY: base pages, each of which is looked at by itself.
+        unsafe { sys::madvise(addr, 1200 * page, libc::MADV_NOHUGEPAGE).unwrap() };
+        for touched in [0, 700] {
+            // SAFETY: mapped just now.
+            unsafe { ((addr + touched * page) as *mut u8).write(1) };
+        }
+        let mut there = Vec::new();
+        scan(addr..addr + 1200 * page, |at, what| {
+            if what != Page::Absent {
+                there.push(((at - addr) / page, what));
+            }
+        })
+        .unwrap();
+        assert_eq!(there, [(0, Page::Private), (700, Page::Private)]);
+    }
+
+    #[test]
+    fn the_text_of_this_program_is_of_a_file() {
+        let page = sys::page_size();
+        let here = Page::of as *const () as usize / page * page;
+        let mut found = None;
+        scan(here..here + page, |_, what| found = Some(what)).unwrap();
+        assert_eq!(found, Some(Page::File));
+    }
+}

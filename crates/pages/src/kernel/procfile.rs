@@ -1,0 +1,108 @@
+//! Small kernel files, read on the stack.
+
+use core::ffi::CStr;
+
+use crate::rt::side_stack::on_side_stack;
+use crate::sys;
+pub use crate::sys::leading_number;
+
+/// Reads files on a stack of ours, where files may be read at all: else `None`,
+/// and it cannot be told what they say.
+pub fn look<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
+    match sys::filter() {
+        sys::Filter::Own => None,
+        _ => on_side_stack(read),
+    }
+}
+
+/// The first bytes of a file, as many as `buffer` holds; none where it cannot
+/// be read.
+pub fn head<'a>(path: &CStr, buffer: &'a mut [u8]) -> &'a [u8] {
+    match sys::File::open(path, libc::O_RDONLY) {
+        Ok(file) => fill(&file, buffer),
+        Err(_) => &[],
+    }
+}
+
+/// The next bytes of a file, as many as `buffer` holds.
+pub fn fill<'a>(file: &sys::File, buffer: &'a mut [u8]) -> &'a [u8] {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) | Err(_) => break,
+            Ok(read) => filled += read,
+        }
+    }
+    &buffer[..filled]
+}
+
+/// Longer lines, those of mappings with very long names, are passed over.
+const LINE: usize = 4608;
+
+/// Calls `visit` with each line of a file, until it finds what it looks for.
+pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> Option<T> {
+    let file = sys::File::open(path, libc::O_RDONLY).ok()?;
+    let mut buffer = [0; LINE];
+    let mut filled = 0;
+    loop {
+        let read = file.read(&mut buffer[filled..]).ok().filter(|n| *n > 0)?;
+        filled += read;
+        let mut done = 0;
+        while let Some(len) = buffer[done..filled].iter().position(|byte| *byte == b'\n') {
+            if let Some(found) = visit(&buffer[done..done + len]) {
+                return Some(found);
+            }
+            done += len + 1;
+        }
+        if done == 0 && filled == LINE {
+            done = filled;
+        }
+        buffer.copy_within(done..filled, 0);
+        filled -= done;
+    }
+}
+
+/// A file that holds one number.
+pub fn number(path: &CStr) -> Option<u64> {
+    let mut buffer = [0; 32];
+    leading_number(head(path, &mut buffer))
+}
+
+/// The number behind `tag` at the start of a line of a file, however long the
+/// file is.
+pub fn tagged_in(path: &CStr, tag: &[u8]) -> Option<u64> {
+    each_line(path, |line| line_number(line, tag))
+}
+
+/// The number behind `tag` at the start of a line.
+pub fn line_number(line: &[u8], tag: &[u8]) -> Option<u64> {
+    leading_number(line.strip_prefix(tag)?.trim_ascii_start())
+}
+
+/// The number behind `tag` at the start of a line, as in `MemAvailable:`.
+pub fn tagged(text: &[u8], tag: &[u8]) -> Option<u64> {
+    let mut lines = text.split(|b| *b == b'\n');
+    lines.find_map(|line| line_number(line, tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_running_kernel() {
+        assert!(number(c"/proc/sys/vm/max_map_count").unwrap() > 0);
+        assert_eq!(number(c"/proc/no/such/file"), None);
+        let mut buffer = [0; 4096];
+        let text = head(c"/proc/meminfo", &mut buffer);
+        assert!(tagged(text, b"MemAvailable:").unwrap() > 0);
+        assert_eq!(tagged(text, b"emAvailable:"), None);
+    }
+
+    #[test]
+    fn numbers_end_where_digits_do() {
+        assert_eq!(leading_number(b"12 kB"), Some(12));
+        assert_eq!(leading_number(b"max"), None);
+        assert_eq!(leading_number(b"99999999999999999999"), None);
+    }
+}

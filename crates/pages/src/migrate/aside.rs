@@ -1,0 +1,197 @@
+//! Memory that is prepared aside, then moved over what it is to replace in one system
+//! call. A step that fails has changed nothing for the program.
+#![expect(unsafe_code, reason = "maps memory and moves it by address")]
+
+use core::ffi::{CStr, c_int};
+
+use crate::extent::address_space;
+use crate::kernel::{facts, hugetlb_pool, populate};
+use crate::policy::{quota, thp};
+use crate::sys::{self, Errno, Result};
+
+const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Memory that is prepared aside; given back when dropped.
+#[derive(Debug)]
+pub struct Aside {
+    /// Where it is now.
+    pub addr: usize,
+    len: usize,
+    /// The size of its pages, where they are of a pool.
+    pool: Option<usize>,
+}
+
+impl Aside {
+    /// Ordinary memory, writable, advised to be on transparent huge pages.
+    ///
+    /// # Errors
+    /// When there is no address space or no memory.
+    pub fn ordinary(len: usize) -> Result<Aside> {
+        let addr = address_space::reserve_elsewhere(len, facts::thp_size())?;
+        let pool = None;
+        let aside = Aside { addr, len, pool };
+        // SAFETY: reserved just now.
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
+        // SAFETY: likewise.
+        unsafe { thp::advise(addr, len) };
+        Ok(aside)
+    }
+
+    /// Whether all of it is on transparent huge pages: it is from now on.
+    ///
+    /// # Errors
+    /// As [`thp::have`].
+    pub fn have(&self) -> Result<()> {
+        // SAFETY: ours, and used by nobody.
+        unsafe { thp::have(self.addr, self.len) }
+    }
+
+    /// For a part of the heap: as [`Aside::from_pool`], where a heap is known.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn for_heap(len: usize, size: usize) -> Result<Aside> {
+        Aside::at(address_space::reserve(len, size)?, len, size)
+    }
+
+    /// Private pages of a pool, as many of the range as can be had and this
+    /// process may have, from its beginning.
+    ///
+    /// # Errors
+    /// When none can be had.
+    pub fn from_pool(len: usize, size: usize) -> Result<Aside> {
+        // Whoever looks meanwhile sees no heap.
+        Aside::at(address_space::reserve_elsewhere(len, size)?, len, size)
+    }
+
+    /// Pages of a pool in address space that was reserved just now.
+    fn at(addr: usize, len: usize, size: usize) -> Result<Aside> {
+        let pool = Some(size);
+        let mut aside = Aside { addr, len, pool };
+        aside.unmap_behind(quota::take(size, len));
+        let len = aside.len;
+        if len == 0 {
+            return Err(Errno(libc::ENOMEM));
+        }
+        // SAFETY: reserved just now.
+        unsafe { hugetlb_pool::map_private_over(addr, len, size)? };
+        // SAFETY: mapped just now, and zero.
+        let filled = unsafe { fill(addr, len, size) };
+        if filled == 0 {
+            return Err(Errno(libc::ENOMEM));
+        }
+        quota::give(size, len - filled);
+        aside.unmap_behind(filled);
+        Ok(aside)
+    }
+
+    /// How much there is.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Unmaps what is behind the first `len` bytes.
+    fn unmap_behind(&mut self, len: usize) {
+        if len < self.len {
+            // SAFETY: ours, and used by nobody.
+            let _ = unsafe { sys::munmap(self.addr + len, self.len - len) };
+            self.len = len;
+        }
+    }
+
+    /// Gives it the access that the program had.
+    ///
+    /// # Errors
+    /// When the system does not allow it, as for code in memory that was
+    /// written.
+    pub fn protect(&self, prot: c_int) -> Result<()> {
+        // SAFETY: ours, and used by nobody.
+        unsafe { sys::mprotect(self.addr, self.len, prot) }
+    }
+
+    /// Names it in `/proc/<pid>/maps`, where the kernel can.
+    pub fn name(&self, name: &CStr) {
+        sys::name_memory(self.addr, self.len, name);
+    }
+
+    /// Moves it to other free address space, to see whether the kernel can: an
+    /// `mremap` that fails may have unmapped what it was to replace. Only while
+    /// no other thread runs.
+    ///
+    /// # Errors
+    /// When the kernel cannot; before Linux 5.16 for hugetlb memory.
+    pub fn try_to_move(&mut self, align: usize) -> Result<()> {
+        let other = address_space::reserve(self.len, align)?;
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: both are ours, and used by nobody.
+        match unsafe { sys::mremap(self.addr, self.len, self.len, flags, other) } {
+            Ok(_) => self.addr = other,
+            Err(error) => {
+                // SAFETY: reserved above. Where it is unmapped already nothing
+                // has taken its place, since no other thread runs.
+                let _ = unsafe { sys::munmap(other, self.len) };
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves it in the place of the program's memory at `addr`.
+    ///
+    /// # Errors
+    /// When the kernel cannot.
+    ///
+    /// # Safety
+    /// It must hold what is there, and nobody may write there meanwhile.
+    pub unsafe fn replace(mut self, addr: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        // SAFETY: as the caller says.
+        unsafe { sys::mremap(self.addr, self.len, self.len, flags, addr)? };
+        self.len = 0;
+        Ok(())
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            self.pool.inspect(|size| quota::give(*size, self.len));
+            // SAFETY: ours, and used by nobody.
+            let _ = unsafe { sys::munmap(self.addr, self.len) };
+        }
+    }
+}
+
+/// Makes pages present from the beginning on; how many bytes.
+///
+/// # Safety
+/// As for [`populate::populate`].
+pub(crate) unsafe fn fill(addr: usize, len: usize, size: usize) -> usize {
+    // SAFETY: as the caller says.
+    if unsafe { populate::populate(addr, len, size) }.is_ok() {
+        return len;
+    }
+    // What was filled so far stays, so this is quick.
+    // SAFETY: as the caller says.
+    let page = |at: &usize| unsafe { populate::populate(addr + at, size, size) }.is_ok();
+    let offsets = (0..len).step_by(size);
+    offsets.take_while(page).count() * size
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hugetools_contract::segment::HEAP_AREA;
+
+    #[test]
+    fn a_copy_that_is_being_made_is_no_heap() {
+        let copy = Aside::ordinary(4 << 20).unwrap();
+        assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
+        assert_eq!(copy.addr % facts::thp_size(), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! Hugetlb memory moves to ordinary memory where the program does something to
+//! it that base pages can and hugetlb pages cannot, and before forks.
+
+use core::ops::Range;
+
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::unit::{State, Unit};
+use crate::extent::{Extent, Holds, index, mlocked};
+use crate::kernel::dma_users;
+use crate::migrate::replace;
+use crate::migrate::shield::Shield;
+use crate::policy::release;
+use crate::rt::{fork_gate, side_stack};
+
+/// What became of memory that was to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All of it is ordinary memory.
+    Moved,
+    /// Some of it is written by a device or a ring, by page and not by address,
+    /// and stays.
+    InUse,
+    /// There was no memory for some of it.
+    NoMemory,
+}
+
+/// Moves what of a range is on hugetlb pages to ordinary memory, for a program
+/// that wants to treat base pages of it differently. Not what it asked for as
+/// huge pages: see [`crate::registry::named::region`].
+pub fn step_down(addr: usize, len: usize) -> Outcome {
+    step_down_where(addr, len, |_| true)
+}
+
+/// The same, only for the huge pages that lie in the range with a part.
+pub fn step_down_parts(addr: usize, len: usize) -> Outcome {
+    let end = addr.saturating_add(len);
+    step_down_where(addr, len, |page| page.start < addr || page.end > end)
+}
+
+fn step_down_where(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bool) -> Outcome {
+    let range = addr..addr.saturating_add(len);
+    let _pass = fork_gate::GATE.pass();
+    index::look(|| {
+        let concerned =
+            || pages_in(&range).filter(|(extent, page, _)| wanted(&extent.range_of(page)));
+        if concerned().next().is_none() {
+            return Outcome::Moved;
+        }
+        side_stack::on_side_stack(|| lower(concerned()))
+    })
+}
+
+/// The hugetlb pages that a range touches, and what each is.
+fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Range<usize>, State)> {
+    let range = range.clone();
+    let extents = index::extents().filter(|extent| extent.holds != Holds::Region);
+    extents.flat_map(move |extent| {
+        let end = range.end.min(extent.base + extent.len);
+        let mut at = range.start.max(extent.base);
+        let next = move || {
+            let unit = (at < end).then(|| extent.unit_at(at))?;
+            let (state, _) = extent.units()[unit].settled();
+            let page = extent.page_of(unit, state);
+            at = extent.address(page.end);
+            Some((extent, page, state))
+        };
+        core::iter::from_fn(next).filter(|(_, _, state)| state.is_hugetlb())
+    })
+}
+
+/// Moves some pages, all at one go.
+fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
+    if dma_users::writers().may_write_now() {
+        return Outcome::InUse;
+    }
+    let shield = Shield::best();
+    let mut outcome = Outcome::Moved;
+    for (extent, page, state) in pages {
+        if !move_page(extent, page, state, &shield) {
+            outcome = Outcome::NoMemory;
+        }
+    }
+    outcome
+}
+
+/// Moves a page, which another thread may be changing just now; whether it is
+/// ordinary memory then.
+fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> bool {
+    /// A page that another thread has changed and left where it is.
+    const TIMES: u32 = 3;
+    let word = &extent.units()[page.start];
+    (0..TIMES).any(|_| {
+        let moved =
+            word.load().0 == state && move_units(extent, page.clone(), state, shield).is_some();
+        moved || !word.settled().0.is_hugetlb()
+    })
+}
+
+/// Moves whole pages that are in one state, while the shield keeps others from
+/// writing; how many bytes in use were moved. `None` where they stay.
+pub(crate) fn move_units(
+    extent: &Extent,
+    units: Range<usize>,
+    state: State,
+    shield: &Shield,
+) -> Option<usize> {
+    let words = &extent.units()[units.clone()];
+    let range = extent.range_of(&units);
+    let claimed = words
+        .iter()
+        .take_while(|unit| unit.claim(state).is_some())
+        .count();
+    if claimed < words.len() {
+        // Another thread changes one of them just now.
+        publish(&words[..claimed], state);
+        return None;
+    }
+    // SAFETY: whole pages, claimed.
+    #[expect(unsafe_code, reason = "replaces memory")]
+    let result = unsafe { replace::replace(extent, units, shield) };
+    publish(words, *result.as_ref().unwrap_or(&state));
+    result.ok()?;
+    mlocked::restore(&range);
+    release::give_units(extent, state, words.len() * extent.layout.unit);
+    let used = words.iter().map(|unit| unit.load().1 as usize);
+    Some(used.sum::<usize>() * SLICE)
+}
+
+fn publish(units: &[Unit], state: State) {
+    for unit in units {
+        let (_, used) = unit.load();
+        unit.publish(state, used);
+    }
+}

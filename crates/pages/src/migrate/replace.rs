@@ -1,0 +1,213 @@
+//! Replacing hugetlb memory by ordinary memory with the same contents, on the
+//! same memory nodes: nobody sees it missing, and no write is lost.
+#![expect(unsafe_code, reason = "copies and replaces memory by address")]
+
+use core::ops::Range;
+
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::unit::State;
+use crate::extent::{Extent, address_space, spare_range};
+use crate::kernel::{facts, populate};
+use crate::migrate::shield::Shield;
+use crate::policy::{numa_copy, thp};
+use crate::sys::{self, Errno, File, Result};
+
+const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
+
+/// Replaces a run of units by ordinary memory, while `shield` keeps others from
+/// writing; what it is then. Nothing has changed after an error.
+///
+/// # Errors
+/// When there is no memory or address space for it, no mapping left, or nobody
+/// can be kept from writing.
+///
+/// # Safety
+/// The units must be whole hugetlb pages, claimed by the caller, and the shield
+/// one that is strong enough.
+pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
+    let range = extent.range_of(&units);
+    let copy = Copy::reserve(extent, range.len())?;
+    let state = copy.begin(extent, &units, shield.is_needed())?;
+    let start = range.start;
+    let change = move || {
+        // SAFETY: the copy is ours, and nobody writes meanwhile; the new memory
+        // holds what the old one did.
+        unsafe { copy.fill(extent, units) }?;
+        // SAFETY: likewise.
+        unsafe { copy.put_over(start, extent.layout.unit) }
+    };
+    match extent.prot & libc::PROT_WRITE {
+        // Nobody writes, and whoever executes it must not be kept from it.
+        0 => change()?,
+        // SAFETY: mapped by us; the copy takes its place.
+        _ => unsafe { shield.hold(&range, change)? },
+    }
+    Ok(state)
+}
+
+/// Address space for a copy, and then the copy. What of it is not put anywhere
+/// goes with the value.
+#[derive(Debug)]
+pub struct Copy(Range<usize>);
+
+impl Copy {
+    /// Address space for a copy of so much of an extent.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn reserve(extent: &Extent, len: usize) -> Result<Copy> {
+        let align = facts::thp_size().max(extent.layout.unit);
+        let at = address_space::reserve(len, align)
+            .or_else(|error| spare_range::take(len).ok_or(error))?;
+        Ok(Copy(at..at + len))
+    }
+
+    /// Keeps it where it is, at this address.
+    pub fn keep(self) -> usize {
+        let at = self.0.start;
+        core::mem::forget(self);
+        at
+    }
+
+    /// What was kept at an address.
+    ///
+    /// # Safety
+    /// It must be so long, and nothing else may refer to it.
+    pub unsafe fn kept(at: usize, len: usize) -> Copy {
+        Copy(at..at + len)
+    }
+
+    /// Makes it ordinary memory that can be written; what it is. Where others
+    /// will have to wait, the pages are there before that begins.
+    ///
+    /// # Errors
+    /// When the kernel has no memory for it.
+    pub fn begin(&self, extent: &Extent, units: &Range<usize>, ahead: bool) -> Result<State> {
+        let (addr, len) = (self.0.start, self.0.len());
+        // SAFETY: ours.
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
+        // SAFETY: mapped by us.
+        let state = unsafe { thp::advise(addr, len) };
+        if ahead && !numa_copy::is_divided() {
+            for_each_run(extent, units.clone(), |offset, len| {
+                // SAFETY: ours, and nothing but zero. Where it fails the copy
+                // takes what it needs.
+                let _ = unsafe { populate::populate(addr + offset, len, facts::thp_size()) };
+            });
+        }
+        Ok(state)
+    }
+
+    /// Copies what is in use of a run of units, and gives the copy the same
+    /// access. A store that happens meanwhile may be in it or not.
+    ///
+    /// # Errors
+    /// When the kernel does not give the access.
+    ///
+    /// # Safety
+    /// The units must stay mapped and readable, and be as long.
+    pub unsafe fn fill(&self, extent: &Extent, units: Range<usize>) -> Result<()> {
+        let (addr, len) = (self.0.start, self.0.len());
+        let from = extent.address(units.start);
+        // SAFETY: as the caller says.
+        unsafe { copy(extent, units, addr) };
+        // SAFETY: ours.
+        unsafe { numa_copy::settle(from..from + len, addr, extent.layout.unit) };
+        if extent.prot != READ_WRITE {
+            // SAFETY: ours.
+            unsafe { sys::mprotect(addr, len, extent.prot)? };
+        }
+        Ok(())
+    }
+
+    /// Moves it over what it is a copy of. Its policies change at multiples of
+    /// `step` only.
+    ///
+    /// # Errors
+    /// When the kernel cannot; what it could stays there.
+    ///
+    /// # Safety
+    /// It must hold what must be at `addr` from now on.
+    pub unsafe fn put_over(mut self, addr: usize, step: usize) -> Result<()> {
+        let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let start = self.0.start;
+        // The kernel moves one mapping at a time, and a policy makes it one.
+        for part in numa_copy::parts(self.0.clone(), step) {
+            let to = addr + (part.start - start);
+            // SAFETY: as the caller says.
+            unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to)? };
+            // What was moved is not ours to unmap any more.
+            self.0.start = part.end;
+        }
+        // There is room for another one now.
+        spare_range::keep(step);
+        Ok(())
+    }
+}
+
+/// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
+/// it could not be moved. Its policies change at multiples of `step` only.
+///
+/// # Errors
+/// When the kernel cannot.
+///
+/// # Safety
+/// The copy must be ours, and hold what must be at `addr` from now on.
+pub unsafe fn put_over(addr: usize, len: usize, copy: usize, step: usize) -> Result<()> {
+    // SAFETY: as the caller says.
+    unsafe { Copy(copy..copy + len).put_over(addr, step) }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        if !self.0.is_empty() {
+            // SAFETY: ours, and nothing refers to it.
+            let _ = unsafe { sys::munmap(self.0.start, self.0.len()) };
+        }
+    }
+}
+
+/// Calls `each` with the offset and the length of each run of slices in use.
+fn for_each_run(extent: &Extent, units: Range<usize>, mut each: impl FnMut(usize, usize)) {
+    let slices = extent.slices_of(units);
+    let mut from = slices.start;
+    while let Some(run) = extent.slices().first_run(from..slices.end) {
+        each((run.start - slices.start) * SLICE, run.len() * SLICE);
+        from = run.end;
+    }
+}
+
+/// Copies what is in use of a run of units to writable memory at `aside`.
+///
+/// # Safety
+/// The units must be readable, and `aside` writable and as long.
+pub unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
+    let (addr, step) = (extent.address(units.start), extent.layout.unit);
+    for_each_run(extent, units, |offset, len| {
+        // SAFETY: slices in use are readable; the two ranges are different
+        // mappings of equal length.
+        unsafe { numa_copy::copy(addr + offset, aside + offset, len, step) };
+    });
+}
+
+/// Writes what is in use of a run of units to a file, whose other parts are zero.
+///
+/// # Errors
+/// When it cannot hold that.
+pub fn write_to(extent: &Extent, units: Range<usize>, file: &File) -> Result<()> {
+    let addr = extent.address(units.start);
+    let mut result = Ok(());
+    for_each_run(extent, units, |offset, len| {
+        let mut done = 0;
+        while result.is_ok() && done < len {
+            // SAFETY: slices in use are readable.
+            let written = unsafe { file.write_at(addr + offset + done, len - done, offset + done) };
+            match written {
+                Ok(written) if written > 0 => done += written,
+                Ok(_) => result = Err(Errno(libc::ENOSPC)),
+                Err(error) => result = Err(error),
+            }
+        }
+    });
+    result
+}

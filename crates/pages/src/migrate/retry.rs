@@ -1,0 +1,103 @@
+//! System calls that write to memory of ours while it is replaced, or that
+//! need a page which the pool has not: they fail with `EFAULT`, or end early.
+//! Made again, they do what they should.
+
+use core::ops::Range;
+
+use crate::extent::unit::State;
+use crate::extent::{Extent, index};
+use crate::fault::late;
+use crate::migrate::shield::Shield;
+use crate::migrate::sigbus;
+
+/// So often at most is a call made again.
+const MOST: u32 = 16;
+
+/// A system call that fills a buffer of the program's.
+#[derive(Debug)]
+pub struct Call {
+    /// How often memory had been replaced when it was made last.
+    generation: u64,
+    /// How often it was made.
+    times: u32,
+}
+
+impl Call {
+    /// One that is about to be made.
+    #[inline]
+    pub fn begin() -> Call {
+        Call {
+            generation: late::generation(),
+            times: 0,
+        }
+    }
+
+    /// Whether a call that was not done ends there because the memory behind could
+    /// not be written. Where nothing was replaced meanwhile that may be so at the
+    /// beginning of a huge page only.
+    pub fn may_have_stopped_at(&self, addr: usize) -> bool {
+        if late::generation() != self.generation {
+            return true;
+        }
+        index::look(|| {
+            index::extent_at(addr).is_some_and(|extent| {
+                let unit = extent.unit_at(addr);
+                let (state, _) = extent.units()[unit].load();
+                state == State::Busy || state.is_inherited() && extent.address(unit) == addr
+            })
+        })
+    }
+
+    /// Whether it is to be made again, after it has failed with `EFAULT` for
+    /// buffers in these ranges, or has stopped at the beginning of one.
+    #[cold]
+    pub fn is_to_be_made_again(&mut self, buffers: impl Iterator<Item = Range<usize>>) -> bool {
+        let mut is_ours = false;
+        let mut moved = false;
+        for range in buffers {
+            index::look(|| {
+                for extent in index::extents().filter(|extent| meets(extent, &range)) {
+                    is_ours = true;
+                    moved |= make_ready(extent, &range);
+                }
+            });
+        }
+        let generation = late::generation();
+        let changed = generation != self.generation;
+        self.generation = generation;
+        self.times += 1;
+        is_ours && (moved || changed) && self.times < MOST
+    }
+}
+
+/// Makes sure that a range can be written by a call that has failed for want of
+/// memory; whether anything was done for it.
+#[cold]
+pub fn make_writable(range: &Range<usize>) -> bool {
+    let mut call = Call::begin();
+    !range.is_empty() && call.is_to_be_made_again(core::iter::once(range.clone()))
+}
+
+fn meets(extent: &Extent, range: &Range<usize>) -> bool {
+    extent.base < range.end && range.start < extent.base + extent.len
+}
+
+/// Makes sure that a part of an extent can be written; whether something was done
+/// for it, or by another thread meanwhile.
+fn make_ready(extent: &Extent, range: &Range<usize>) -> bool {
+    let first = extent.unit_at(range.start.max(extent.base));
+    let last = extent.unit_at((range.end - 1).min(extent.base + extent.len - 1));
+    let mut done = false;
+    for unit in first..=last {
+        let word = &extent.units()[unit];
+        let before = word.load().0;
+        let (state, _) = word.settled();
+        done |= state != before;
+        if state.is_inherited() {
+            // Where another thread is at it this one waits for that.
+            done |= sigbus::mend_page(extent, unit, state, &Shield::best())
+                || word.settled().0 != state;
+        }
+    }
+    done
+}

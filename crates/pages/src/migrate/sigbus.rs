@@ -1,0 +1,76 @@
+//! The net below: a write that needs another hugetlb page, after a fork that
+//! our fork handler did not see (raw `clone`) or could not prepare, raises
+//! `SIGBUS`. The page can still be read: it is copied to ordinary memory, and
+//! the write is tried again.
+#![expect(unsafe_code, reason = "is entered by the kernel")]
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::extent::unit::State;
+use crate::extent::{Extent, index, spare_range};
+use crate::fault::sigchain::Handler;
+use crate::fault::{late, sigmask, sigsegv};
+use crate::migrate::shield::Shield;
+use crate::migrate::{in_place, off_pool};
+use crate::policy::pool_backoff::{self, Shortfall};
+use crate::rt::side_stack;
+
+/// The handler of `SIGBUS`.
+pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
+
+extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's own arguments.
+    unsafe { HANDLER.enter(info, context) };
+}
+
+/// Puts up the net; to be called once there is something to fall, a page of this
+/// size.
+pub fn guard(page: usize) {
+    spare_range::keep(page);
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.swap(true, Ordering::AcqRel) {
+        // There is one then: at a fault there may be no mapping to spare.
+        side_stack::on_side_stack(|| ());
+        HANDLER.install();
+        sigsegv::HANDLER.install();
+        sigmask::begin();
+    }
+}
+
+/// Whether the fault at this address was mended.
+fn mend(addr: usize) -> bool {
+    let Some(extent) = index::extent_at(addr) else {
+        return false;
+    };
+    let mend = || index::look(|| mend_unit(extent, extent.unit_at(addr)));
+    // The program's own for its handlers may be small.
+    side_stack::on_side_stack(mend)
+}
+
+fn mend_unit(extent: &Extent, unit: usize) -> bool {
+    let word = &extent.units()[unit];
+    if !word.load().0.is_ours_to_mend() {
+        return false;
+    }
+    // Another thread may be mending it.
+    let (state, _) = word.settled();
+    if state.is_hugetlb() && state.is_ours_to_mend() {
+        let shield = Shield::best();
+        return mend_page(extent, unit, state, &shield) || word.load().0 != state;
+    }
+    late::is_to_be_tried_again(extent.address(unit))
+}
+
+/// Moves the page of a unit off the pool, which need not be asked for another
+/// one then; whether it was moved.
+pub(crate) fn mend_page(extent: &Extent, unit: usize, state: State, shield: &Shield) -> bool {
+    let page = extent.page_of(unit, state);
+    let mended = off_pool::move_units(extent, page, state, shield).is_some()
+        || in_place::move_extent(extent, shield) > 0;
+    if mended {
+        late::note();
+        pool_backoff::BACKOFF.note(Shortfall::Copy);
+    }
+    mended
+}

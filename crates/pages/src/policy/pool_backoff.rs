@@ -1,0 +1,332 @@
+//! How asking the pools went: what has kept memory from the pages that were
+//! asked for, and when it is worth to ask again.
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+
+use hugetools_contract::env::{Fallback, Pages, Share};
+
+use crate::extent::page_sizes::LARGEST_UNIT;
+use crate::kernel::hugetlb_pool;
+use crate::policy::{quota, thp};
+use crate::rt::message::{Level, SizeName, say, say_once};
+use crate::{config, sys};
+
+/// What has kept memory from the huge pages that were asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Shortfall {
+    /// Nothing has.
+    None = 0,
+    /// The pool has no page left.
+    PoolEmpty = 1,
+    /// The pool has pages, but this process may not have them: a limit of the
+    /// hugetlb cgroup, a cpuset or a memory policy.
+    Limited = 2,
+    /// Hugetlb pages were given up before a fork.
+    Fork = 3,
+    /// A page was needed for a private copy after a fork.
+    Copy = 4,
+    /// The address space is too small for extents.
+    AddressSpace = 5,
+    /// This process has taken as much of the pool as it may.
+    Own = 6,
+    /// Valgrind runs the program.
+    Valgrind = 7,
+    /// There were forks for which hugetlb pages had to be moved or copied.
+    Forks = 8,
+}
+
+impl Shortfall {
+    /// The reason in words, for a report.
+    pub fn reason(self) -> Option<&'static str> {
+        match self {
+            Shortfall::None => None,
+            Shortfall::PoolEmpty => Some("the pool has no page left"),
+            Shortfall::Limited => {
+                Some("the pool has pages, but a cgroup, cpuset or policy limits this process")
+            }
+            Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
+            Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
+            Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
+            Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
+            Shortfall::Valgrind => Some(VALGRIND),
+            Shortfall::Forks => Some(FORKS_SEEN),
+        }
+    }
+}
+
+/// Why private memory stays off pools under valgrind.
+pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
+
+/// Why a heap stays off pools that was on their pages at several forks.
+pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is on their pages";
+
+/// How hugetlb pages went so far: when to try again, and what was wrong.
+#[derive(Debug)]
+pub struct PoolBackoff {
+    /// Bytes for which the pool is not asked, for several groups of threads:
+    /// one that may have pages of an empty node only must not spoil it for the
+    /// others.
+    skip: [AtomicUsize; GROUPS],
+    last: AtomicU8,
+    said: AtomicBool,
+}
+
+/// For how much memory the pool is not asked after a failed try, in bytes:
+/// asking an empty one costs a few system calls each time, and it may have pages
+/// again some day.
+const SPARED: usize = 128 << 20;
+
+/// How many groups of threads there are; a power of two.
+const GROUPS: usize = 64;
+
+/// The group of this thread, by where its own memory is: that costs nothing.
+fn group() -> usize {
+    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
+    let spread = sys::thread_name().wrapping_mul(SPREAD);
+    spread >> (usize::BITS - GROUPS.trailing_zeros())
+}
+
+impl PoolBackoff {
+    /// No bad backoff yet.
+    pub const fn new() -> PoolBackoff {
+        PoolBackoff {
+            skip: [const { AtomicUsize::new(0) }; GROUPS],
+            last: AtomicU8::new(0),
+            said: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether it is worth to ask a pool now, for so many bytes; at least 1.
+    pub fn is_worth_a_try(&self, bytes: usize) -> bool {
+        let spare = |skip: usize| skip.checked_sub(bytes);
+        let skip = &self.skip[group()];
+        let spared = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
+        if spared.is_err() {
+            skip.store(0, Ordering::Relaxed);
+        }
+        spared.is_err()
+    }
+
+    /// Notes that the pool has a page again: this process has given it back.
+    pub fn gave_back(&self) {
+        for skip in &self.skip {
+            skip.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that the pool of this size gave the heap no page, and says so
+    /// once.
+    pub fn heap_failed(&self, bytes: usize) {
+        self.skip[group()].store(SPARED, Ordering::Relaxed);
+        let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
+        self.note(shortfall);
+        let level = match config::get().heap {
+            // Then the request fails, which is said as an error.
+            _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
+            // Not what was asked for: a rung below it.
+            Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
+            _ => config::get().level(),
+        };
+        let next = next_rung(bytes);
+        match shortfall {
+            // As it was asked to be.
+            Shortfall::Own => say_once(
+                &self.said,
+                Level::Info,
+                format_args!(
+                    "heap: this process has all pages of {size} that it may take (HUGETLB_LIMIT); \
+                     {next}"
+                ),
+            ),
+            Shortfall::Limited => say_once(
+                &self.said,
+                level,
+                format_args!(
+                    "heap: no more pages of {size} for this process although the pool has some \
+                     (hugetlb cgroup, cpuset or memory policy); {next}"
+                ),
+            ),
+            _ => say_once(
+                &self.said,
+                level,
+                format_args!(
+                    "heap: the pool of {size} pages has no page left; {next} \
+                     (to grow it: hugeadm --pool-pages-min {size}:+N)"
+                ),
+            ),
+        }
+    }
+
+    /// Notes what went wrong.
+    pub fn note(&self, shortfall: Shortfall) {
+        self.last.store(shortfall as u8, Ordering::Relaxed);
+    }
+
+    /// What went wrong last.
+    pub fn shortfall(&self) -> Shortfall {
+        match self.last.load(Ordering::Relaxed) {
+            1 => Shortfall::PoolEmpty,
+            2 => Shortfall::Limited,
+            3 => Shortfall::Fork,
+            4 => Shortfall::Copy,
+            5 => Shortfall::AddressSpace,
+            6 => Shortfall::Own,
+            7 => Shortfall::Valgrind,
+            8 => Shortfall::Forks,
+            _ => Shortfall::None,
+        }
+    }
+}
+
+/// Why a pool of this size did not give so many pages.
+pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
+    match hugetlb_pool::has_free(size, pages) {
+        true => Shortfall::Limited,
+        false => Shortfall::PoolEmpty,
+    }
+}
+
+/// The same for private memory, of which the process may have a limit.
+pub fn private_shortfall_of(size: usize, pages: usize) -> Shortfall {
+    match quota::is_spent(size) {
+        _ if sys::is_under_valgrind() => Shortfall::Valgrind,
+        true => Shortfall::Own,
+        false => shortfall_of(size, pages),
+    }
+}
+
+/// Notes whether the heap is to stay off pools from the beginning, and says so.
+pub fn begin() {
+    let heap = config::get().heap;
+    if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
+        BACKOFF.note(Shortfall::Valgrind);
+        say(
+            config::get().level(),
+            format_args!("heap: {VALGRIND}; {}", next_rung(0)),
+        );
+    }
+}
+
+impl Default for PoolBackoff {
+    fn default() -> PoolBackoff {
+        PoolBackoff::new()
+    }
+}
+
+/// How hugetlb pages of the unit's size went so far.
+pub static BACKOFF: PoolBackoff = PoolBackoff::new();
+
+/// How larger ones went.
+pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
+
+/// What kept the heap from the pages that were asked for.
+pub fn shortfall() -> Shortfall {
+    match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
+        (Shortfall::None, Shortfall::None) if NO_HUGETLB.load(Ordering::Relaxed) => {
+            Shortfall::Forks
+        }
+        (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
+    }
+}
+
+/// Says once that the heap stays off pools after forks, if it does.
+pub(crate) fn say_forks() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if NO_HUGETLB.load(Ordering::Relaxed) {
+        let next = next_rung(0);
+        let level = match config::get().fallback {
+            Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
+            _ => config::get().level(),
+        };
+        say_once(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
+    }
+}
+
+/// Whether the process has been moved off hugetlb pages often enough to stay
+/// off them.
+pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
+
+/// Whether memory of this process was moved off hugetlb pages before a fork.
+pub static MOVED: AtomicBool = AtomicBool::new(false);
+
+/// How many forks are under way: what a child would find half done, or share, is
+/// not taken meanwhile.
+static FORKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes no hugetlb pages until the fork that begins is over.
+pub(crate) fn pause() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// Ends that, in the parent.
+pub(crate) fn go_on() {
+    FORKS.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// The same in the child, where no other fork is under way.
+pub(crate) fn go_on_alone() {
+    FORKS.store(0, Ordering::SeqCst);
+}
+
+/// Whether the heap is to take hugetlb pages at all: not during a fork, never
+/// again after some forks, and after a move not while there is a child, since
+/// the next fork, and the next move, may be near; not under valgrind.
+pub fn may_have_hugetlb() -> bool {
+    // Where it cannot be told, there is one.
+    let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
+    FORKS.load(Ordering::SeqCst) == 0
+        && !NO_HUGETLB.load(Ordering::Relaxed)
+        && !is_parent()
+        && !sys::is_under_valgrind()
+}
+
+fn next_rung(size: usize) -> &'static str {
+    match config::get().fallback {
+        _ if config::share_of_heap() == Some(Share::Whole) => "the request fails",
+        _ if size > LARGEST_UNIT => "smaller pages follow",
+        Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
+        Fallback::Thp | Fallback::Base => "base pages follow",
+        Fallback::None => "the request fails",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_try_spares_some() {
+        let backoff = PoolBackoff::new();
+        let page = 2 << 20;
+        assert!(backoff.is_worth_a_try(page) && backoff.is_worth_a_try(page));
+        backoff.skip[group()].store(2 * page, Ordering::Relaxed);
+        assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
+        assert!(backoff.is_worth_a_try(page));
+        backoff.skip[group()].store(SPARED, Ordering::Relaxed);
+        assert!(backoff.is_worth_a_try(SPARED + page), "more than is spared");
+        backoff.gave_back();
+        assert!(backoff.is_worth_a_try(page));
+    }
+
+    #[test]
+    fn what_is_noted_is_found() {
+        let backoff = PoolBackoff::new();
+        let all = [
+            Shortfall::None,
+            Shortfall::PoolEmpty,
+            Shortfall::Limited,
+            Shortfall::Fork,
+            Shortfall::Copy,
+            Shortfall::AddressSpace,
+            Shortfall::Own,
+            Shortfall::Valgrind,
+            Shortfall::Forks,
+        ];
+        for shortfall in all {
+            backoff.note(shortfall);
+            assert_eq!(backoff.shortfall(), shortfall);
+            assert_eq!(shortfall.reason().is_none(), shortfall == Shortfall::None);
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What this process may take of the pools (`HUGETLB_LIMIT`), and what it has
+//! taken: its private pages, those of heap, data and bss, and of copies of its
+//! text. Shared memory, the shared copy of the text, and what the program asks
+//! for by name are not counted.
+//!
+//! Without a limit nothing is counted. After a fork the child goes on with the
+//! counts of its parent, less what it got ordinary memory for.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetools_contract::env::Limit;
+
+use crate::config;
+use crate::kernel::hugetlb_pool;
+
+/// Page sizes are powers of two.
+const SIZES: usize = usize::BITS as usize;
+
+/// Bytes that were taken, of each size and of all.
+static TAKEN: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
+static ALL: AtomicUsize = AtomicUsize::new(0);
+
+/// What a part of each pool came to when it was last found out, in bytes.
+static PARTS: [AtomicUsize; SIZES] = [const { AtomicUsize::new(0) }; SIZES];
+
+/// Takes pages of this size: as many of `wanted` bytes as this process may
+/// have. How many bytes; they must be given back where the pool does not have
+/// them.
+pub fn take(size: usize, wanted: usize) -> usize {
+    let Some(limit) = config::get().limit else {
+        return wanted;
+    };
+    let taken = count(limit, size);
+    let first = take_of(taken, known(limit, size), size, wanted);
+    if first == wanted {
+        return first;
+    }
+    // The pool may have grown.
+    first + take_of(taken, find_out(limit, size), size, wanted - first)
+}
+
+/// Gives pages of this size back, so many bytes.
+pub fn give(size: usize, bytes: usize) {
+    if let Some(limit) = config::get().limit {
+        give_to(count(limit, size), bytes);
+    }
+}
+
+/// Whether this process may have no further page of this size.
+pub fn is_spent(size: usize) -> bool {
+    config::get().limit.is_some_and(|limit| {
+        let rest = known(limit, size).saturating_sub(count(limit, size).load(Ordering::Relaxed));
+        rest < size
+    })
+}
+
+fn place(size: usize) -> usize {
+    size.trailing_zeros() as usize % SIZES
+}
+
+fn count(limit: Limit, size: usize) -> &'static AtomicUsize {
+    match limit {
+        Limit::Bytes(_) => &ALL,
+        Limit::Part(_) => &TAKEN[place(size)],
+    }
+}
+
+/// What this process may have, as far as it is known.
+fn known(limit: Limit, size: usize) -> usize {
+    match limit {
+        Limit::Bytes(bytes) => usize::try_from(bytes).unwrap_or(usize::MAX),
+        Limit::Part(_) => PARTS[place(size)].load(Ordering::Relaxed),
+    }
+}
+
+/// What this process may have now.
+fn find_out(limit: Limit, size: usize) -> usize {
+    if let Limit::Part(parts) = limit {
+        let part = part_of(hugetlb_pool::most(size), parts, size);
+        PARTS[place(size)].store(part, Ordering::Relaxed);
+    }
+    known(limit, size)
+}
+
+/// The bytes of one part of a pool, in whole pages.
+fn part_of(pages: u64, parts: u64, size: usize) -> usize {
+    let pages = pages.checked_div(parts).unwrap_or(0);
+    usize::try_from(pages).map_or(usize::MAX, |pages| pages.saturating_mul(size))
+}
+
+/// Takes whole pages of what is allowed and not taken; how many bytes.
+fn take_of(taken: &AtomicUsize, allowed: usize, size: usize, wanted: usize) -> usize {
+    let grant = |taken: usize| allowed.saturating_sub(taken).min(wanted) / size * size;
+    let add = |taken: usize| taken.checked_add(grant(taken));
+    let before = taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+    before.map_or(0, grant)
+}
+
+fn give_to(taken: &AtomicUsize, bytes: usize) {
+    let less = |taken: usize| Some(taken.saturating_sub(bytes));
+    let _ = taken.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    #[test]
+    fn whole_pages_up_to_what_is_allowed() {
+        let taken = AtomicUsize::new(0);
+        let take = |allowed, wanted| take_of(&taken, allowed * MIB, 2 * MIB, wanted * MIB) / MIB;
+        assert_eq!(take(11, 6), 6);
+        assert_eq!(take(11, 6), 4);
+        assert_eq!(take(11, 2), 0);
+        give_to(&taken, 4 * MIB);
+        assert_eq!(take(11, 2), 2);
+        // The pool has shrunk.
+        assert_eq!(take(2, 2), 0);
+        give_to(&taken, 100 * MIB);
+        assert_eq!(taken.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn parts_are_whole_pages() {
+        assert_eq!(part_of(1000, 64, 2 * MIB), 30 * MIB);
+        assert_eq!(part_of(63, 64, 2 * MIB), 0);
+        assert_eq!(part_of(u64::MAX, 1, 2 * MIB), usize::MAX);
+    }
+
+    #[test]
+    fn without_a_limit_all_may_be_taken() {
+        assert_eq!(take(2 * MIB, 100 * MIB), 100 * MIB);
+        assert!(!is_spent(2 * MIB));
+        give(2 * MIB, MIB);
+        assert_eq!(TAKEN[21].load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn all_sizes_share_a_number_of_bytes_but_not_a_part() {
+        assert!(core::ptr::eq(
+            count(Limit::Bytes(1), 1 << 21),
+            count(Limit::Bytes(1), 1 << 30)
+        ));
+        assert!(!core::ptr::eq(
+            count(Limit::Part(2), 1 << 21),
+            count(Limit::Part(2), 1 << 30)
+        ));
+    }
+}

@@ -1,0 +1,195 @@
+//! What must be on huge pages (`HUGETLB_REQUIRE`): whether a request may go to other
+//! pages than those that were asked for, and what is said when it may not.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hugetools_contract::env::{Fallback, Pages, Required, Share};
+use hugetools_contract::segment::Segment;
+
+use crate::config::{self, starter_message};
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::unit::State;
+use crate::extent::usage::SMALL_HEAP;
+use crate::extent::{Extent, Holds, index, page_sizes};
+use crate::policy::{pool_backoff, thp};
+use crate::rt::message::{Amount, Level, SizeName, say_once};
+
+/// Whether `more` bytes of the heap may lie on pages below those asked for, which
+/// cannot be had for them. The gate must be passed.
+pub(crate) fn heap_may_fall(more: usize) -> bool {
+    match config::share_of_heap() {
+        None => config::get().fallback != Fallback::None,
+        Some(Share::Whole) => false,
+        Some(share) => {
+            let standing = Standing::take();
+            let (more, all) = (more as u64, standing.huge + standing.fallen);
+            share.has_room(more, standing.fallen, all)
+        }
+    }
+}
+
+/// Bytes of the heap: on the pages that were asked for, and on others.
+#[derive(Debug, Clone, Copy, Default)]
+struct Standing {
+    huge: u64,
+    fallen: u64,
+}
+
+impl Standing {
+    /// Counts. The small beginning is on base pages whatever was asked for.
+    fn take() -> Standing {
+        let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+        let all = extents.fold(Standing::default(), Standing::with);
+        Standing {
+            fallen: all.fallen.saturating_sub(SMALL_HEAP as u64),
+            ..all
+        }
+    }
+
+    fn with(mut self, extent: &Extent) -> Standing {
+        for unit in extent.units() {
+            let (state, used) = unit.load();
+            let bytes = used as u64 * SLICE as u64;
+            let is_asked = match extent.layout.huge || extent.layout.big > 0 {
+                true => state.is_hugetlb(),
+                false => state.is_hugetlb() || state == State::Thp,
+            };
+            match is_asked {
+                true => self.huge += bytes,
+                false => self.fallen += bytes,
+            }
+        }
+        self
+    }
+}
+
+/// Whether something of the heap, or of shared memory, could not be had.
+static HEAP_FELL: AtomicBool = AtomicBool::new(false);
+static SHM_FELL: AtomicBool = AtomicBool::new(false);
+
+/// Whether all of a required heap, or shared memory, could be had so far.
+pub fn is_kept(segment: Segment) -> bool {
+    match segment {
+        Segment::Heap => !HEAP_FELL.load(Ordering::Relaxed),
+        _ => !SHM_FELL.load(Ordering::Relaxed),
+    }
+}
+
+/// Notes that a requirement of the heap, or of shared memory, is not met.
+pub fn note_refused(segment: Segment) {
+    match segment {
+        Segment::Heap => HEAP_FELL.store(true, Ordering::Relaxed),
+        Segment::Shm => SHM_FELL.store(true, Ordering::Relaxed),
+        _ => {}
+    }
+}
+
+/// Says once that the heap cannot have `more` bytes as it is required. The gate
+/// must be passed.
+pub(crate) fn heap_refused(more: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let Some(share) = config::share_of_heap() else {
+        return;
+    };
+    HEAP_FELL.store(true, Ordering::Relaxed);
+    let huge = usize::try_from(Standing::take().huge).unwrap_or(usize::MAX);
+    let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
+    let asked = config::get().heap.and_then(page_sizes::asked_size);
+    match asked {
+        Some(size) => say_once(
+            &SAID,
+            Level::Error,
+            format_args!(
+                "--require={what} is not met: {huge} are on huge pages and {more} more cannot be: {}; \
+                 the request fails (to grow the pool: hugeadm --pool-pages-min {}:+N)",
+                pool_backoff::shortfall().reason().unwrap_or(NO_PAGE),
+                SizeName(size),
+            ),
+        ),
+        None => say_once(
+            &SAID,
+            Level::Error,
+            format_args!(
+                "--require={what} is not met: {huge} may be on huge pages and {more} more cannot be: \
+                 {}; the request fails",
+                thp::serves_private().map_or_else(thp::NoThp::reason, |()| NO_PAGE),
+            ),
+        ),
+    }
+}
+
+const NO_PAGE: &str = "the kernel has no huge page left";
+
+/// Says once that a required heap has left the pages of its pool at a fork.
+pub(crate) fn heap_moved(moved: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let Some(share) = config::share_of_heap() else {
+        return;
+    };
+    HEAP_FELL.store(true, Ordering::Relaxed);
+    say_once(
+        &SAID,
+        Level::Error,
+        format_args!(
+            "--require={} is not met any more: {} moved off pages of a pool before a fork \
+             (--heap=thp stays where it is)",
+            Required(Segment::Heap, share),
+            Amount(moved)
+        ),
+    );
+}
+
+/// Bytes of shared memory that was asked for, and what of them fell.
+static SHM_ALL: AtomicU64 = AtomicU64::new(0);
+static SHM_FALLEN: AtomicU64 = AtomicU64::new(0);
+
+/// Whether so much shared memory may lie on pages below those asked for, which
+/// cannot be had for it.
+pub fn shm_may_fall(len: usize) -> bool {
+    match config::share_of_shm() {
+        None => config::get().fallback != Fallback::None,
+        Some(share) => {
+            let (fallen, all) = (&SHM_FALLEN, &SHM_ALL);
+            share.has_room(
+                len as u64,
+                fallen.load(Ordering::Relaxed),
+                all.load(Ordering::Relaxed),
+            )
+        }
+    }
+}
+
+/// Whether transparent huge pages are required of so much shared memory, and the
+/// machine gives it none.
+pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
+    let is_large = || len >= crate::kernel::facts::thp_size();
+    pages == Pages::Thp
+        && config::share_of_shm().is_some()
+        && is_large()
+        && thp::serves_shared().is_err()
+}
+
+/// Counts shared memory that the program got; `fell` says that it is not on the
+/// pages that were asked for.
+pub fn count_shm(len: usize, fell: bool) {
+    if config::share_of_shm().is_some() {
+        SHM_ALL.fetch_add(len as u64, Ordering::Relaxed);
+        let fallen = if fell { len as u64 } else { 0 };
+        SHM_FALLEN.fetch_add(fallen, Ordering::Relaxed);
+    }
+}
+
+/// Says that shared memory falls short: an error, where it is required.
+pub fn tell_of_shm(may_follow: bool, text: core::fmt::Arguments<'_>) {
+    match config::share_of_shm().filter(|_| !may_follow) {
+        None => starter_message::say(Level::Warning, text),
+        Some(share) => {
+            SHM_FELL.store(true, Ordering::Relaxed);
+            let what = Required(Segment::Shm, share);
+            starter_message::say(
+                Level::Error,
+                format_args!("--require={what} is not met: {text}"),
+            );
+        }
+    }
+}

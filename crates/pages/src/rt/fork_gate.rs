@@ -1,0 +1,329 @@
+//! A gate that many may pass and one may close: whoever changes the memory
+//! that we hand out passes it, a fork closes it.
+//!
+//! A closed gate is a request, not a wall. Whoever finds it closed waits a
+//! moment and then goes through all the same, since the one who has closed it
+//! may be waiting for a lock of libc's that this very thread holds. The closer
+//! itself goes through at once, and so does who is inside already.
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::rt::bell::Bell;
+use crate::sys;
+
+/// So many threads inside are known by name; more are only counted.
+const NAMES: usize = 64;
+
+/// So long waits, in milliseconds, who finds the gate closed: a fork is done in
+/// that time, unless it waits itself.
+const MOMENT: u64 = 10;
+
+/// So long waits, in milliseconds, who closes the gate, for those inside: they
+/// may be filling gigabytes, but one of them may have been stopped, too.
+const PATIENCE: u64 = 2000;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Gate {
+    /// How many are inside.
+    inside: AtomicU32,
+    /// The thread that has closed it, by name; 0 while it is open.
+    closer: AtomicUsize,
+    names: [AtomicUsize; NAMES],
+    bell: Bell,
+}
+
+/// Being inside of a [`Gate`].
+#[derive(Debug)]
+pub struct Pass<'a>(&'a Gate);
+
+/// Passed by whoever changes what stands behind extents, closed by a fork.
+pub static GATE: Gate = Gate::new();
+
+impl Gate {
+    /// An open gate with nobody inside.
+    pub const fn new() -> Gate {
+        Gate {
+            inside: AtomicU32::new(0),
+            closer: AtomicUsize::new(0),
+            names: [const { AtomicUsize::new(0) }; NAMES],
+            bell: Bell::new(),
+        }
+    }
+
+    /// Enters, once the gate is open or a moment is over.
+    pub fn pass(&self) -> Pass<'_> {
+        self.enter();
+        Pass(self)
+    }
+
+    /// Enters as [`Gate::pass`] does, to be left by [`Gate::leave`].
+    pub fn enter(&self) {
+        let me = sys::thread_name();
+        let is_inside = self.is_inside(me);
+        let put = |name: &AtomicUsize| {
+            name.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        };
+        // First: a handler that interrupts this thread while it is counted must
+        // not wait for it.
+        self.names.iter().any(put);
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        let closer = self.closer.load(Ordering::SeqCst);
+        if closer != 0 && closer != me && !is_inside {
+            self.wait_outside();
+        }
+    }
+
+    #[cold]
+    fn wait_outside(&self) {
+        self.count_out();
+        self.bell.wait_for(MOMENT, || self.is_open());
+        self.inside.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Leaves after [`Gate::enter`].
+    pub fn leave(&self) {
+        let me = sys::thread_name();
+        let take = |name: &AtomicUsize| {
+            name.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        };
+        self.count_out();
+        self.names.iter().any(take);
+    }
+
+    fn count_out(&self) {
+        let one_less = |inside: u32| inside.checked_sub(1);
+        // Nobody is counted who was inside in the parent of a fork.
+        let _ = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+        if !self.is_open() {
+            self.bell.ring();
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.closer.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether another thread has it closed: a fork is under way.
+    pub fn is_closed_by_another(&self) -> bool {
+        let closer = self.closer.load(Ordering::SeqCst);
+        closer != 0 && closer != sys::thread_name()
+    }
+
+    fn is_inside(&self, me: usize) -> bool {
+        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
+        self.names.iter().any(is_mine)
+    }
+
+    /// Closes the gate and waits until nobody is inside, or patience is over.
+    /// `false`, with nothing closed, where this very thread is inside: it was
+    /// interrupted by a signal, and would wait for itself; or where another
+    /// thread has it closed and does not open it.
+    pub fn close(&self) -> bool {
+        let me = sys::thread_name();
+        if self.is_inside(me) {
+            return false;
+        }
+        let take = || {
+            let closer = &self.closer;
+            closer
+                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        };
+        let taken = self.bell.wait_for(PATIENCE, take);
+        if taken {
+            let is_empty = || self.inside.load(Ordering::SeqCst) == 0;
+            self.bell.wait_for(PATIENCE, is_empty);
+        }
+        taken
+    }
+
+    /// Closes the gate for a handler that has interrupted this thread inside, or
+    /// for who has waited in vain: others inside are waited for no longer than a
+    /// moment, and another closer so many milliseconds; this thread is none whom
+    /// that one waits for meanwhile. Whether it is closed.
+    pub fn close_at_once(&self, milliseconds: u64) -> bool {
+        let me = sys::thread_name();
+        let take = || {
+            let closer = &self.closer;
+            closer
+                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
+                .is_ok()
+        };
+        let taken = take() || self.not_counted(me, || self.bell.wait_for(milliseconds, take));
+        if taken {
+            let mine = self.count_of(me);
+            let is_empty = || self.inside.load(Ordering::SeqCst) <= mine;
+            self.bell.wait_for(MOMENT, is_empty);
+        }
+        taken
+    }
+
+    /// Runs `wait` while this thread, which is inside, is not counted there.
+    fn not_counted<R>(&self, me: usize, wait: impl FnOnce() -> R) -> R {
+        let mine = self.count_of(me);
+        let less = |inside: u32| inside.checked_sub(mine);
+        let out = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+        self.bell.ring();
+        let result = wait();
+        if out.is_ok() {
+            self.inside.fetch_add(mine, Ordering::SeqCst);
+        }
+        result
+    }
+
+    /// How often this thread is inside.
+    fn count_of(&self, me: usize) -> u32 {
+        let is_mine = |name: &&AtomicUsize| name.load(Ordering::Relaxed) == me;
+        let count = self.names.iter().filter(is_mine).count();
+        u32::try_from(count).unwrap_or(u32::MAX)
+    }
+
+    /// Whether nobody is inside just now.
+    pub fn is_empty(&self) -> bool {
+        self.inside.load(Ordering::SeqCst) == 0
+    }
+
+    /// Opens the gate again.
+    pub fn open(&self) {
+        self.closer.store(0, Ordering::SeqCst);
+        self.bell.ring();
+    }
+
+    /// In the child of a fork: only this thread has come along.
+    pub fn forget_others(&self) {
+        let me = sys::thread_name();
+        let mut mine = 0;
+        for name in &self.names {
+            match name.load(Ordering::Relaxed) {
+                other if other != me => name.store(0, Ordering::Relaxed),
+                _ => mine += 1,
+            }
+        }
+        self.inside.store(mine, Ordering::SeqCst);
+        self.closer.store(0, Ordering::SeqCst);
+    }
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate::new()
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}
+
+/// How many forks there were, or are about to be.
+static COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// How many forks this process has prepared, or was made by.
+pub fn forks() -> u32 {
+    COUNT.load(Ordering::Acquire)
+}
+
+/// Notes one more, which is about to be.
+pub fn note_fork() {
+    COUNT.fetch_add(1, Ordering::AcqRel);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_gate_is_passed_by_nobody_for_a_moment() {
+        static GATE: Gate = Gate::new();
+        static INSIDE: AtomicUsize = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10_000 {
+                        let _outer = GATE.pass();
+                        let _inner = GATE.pass();
+                        INSIDE.fetch_add(1, Ordering::SeqCst);
+                        INSIDE.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..500 {
+                        assert!(GATE.close());
+                        assert_eq!(INSIDE.load(Ordering::SeqCst), 0);
+                        GATE.open();
+                    }
+                });
+            }
+        });
+        assert!(GATE.is_empty());
+    }
+
+    #[test]
+    fn nobody_waits_for_itself() {
+        let gate = Gate::new();
+        let pass = gate.pass();
+        assert!(!gate.close());
+        gate.forget_others();
+        assert!(!gate.close());
+        drop(pass);
+        assert!(gate.close());
+        drop(gate.pass());
+        assert!(gate.is_empty());
+    }
+
+    #[test]
+    fn a_handler_may_close_it_from_inside() {
+        let gate = Gate::new();
+        let pass = gate.pass();
+        assert!(gate.close_at_once(0));
+        assert!(!gate.is_closed_by_another());
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(gate.is_closed_by_another() && !gate.close_at_once(1)));
+        });
+        gate.open();
+        drop(pass);
+        assert!(gate.is_empty() && gate.close());
+    }
+
+    #[test]
+    fn who_waits_for_a_closer_is_not_waited_for() {
+        let gate = Gate::new();
+        let pass = gate.pass();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                assert!(gate.close());
+                gate.open();
+            });
+            while gate.is_open() && !other.is_finished() {
+                std::thread::yield_now();
+            }
+            let begun = std::time::Instant::now();
+            assert!(gate.close_at_once(PATIENCE));
+            assert!(begun.elapsed().as_millis() < u128::from(PATIENCE) / 2);
+        });
+        gate.open();
+        drop(pass);
+        assert!(gate.is_empty() && gate.close());
+    }
+
+    #[test]
+    fn who_has_waited_goes_through() {
+        let gate = Gate::new();
+        assert!(gate.close());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let outer = gate.pass();
+                let inner = gate.pass();
+                drop((outer, inner));
+            });
+        });
+        gate.open();
+        assert!(gate.is_empty());
+    }
+}

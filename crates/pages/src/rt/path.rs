@@ -1,0 +1,72 @@
+//! Paths made of pieces, on the stack.
+
+use core::ffi::CStr;
+use core::fmt::{self, Write};
+
+/// A path made of pieces, on the stack.
+#[derive(Debug)]
+pub struct Path {
+    bytes: [u8; Path::ROOM],
+    len: usize,
+}
+
+impl Path {
+    const ROOM: usize = 1024;
+
+    /// The path that the pieces make; `None` for one that is too long.
+    pub fn of(pieces: fmt::Arguments<'_>) -> Option<Path> {
+        let mut path = Path {
+            bytes: [0; Path::ROOM],
+            len: 0,
+        };
+        path.write_fmt(pieces).ok()?;
+        Some(path)
+    }
+
+    /// The path of these bytes; `None` for one that is too long.
+    pub fn of_bytes(bytes: &[u8]) -> Option<Path> {
+        let mut path = Path {
+            bytes: [0; Path::ROOM],
+            len: 0,
+        };
+        path.add(bytes).ok()?;
+        Some(path)
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> fmt::Result {
+        let end = self.len + bytes.len();
+        // One byte stays zero, to end the string.
+        if end >= Path::ROOM {
+            return Err(fmt::Error);
+        }
+        self.bytes[self.len..end].copy_from_slice(bytes);
+        self.len = end;
+        Ok(())
+    }
+
+    /// The path for a system call; empty where a piece holds a zero byte.
+    pub fn c_str(&self) -> &CStr {
+        CStr::from_bytes_with_nul(&self.bytes[..=self.len]).unwrap_or(c"")
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.add(text.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_pieces() {
+        let path = Path::of(format_args!("/a/{}kB", 2048)).unwrap();
+        assert_eq!(path.c_str(), c"/a/2048kB");
+        assert!(Path::of(format_args!("{}", "x".repeat(1024))).is_none());
+        assert_eq!(Path::of_bytes(b"/\xff").unwrap().c_str(), c"/\xff");
+        assert!(Path::of_bytes(&[b'x'; 1024]).is_none());
+        assert_eq!(Path::of(format_args!("a\0b")).unwrap().c_str(), c"");
+    }
+}

@@ -1,0 +1,65 @@
+//! The same bits as another type, for arguments and results of system calls.
+//! Only for 64-bit machines: elsewhere this does not compile.
+
+use core::ffi::{c_int, c_long};
+
+/// An `int` as an unsigned one.
+pub const fn unsigned(value: c_int) -> u32 {
+    u32::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// An unsigned `int` as a signed one.
+pub const fn signed(value: u32) -> c_int {
+    c_int::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// A length as a place in a file.
+pub const fn offset(value: usize) -> i64 {
+    i64::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// What a system call gives, as a signed number.
+pub const fn result(value: usize) -> isize {
+    isize::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// A `long` as an address or a length.
+pub const fn word(value: c_long) -> usize {
+    usize::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// An address or a length as a `long`.
+pub const fn long(value: usize) -> c_long {
+    c_long::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// An `int` argument, sign extended as the kernel expects it.
+pub const fn extended(value: c_int) -> usize {
+    word(value as c_long)
+}
+
+/// The low half of a result that is an `int`.
+pub const fn int(value: usize) -> c_int {
+    let bytes = value.to_le_bytes();
+    c_int::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+/// The decimal number at the start.
+pub fn leading_number(text: &[u8]) -> Option<u64> {
+    let end = text.iter().position(|b| !b.is_ascii_digit());
+    let digits = core::str::from_utf8(&text[..end.unwrap_or(text.len())]).ok()?;
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_stay_as_they_are() {
+        assert_eq!(extended(-1), usize::MAX);
+        assert_eq!(int(usize::MAX), -1);
+        assert_eq!(int(extended(-38)), -38);
+        assert_eq!(signed(unsigned(c_int::MIN)), c_int::MIN);
+    }
+}

@@ -1,0 +1,58 @@
+//! The stack that a thread has named for handlers of signals.
+#![expect(unsafe_code, reason = "reads what the kernel has filled")]
+
+use core::mem::MaybeUninit;
+use core::ops::Range;
+
+use crate::sys::call::{Result, ask, call};
+
+/// Where that of this thread is; `None` where it has none.
+pub fn signal_stack() -> Option<Range<usize>> {
+    let mut stack = MaybeUninit::<libc::stack_t>::zeroed();
+    let args = [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0];
+    ask(libc::SYS_sigaltstack, args).ok()?;
+    // SAFETY: all bits zero are a stack, and the kernel has filled it.
+    let stack = unsafe { stack.assume_init() };
+    let start = stack.ss_sp as usize;
+    (stack.ss_flags & libc::SS_DISABLE == 0).then(|| start..start.saturating_add(stack.ss_size))
+}
+
+/// `sigaltstack(2)`, with the addresses of the new one and of a place for the
+/// old one.
+///
+/// # Errors
+/// As the system call.
+pub fn sigaltstack(new: usize, old: usize) -> Result<()> {
+    call(libc::SYS_sigaltstack, [new, old, 0, 0, 0, 0]).map(drop)
+}
+
+/// As long as it lives, this thread has named no stack for handlers of signals:
+/// they run where it is.
+#[derive(Debug)]
+pub struct NoSignalStack(Option<libc::stack_t>);
+
+impl NoSignalStack {
+    /// Begins that. Not to be called on such a stack itself: the kernel leaves it
+    /// then.
+    pub fn begin() -> NoSignalStack {
+        let none = libc::stack_t {
+            ss_sp: core::ptr::null_mut(),
+            ss_flags: libc::SS_DISABLE,
+            ss_size: 0,
+        };
+        let mut own = none;
+        let new = core::ptr::from_ref(&none) as usize;
+        let changed = sigaltstack(new, core::ptr::from_mut(&mut own) as usize);
+        let named = own.ss_flags & libc::SS_DISABLE == 0;
+        NoSignalStack((changed.is_ok() && named).then_some(own))
+    }
+}
+
+impl Drop for NoSignalStack {
+    fn drop(&mut self) {
+        if let Some(own) = &mut self.0 {
+            own.ss_flags &= !libc::SS_ONSTACK;
+            let _ = sigaltstack(core::ptr::from_ref(own) as usize, 0);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! The arguments of `mremap(2)`.
+#![expect(unsafe_code, reason = "moves the program's mappings for it")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use crate::sys::{self, Result};
+use crate::vmops::range::pages;
+
+/// What of the flags is known.
+const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
+/// Since Linux 5.7.
+pub const MREMAP_DONTUNMAP: c_int = 4;
+
+/// The arguments.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// Where the memory is.
+    pub addr: usize,
+    /// How long it is; 0 for one more mapping of the same.
+    pub old_len: usize,
+    /// How long it is to be.
+    pub new_len: usize,
+    /// `MREMAP_MAYMOVE` and so on.
+    pub flags: c_int,
+    /// Where it is to be, with flags that say so.
+    pub new_addr: usize,
+}
+
+impl Call {
+    pub(crate) fn is_fixed(&self) -> bool {
+        self.flags & libc::MREMAP_FIXED != 0
+    }
+
+    /// Whether it names no new address and keeps nothing at the old one.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.flags & !libc::MREMAP_MAYMOVE == 0
+    }
+
+    /// The memory as it is, or `None` for what the kernel refuses.
+    pub(crate) fn old(&self) -> Option<Range<usize>> {
+        let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;
+        let may = !self.is_fixed() || self.flags & libc::MREMAP_MAYMOVE != 0;
+        let target = !self.is_fixed() || pages(self.new_addr, self.new_len).is_ok();
+        let old = pages(self.addr, self.old_len).ok();
+        old.filter(|_| is_known && may && target)
+    }
+
+    /// # Safety
+    /// As for [`sys::mremap`].
+    pub(crate) unsafe fn pass_on(&self) -> Result<usize> {
+        let Call {
+            addr,
+            old_len,
+            new_len,
+            flags,
+            new_addr,
+        } = *self;
+        // SAFETY: as the caller says.
+        unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr) }
+    }
+}
