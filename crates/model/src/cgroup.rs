@@ -13,6 +13,7 @@ use crate::kpath::KPath;
 use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::size::{Bytes, PageSize};
+use crate::vmstat;
 
 /// A limit on the huge pages of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,6 +118,18 @@ pub fn tightest_memory(root: &Root, membership: &KPath) -> Result<Option<Limit>,
         two: &MEMORY_V2,
     };
     tightest_of(root, membership, &controller)
+}
+
+/// What the group of such a limit of memory has of the page cache that the kernel takes
+/// back first (`memory.stat`); nothing where that is not told.
+pub fn inactive_cache(root: &Root, limit: &Limit) -> Bytes {
+    let name = match limit.file.as_str().ends_with("limit_in_bytes") {
+        true => "total_inactive_file",
+        false => "inactive_file",
+    };
+    let text = root.read_opt(&limit.file.beside("memory.stat"));
+    let counters = vmstat::parse(&text.ok().flatten().unwrap_or_default());
+    Bytes::new(counters.get(name).copied().unwrap_or(0))
 }
 
 fn tightest_of(

@@ -15,6 +15,13 @@ impl KPath {
         KPath(format!("{}/{piece}", self.0.trim_end_matches('/')))
     }
 
+    /// The file of this name in the same directory.
+    #[must_use]
+    pub fn beside(&self, name: &'static str) -> KPath {
+        let dir = self.0.rsplit_once('/').map_or("", |(dir, _)| dir);
+        KPath(format!("{dir}/{name}"))
+    }
+
     /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
