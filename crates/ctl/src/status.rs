@@ -8,10 +8,12 @@ mod several;
 mod whole;
 mod whom;
 
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_contract::smaps::Record;
 use hugetools_model::folio::Frames;
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
@@ -25,6 +27,7 @@ use objects::Known;
 use reason::Reasons;
 use whole::Whole;
 
+pub(crate) use folios::base_page;
 pub use folios::frames;
 pub use several::several;
 pub use whom::{Chosen, Whom, choose};
@@ -96,6 +99,31 @@ impl Snapshot {
             life: Some(life),
             ..self.clone()
         }
+    }
+
+    /// Goes through its memory: each mapping, or each piece of one that belongs to a
+    /// segment of its own, by address.
+    pub(crate) fn each_piece<'s>(
+        &'s self,
+        found: impl FnMut(&Record<'s>, Range<u64>, Segment, Option<&'s [u8]>),
+    ) {
+        let extents: Vec<Extent<'s>> = self.known.iter().map(Known::extent).collect();
+        segment::pieces(self.mappings.records(), &extents, found);
+    }
+
+    /// The size of a transparent huge page, 0 where it is not known.
+    pub(crate) fn pmd_size(&self) -> u64 {
+        self.pmd_size
+    }
+
+    /// The path of its executable.
+    pub(crate) fn exe(&self) -> &[u8] {
+        &self.exe
+    }
+
+    /// The name by which it goes.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
     }
 
     /// What it has in all, at a time.

@@ -7,7 +7,7 @@
 //! nobody is left to be watched.
 
 mod ending;
-mod look;
+pub(crate) mod look;
 mod output;
 mod watched;
 

@@ -37,14 +37,19 @@ struct Of {
 /// When they may not be read.
 pub fn frames(root: &Root) -> Result<Frames, FileError> {
     let meminfo = Meminfo::read(root)?;
-    let page = zone::base_page_size(root, meminfo.total, &[])?;
-    let page = page.map_or(4096, hugetools_model::Bytes::get);
+    let page = base_page(root, &meminfo)?;
     let largest = thp::pmd_size(root)?.or(meminfo.huge_page_size);
     Frames::open(
         root,
         page,
         largest.map_or(page, hugetools_model::PageSize::get),
     )
+}
+
+/// The size of a base page.
+pub(crate) fn base_page(root: &Root, meminfo: &Meminfo) -> Result<u64, FileError> {
+    let page = zone::base_page_size(root, meminfo.total, &[])?;
+    Ok(page.map_or(4096, hugetools_model::Bytes::get))
 }
 
 impl Folios {

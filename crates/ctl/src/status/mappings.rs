@@ -18,6 +18,8 @@ pub(super) struct Mappings {
     /// Without their names and flags.
     all: Vec<Mapping>,
     names: Vec<u8>,
+    /// The flags that there are: few mappings have some of their own.
+    flags: Vec<Vec<u8>>,
 }
 
 #[derive(Debug, Clone)]
@@ -25,6 +27,8 @@ struct Mapping {
     record: Record<'static>,
     /// Where its name begins and ends.
     name: (usize, usize),
+    /// Which of the flags it has.
+    flags: usize,
 }
 
 impl Mappings {
@@ -81,22 +85,32 @@ impl Mappings {
                 (begin, self.names.len())
             }
         };
+        let same = |flags: &Vec<u8>| flags == record.flags;
+        let flags = self.flags.iter().position(same).unwrap_or_else(|| {
+            self.flags.push(record.flags.to_vec());
+            self.flags.len() - 1
+        });
         let record = Record {
             name: b"",
             flags: b"",
             ..*record
         };
-        self.all.push(Mapping { record, name });
+        self.all.push(Mapping {
+            record,
+            name,
+            flags,
+        });
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// All of them, by address. They do not have their flags.
+    /// All of them, by address.
     pub(super) fn records(&self) -> impl Iterator<Item = Record<'_>> + Clone {
         self.all.iter().map(|mapping| Record {
             name: &self.names[mapping.name.0..mapping.name.1],
+            flags: &self.flags[mapping.flags],
             ..mapping.record
         })
     }
@@ -137,8 +151,9 @@ mod tests {
                 _ => "x".repeat(long),
             };
             let (start, end) = (n << 12, (n + 1) << 12);
+            let flags = ["rd wr", "rd", "rd nh"][usize::try_from(n % 5 / 2).unwrap()];
             format!(
-                "{start:08x}-{end:08x} rw-p 00000000 00:00 0  {name}\nRss:   {n} kB\nVmFlags: rd\n"
+                "{start:08x}-{end:08x} rw-p 00000000 00:00 0  {name}\nRss:   {n} kB\nVmFlags: {flags}\n"
             )
         };
         (1..=count).map(record).collect::<String>().into_bytes()
@@ -155,10 +170,7 @@ mod tests {
     fn in_pieces_they_are_the_same() {
         for (count, long) in [(0, 1), (1, 1), (3000, 30), (700, PIECE / 2), (5, 3 * PIECE)] {
             let text = text(count, long);
-            let whole = smaps::records(&text).map(|record| Record {
-                flags: b"",
-                ..record
-            });
+            let whole = smaps::records(&text);
             let pieces = read(&text);
             assert!(pieces.records().eq(whole), "{count} of {long}");
             assert_eq!(pieces.is_empty(), count == 0);

@@ -60,25 +60,25 @@ pub(super) fn resident(root: &Root, pid: u32) -> Option<u64> {
 }
 
 /// How long this process has run on processors.
-pub(super) fn own_time() -> Duration {
+pub(crate) fn own_time() -> Duration {
     Duration::from_nanos(nanoseconds(ClockId::CLOCK_PROCESS_CPUTIME_ID))
 }
 
 /// What `/proc/<pid>/stat` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
+pub(crate) struct Stat {
     /// When it was started, in milliseconds since 1970.
     pub(super) start: u64,
     /// Where its stack and its data are: other places for each program that it
     /// executes.
     image: [u64; 2],
     /// Its status, as `wait(2)` has it: of one that has ended.
-    pub(super) status: Option<i32>,
+    pub(crate) status: Option<i32>,
 }
 
 impl Stat {
     /// Reads it; `None` where there is no such process.
-    pub(super) fn read(root: &Root, pid: u32) -> Option<Stat> {
+    pub(crate) fn read(root: &Root, pid: u32) -> Option<Stat> {
         let text = root
             .read(&KPath::from("/proc").join(pid).join("stat"))
             .ok()?;
@@ -107,7 +107,7 @@ impl Stat {
     }
 
     /// Whether it still is the same program: one that has ended is.
-    pub(super) fn is_same_image(&self, other: &Stat) -> bool {
+    pub(crate) fn is_same_image(&self, other: &Stat) -> bool {
         self.image == other.image || self.status.is_some() || other.status.is_some()
     }
 }
