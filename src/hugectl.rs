@@ -1,5 +1,6 @@
 //! hugectl: what goes in, what comes out, and the exit status.
 
+mod adopt;
 mod show;
 
 use std::ffi::OsString;
@@ -55,6 +56,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
+        Request::Adopt(request) => adopt::adopt(&request, level),
     });
     match result {
         Ok(status) => status,

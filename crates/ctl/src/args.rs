@@ -25,6 +25,7 @@ Examples:
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --require=heap ./solver       on huge pages, or not at all
   hugectl --status postgres             what running programs have on huge pages
+  hugectl --pid 1234                    a running program's memory, as root
   hugectl --heap --explain ./solver     what it would get, what falls short and why
   hugectl --heap --dry-run ./solver     show what would be done
 
@@ -37,7 +38,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...",
     after_help = EXAMPLES,
     infer_long_args = true,
     args_override_self = true,
@@ -71,6 +72,8 @@ pub struct Args {
     #[arg(
         long, value_name = "SIZE|thp", help_heading = "What goes on huge pages",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+        // What was unambiguous before there was --budget stays so.
+        alias = "b",
     )]
     pub bss: Option<String>,
 
@@ -188,12 +191,49 @@ pub struct Args {
     #[arg(long, help_heading = "Proof")]
     pub sizes: bool,
 
-    /// With --status: again and again, each SECONDS, until the processes have ended
+    /// With --status or --pid: again and again, each SECONDS, until the processes
+    /// have ended
     #[arg(
         long, value_name = "SECONDS", help_heading = "Proof",
         num_args = 0..=1, require_equals = true, default_missing_value = "2",
     )]
     pub watch: Option<String>,
+
+    /// Put the memory of running programs on transparent huge pages: by number or
+    /// by name; their heap, stack, bss and other private memory, or those of
+    /// --text, --data, --bss, --heap, --stack, --shm and --anon that are given
+    #[arg(
+        long,
+        value_name = "PID|NAME[,...]",
+        help_heading = "Programs that run already",
+        value_delimiter = ',',
+        allow_negative_numbers = true
+    )]
+    pub pid: Vec<String>,
+
+    /// With --pid: private memory that the program has mapped by itself, or its
+    /// allocator or virtual machine
+    #[arg(long, help_heading = "Programs that run already")]
+    pub anon: bool,
+
+    /// With --pid: the main thread's stack
+    #[arg(long, help_heading = "Programs that run already")]
+    pub stack: bool,
+
+    /// With --pid: take at most so much of one CPU; 25 by default
+    #[arg(
+        long, value_name = "PERCENT", help_heading = "Programs that run already",
+        value_parser = clap::value_parser!(u8).range(1..=100),
+    )]
+    pub budget: Option<u8>,
+
+    /// With --pid: the processes that these have started, too
+    #[arg(long, help_heading = "Programs that run already")]
+    pub children: bool,
+
+    /// Not possible: says so, and why it is not needed
+    #[arg(long, hide = true)]
+    pub undo: bool,
 
     /// What goes to the terminal as JSON
     #[arg(long, help_heading = "Proof")]

@@ -7,12 +7,14 @@
 //!           --plan--> Plan --> print as shell | exec
 //!           with a report: watch
 //!   Status: status --> Proof --> table | JSON
+//!   Adopt:  adopt (probe --plan--> steps --apply--> report)
 //! ```
 //!
 //! `plan` is a pure function of what was found. Nothing here prints: what
 //! there is to say comes back as [`note::Note`]s and [`failure::Failure`]s.
 
 mod accounts;
+pub mod adopt;
 mod allocator;
 pub mod args;
 pub mod bundle;

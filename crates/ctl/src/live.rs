@@ -3,14 +3,18 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use hugetools_contract::smaps::{Record, records};
+use hugetools_model::process::Pid;
 use hugetools_model::{Bytes, KPath, PageSize, Root};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-use crate::effects::{Cached, Effects};
+use crate::effects::{Adopts, Cached, Effects};
 use crate::sys::page_cache::{Window, write_back};
+use crate::sys::{aside, collapse};
+use crate::watch::look::own_time;
 
 /// So much is written before the clock is looked at.
 const STEP: u64 = 8 << 20;
@@ -105,6 +109,28 @@ impl Effects for Live<'_> {
     }
 
     fn pause(&mut self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+impl Adopts for Live<'_> {
+    fn process(&mut self, pid: Pid) -> io::Result<OwnedFd> {
+        aside::process(pid.get())
+    }
+
+    fn collapse(&mut self, process: BorrowedFd<'_>, range: &Range<u64>) -> io::Result<()> {
+        collapse::collapse(process, range)
+    }
+
+    fn cpu(&self) -> Duration {
+        own_time()
+    }
+
+    fn wall(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn rest(&mut self, time: Duration) {
         std::thread::sleep(time);
     }
 }

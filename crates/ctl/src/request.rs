@@ -13,8 +13,11 @@ use crate::messages;
 use crate::segments::Segments;
 use crate::status::Whom;
 
+mod adopt;
 mod require;
 mod whom;
+
+pub use adopt::Adopt;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +26,8 @@ pub enum Request {
     Run(Run),
     /// Say what a running process has.
     Status(Status),
+    /// Put the memory of running programs on huge pages.
+    Adopt(Adopt),
 }
 
 /// Start a program, or say how.
@@ -145,9 +150,13 @@ impl Request {
     /// # Errors
     /// An [`Failure::Own`] that names the option and what is wrong with it.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
-        match args.status.is_empty() {
-            false => status(args).map(Request::Status),
-            true => run(args).map(Request::Run),
+        if args.undo {
+            return usage(adopt::NO_UNDO);
+        }
+        match (args.pid.is_empty(), args.status.is_empty()) {
+            (false, _) => adopt::adopt(args).map(Request::Adopt),
+            (true, false) => status(args).map(Request::Status),
+            (true, true) => run(args).map(Request::Run),
         }
     }
 }
@@ -165,15 +174,12 @@ fn status(args: Args) -> Result<Status, Failure> {
     let whom = args.status.iter().map(|word| Whom::parse(word));
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
-    let watch = match args.watch.as_deref().map(seconds::parse) {
-        None => None,
-        Some(Some(time)) => Some(time),
-        Some(None) => {
-            let word = args.watch.unwrap_or_default();
-            return usage(format!("--watch={word}: {}", seconds::ODD));
-        }
-    };
+    let watch = watch(args.watch.as_deref())?;
     let starting = [
+        (args.anon, "--anon"),
+        (args.stack, "--stack"),
+        (args.budget.is_some(), "--budget"),
+        (args.children, "--children"),
         (args.text.is_some(), "--text"),
         (args.text_libs, "--text-libs"),
         (args.data.is_some(), "--data"),
@@ -220,6 +226,15 @@ fn status(args: Args) -> Result<Status, Failure> {
         steps: args.steps,
         sysroot: args.sysroot,
     })
+}
+
+/// The time between two looks.
+fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
+    match word.map(|word| (word, seconds::parse(word))) {
+        None => Ok(None),
+        Some((_, Some(time))) => Ok(Some(time)),
+        Some((word, None)) => usage(format!("--watch={word}: {}", seconds::ODD)),
+    }
 }
 
 fn run(args: Args) -> Result<Run, Failure> {
@@ -356,17 +371,21 @@ fn fallback(word: &str) -> Option<Fallback> {
     all.into_iter().find(|fallback| fallback.word() == word)
 }
 
-/// What has a meaning with `--status` only.
+/// What has a meaning with `--status` or `--pid` only.
 fn not_of_status(args: &Args) -> Result<(), Failure> {
     let all = [
-        (args.tree, "--tree"),
-        (args.sizes, "--sizes"),
-        (args.watch.is_some(), "--watch"),
+        (args.tree, "--tree", "--status"),
+        (args.sizes, "--sizes", "--status"),
+        (args.watch.is_some(), "--watch", "--status or --pid"),
+        (args.anon, "--anon", "--pid"),
+        (args.stack, "--stack", "--pid"),
+        (args.budget.is_some(), "--budget", "--pid"),
+        (args.children, "--children", "--pid"),
     ];
-    for (given, option) in all {
+    for (given, option, needed) in all {
         if given {
             return usage(format!(
-                "{option} needs --status: it is about running processes"
+                "{option} needs {needed}: it is about running processes"
             ));
         }
     }

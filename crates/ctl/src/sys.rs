@@ -5,6 +5,7 @@
 )]
 
 pub(crate) mod aside;
+pub(crate) mod collapse;
 pub(crate) mod descriptor;
 pub(crate) mod page_cache;
 pub(crate) mod shared;

@@ -10,7 +10,7 @@ fn request(line: &str) -> Result<Request, Failure> {
 fn run(line: &str) -> Run {
     match request(line).unwrap() {
         Request::Run(run) => run,
-        Request::Status(_) => panic!("{line} starts a program"),
+        Request::Status(_) | Request::Adopt(_) => panic!("{line} starts a program"),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) enum Done {
     Never,
 }
 
-pub(super) const ALWAYS: &str = "hugeadm --thp-always reaches it";
+pub(super) const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
 
 pub(super) const JEMALLOC: &[u8] = b"<jemalloc>: ";
 pub(super) const PREFIXED: &[u8] = b"_RJEM_MALLOC_CONF\0";

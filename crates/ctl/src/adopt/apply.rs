@@ -1,0 +1,178 @@
+//! One huge page after the other, at the pace that was asked for.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use super::guard::{Gone, Guard};
+use super::pace::Pace;
+use super::plan::{Plan, Step};
+use super::reason::Reason;
+use crate::effects::Adopts;
+
+/// The time after which somebody looks whether all is as it was.
+const LOOK: Duration = Duration::from_millis(100);
+/// The time between looks at how much memory there is.
+const LOOK_AT_ROOM: Duration = Duration::from_secs(1);
+/// So many huge pages in a row that could not be had are an end.
+const MOST_LACKING: u32 = 3;
+/// What was busy is tried again after so long.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// How far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes that have been gone through.
+    pub done: u64,
+    /// Bytes in all.
+    pub all: u64,
+}
+
+/// What became of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Outcome {
+    /// Why huge pages were not put together, by their first address.
+    pub(super) left: BTreeMap<u64, Reason>,
+    /// How many bytes were put together, of what had been in memory.
+    pub(super) done: u64,
+    /// The process is no more what it was.
+    pub(super) gone: Option<Gone>,
+}
+
+/// What comes of one step.
+enum Came {
+    Done,
+    /// Others may do better.
+    Left(Reason),
+    /// It may do better later.
+    Busy,
+    /// There was no huge page.
+    Lacking,
+    /// The process has ended.
+    Ended,
+}
+
+/// Carries a plan out.
+pub(super) fn apply(
+    effects: &mut dyn Adopts,
+    guard: &mut Guard<'_>,
+    plan: &Plan,
+    pace: &mut Pace,
+    progress: &mut dyn FnMut(Progress),
+) -> Outcome {
+    let mut work = Work {
+        guard,
+        pace,
+        outcome: Outcome::default(),
+        looked: effects.wall(),
+        looked_at_room: effects.wall(),
+        lacking: 0,
+        stop: None,
+    };
+    let all = plan.bytes();
+    let mut done = 0;
+    let mut busy = Vec::new();
+    for step in &plan.steps {
+        if work.is_over(effects, step) {
+            continue;
+        }
+        if !work.take(effects, step) {
+            busy.push(step);
+        }
+        done += step.bytes;
+        progress(Progress { done, all });
+    }
+    if !busy.is_empty() && work.outcome.gone.is_none() {
+        effects.rest(AGAIN);
+    }
+    for step in busy {
+        if !work.is_over(effects, step) && !work.take(effects, step) {
+            work.outcome.left.insert(step.range.start, Reason::Busy);
+        }
+    }
+    work.outcome
+}
+
+/// What is under way.
+struct Work<'w, 'r> {
+    guard: &'w mut Guard<'r>,
+    pace: &'w mut Pace,
+    outcome: Outcome,
+    looked: Duration,
+    looked_at_room: Duration,
+    /// Huge pages in a row that could not be had.
+    lacking: u32,
+    /// Why nothing more is tried.
+    stop: Option<Reason>,
+}
+
+impl Work<'_, '_> {
+    /// Whether nothing more is tried; then this is left.
+    fn is_over(&mut self, effects: &dyn Adopts, step: &Step) -> bool {
+        let now = effects.wall();
+        if self.outcome.gone.is_none() && now.saturating_sub(self.looked) >= LOOK {
+            self.looked = now;
+            self.outcome.gone = self.guard.gone();
+            let trouble = self.guard.has_stalled();
+            self.pace.adapt(trouble);
+            if trouble && self.pace.is_slowest() {
+                self.stop = Some(Reason::Stalled);
+            }
+        }
+        if now.saturating_sub(self.looked_at_room) >= LOOK_AT_ROOM {
+            self.looked_at_room = now;
+            let room = self.guard.room();
+            if room.bytes < step.range.end - step.range.start {
+                self.stop = Some(room.reason);
+            }
+        }
+        if let Some(reason) = &self.stop {
+            self.outcome.left.insert(step.range.start, reason.clone());
+        }
+        self.stop.is_some() || self.outcome.gone.is_some()
+    }
+
+    /// Tries one; false where it is to be tried again.
+    fn take(&mut self, effects: &mut dyn Adopts, step: &Step) -> bool {
+        let came = effects.collapse(self.guard.process().as_fd(), &step.range);
+        let came = self.came(came);
+        let is_busy = matches!(came, Came::Busy);
+        self.lacking = match came {
+            Came::Lacking => self.lacking + 1,
+            _ => 0,
+        };
+        match came {
+            Came::Done => self.outcome.done += step.bytes,
+            Came::Left(reason) => _ = self.outcome.left.insert(step.range.start, reason),
+            Came::Lacking => {
+                let reason = Reason::NoHugePage;
+                self.outcome.left.insert(step.range.start, reason.clone());
+                if self.lacking >= MOST_LACKING {
+                    self.stop = Some(reason);
+                }
+            }
+            Came::Ended => self.outcome.gone = Some(Gone::Ended),
+            Came::Busy => {}
+        }
+        self.pace.keep(effects);
+        !is_busy
+    }
+
+    fn came(&self, result: io::Result<()>) -> Came {
+        let Err(error) = result else {
+            return Came::Done;
+        };
+        match error.raw_os_error().unwrap_or(0) {
+            libc::ESRCH => Came::Ended,
+            libc::EAGAIN | libc::EBUSY => Came::Busy,
+            libc::ENOMEM if self.guard.lacked_huge_page() => Came::Lacking,
+            // Nothing is mapped there any more.
+            libc::ENOMEM => Came::Left(Reason::Later),
+            errno => Came::Left(Reason::Refused(errno)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! A share of one CPU.
+
+use std::time::Duration;
+
+use crate::effects::Adopts;
+
+/// Pauses that are shorter are put together.
+const SHORTEST: Duration = Duration::from_millis(1);
+/// One pause, after which somebody looks whether all is as it was.
+const LONGEST: Duration = Duration::from_secs(1);
+/// How much slower it becomes at most.
+const SLOWEST: u32 = 16;
+
+/// Keeps to a share of one CPU.
+#[derive(Debug)]
+pub struct Pace {
+    percent: u32,
+    /// By what it is slowed down.
+    slower: u32,
+    cpu: Duration,
+    wall: Duration,
+}
+
+impl Pace {
+    /// At most so many percent of one CPU, from now on.
+    pub fn new(percent: u8, effects: &dyn Adopts) -> Pace {
+        Pace {
+            percent: u32::from(percent.max(1)),
+            slower: 1,
+            cpu: effects.cpu(),
+            wall: effects.wall(),
+        }
+    }
+
+    /// Pauses where more than the share was taken since the last time. What was not
+    /// taken is no credit.
+    pub(super) fn keep(&mut self, effects: &mut dyn Adopts) {
+        let spent = effects.cpu().saturating_sub(self.cpu);
+        let wanted = spent * 100 * self.slower / self.percent;
+        let elapsed = effects.wall().saturating_sub(self.wall);
+        let missing = wanted.saturating_sub(elapsed);
+        if !missing.is_zero() && missing < SHORTEST {
+            return;
+        }
+        if !missing.is_zero() {
+            effects.rest(missing.min(LONGEST));
+        }
+        (self.cpu, self.wall) = (effects.cpu(), effects.wall());
+    }
+
+    /// Whether the kernel has trouble: then it goes on more slowly, else faster again.
+    pub(super) fn adapt(&mut self, trouble: bool) {
+        self.slower = match trouble {
+            true => (self.slower * 2).min(SLOWEST),
+            false => (self.slower / 2).max(1),
+        };
+    }
+
+    /// Whether it cannot go on more slowly.
+    pub(super) fn is_slowest(&self) -> bool {
+        self.slower >= SLOWEST
+    }
+}

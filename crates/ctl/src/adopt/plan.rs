@@ -1,0 +1,88 @@
+//! Which huge pages are put together, in which order: a pure function of what was
+//! found.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::memory::{Area, Unit};
+use super::reason::Reason;
+
+/// How much more memory there may be, and what sets the limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Room {
+    /// Bytes.
+    pub(super) bytes: u64,
+    /// Why not more.
+    pub(super) reason: Reason,
+}
+
+/// One huge page to be put together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// Where.
+    pub(super) range: Range<u64>,
+    /// Bytes of it that are in memory on base pages.
+    pub(super) bytes: u64,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Plan {
+    /// Huge pages in their order: those that hold most come first, and of equal ones
+    /// those of lower addresses.
+    pub(super) steps: Vec<Step>,
+    /// Why others are left, by their first address.
+    pub(super) left: BTreeMap<u64, Reason>,
+}
+
+impl Plan {
+    /// How many bytes the steps would make huge of what is in memory.
+    pub(super) fn bytes(&self) -> u64 {
+        self.steps.iter().map(|step| step.bytes).sum()
+    }
+}
+
+/// Makes the plan. What is not touched of a huge page is memory that comes on top: of
+/// that there is no more than `room`. The kernel needs the new page beside the old ones
+/// for a moment, so that as much stays free.
+pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
+    let mut plan = Plan::default();
+    let mut wanted = Vec::new();
+    for area in areas.iter().filter(|area| area.rest() > 0) {
+        for unit in area.units.iter().filter(|unit| unit.huge != Some(true)) {
+            match area.obstacle.clone().or_else(|| obstacle(area, unit)) {
+                Some(reason) => _ = plan.left.insert(unit.start, reason),
+                None => wanted.push(unit),
+            }
+        }
+    }
+    wanted.sort_by_key(|unit| (Reverse(unit.touched.present), unit.start));
+    let mut rest = room.bytes.saturating_sub(size);
+    for unit in wanted {
+        let growth = size.saturating_sub(unit.touched.present);
+        if room.bytes < size || growth > rest {
+            plan.left.insert(unit.start, room.reason.clone());
+            continue;
+        }
+        rest -= growth;
+        plan.steps.push(Step {
+            range: unit.start..unit.start + size,
+            bytes: unit.touched.present,
+        });
+    }
+    plan
+}
+
+/// What keeps one huge page of a mapping from being put together.
+fn obstacle(area: &Area, unit: &Unit) -> Option<Reason> {
+    if unit.touched.swapped > 0 {
+        return Some(Reason::Swapped);
+    }
+    // Pages of zeros are common, too; but they are none of the resident ones.
+    let is_forked = area.is_common && unit.touched.common > unit.touched.present / 2;
+    is_forked.then_some(Reason::Forked)
+}
+
+#[cfg(test)]
+mod tests;

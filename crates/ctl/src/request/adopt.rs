@@ -1,0 +1,200 @@
+//! `--pid`: running programs, and which of their memory.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use hugetools_contract::segment::Segment;
+
+use super::{usage, watch};
+use crate::args::{Args, DEFAULT, Step};
+use crate::failure::Failure;
+use crate::status::Whom;
+
+/// The share of one CPU that is taken where nothing else is said, in percent.
+const BUDGET: u8 = 25;
+
+/// What is asked for where no segment is named: all that is private.
+const PRIVATE: [Segment; 5] = [
+    Segment::Data,
+    Segment::Bss,
+    Segment::Heap,
+    Segment::Stack,
+    Segment::Anon,
+];
+
+/// Why nothing can be put back.
+pub(super) const NO_UNDO: &str = "--undo: the kernel has no call that splits the huge pages of \
+    another process, so what --pid did stays until the program frees that memory or ends; the \
+    kernel splits them by itself where the program changes a part of one";
+
+/// Put the memory of running programs on huge pages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adopt {
+    /// Which ones.
+    pub whom: Vec<Whom>,
+    /// And those that they have started.
+    pub children: bool,
+    /// Which of their memory, in the order of reports.
+    pub segments: Vec<Segment>,
+    /// The share of one CPU that is taken at most, in percent.
+    pub budget: u8,
+    /// Again and again, with so much time in between.
+    pub watch: Option<Duration>,
+    /// Say what would be done, and do nothing.
+    pub dry_run: bool,
+    /// As JSON.
+    pub json: bool,
+    /// How the verbosity differs from the environment's.
+    pub steps: Vec<Step>,
+    /// A directory with a recorded `/proc` and `/sys`, for a dry run.
+    pub sysroot: Option<PathBuf>,
+}
+
+pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
+    check(&args)?;
+    let whom = args.pid.iter().map(|word| match Whom::parse(word) {
+        Ok(Whom::All) => Err("all: say which programs, by number or by name".to_owned()),
+        other => other,
+    });
+    let whom = whom.collect::<Result<Vec<Whom>, String>>();
+    Ok(Adopt {
+        whom: whom.or_else(|why| usage(format!("--pid {why}")))?,
+        children: args.children,
+        segments: segments(&args)?,
+        budget: args.budget.unwrap_or(BUDGET),
+        watch: watch(args.watch.as_deref())?,
+        dry_run: args.dry_run,
+        json: args.json,
+        steps: args.steps,
+        sysroot: args.sysroot,
+    })
+}
+
+/// What does not go together.
+fn check(args: &Args) -> Result<(), Failure> {
+    let others = [
+        (!args.status.is_empty(), "--status"),
+        (args.tree, "--tree"),
+        (args.sizes, "--sizes"),
+        (args.text_libs, "--text-libs"),
+        (args.disable.is_some(), "--disable"),
+        (args.share_text, "--share-text"),
+        (args.no_reserve, "--no-reserve"),
+        (args.perf_map, "--perf-map"),
+        (args.heap_engine.is_some(), "--heap-engine"),
+        (args.limit.is_some(), "--limit"),
+        (args.only.is_some(), "--only"),
+        (args.no_inherit, "--no-inherit"),
+        (args.fallback.is_some(), "--fallback"),
+        (args.require.is_some(), "--require"),
+        (args.report.is_some(), "--report"),
+        (args.explain, "--explain"),
+        (args.no_preload, "--no-preload"),
+        (args.force_preload, "--force-preload"),
+        (args.library_path.is_some(), "--library-path"),
+        (args.library_use_path, "--library-use-path"),
+    ];
+    let program = args.command.first().map(|word| Path::new(word).display());
+    let odd = others.iter().find(|(given, _)| *given);
+    let odd = odd.map(|(_, option)| (*option).to_owned());
+    if let Some(what) = odd.or(program.map(|program| program.to_string())) {
+        return usage(format!(
+            "--pid is about programs that run already, so {what} has no meaning with it"
+        ));
+    }
+    if args.sysroot.is_some() && !args.dry_run {
+        return usage("--sysroot needs --dry-run with --pid: nothing runs on a recorded machine");
+    }
+    if args.watch.is_some() && args.dry_run {
+        return usage("--dry-run and --watch: one or the other with --pid");
+    }
+    Ok(())
+}
+
+fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
+    let thp = args.thp.then(|| "thp".to_owned());
+    let all = [
+        (Segment::Text, args.text.clone()),
+        (Segment::Data, args.data.clone()),
+        (Segment::Bss, args.bss.clone()),
+        (Segment::Heap, args.heap.clone().or(thp)),
+        (Segment::Stack, args.stack.then(|| DEFAULT.to_owned())),
+        (Segment::Shm, args.shm.clone()),
+        (Segment::Anon, args.anon.then(|| DEFAULT.to_owned())),
+    ];
+    let mut asked = Vec::new();
+    for (segment, word) in all {
+        match word.as_deref() {
+            None => continue,
+            Some(DEFAULT) => {}
+            Some(word) if word.eq_ignore_ascii_case("thp") => {}
+            Some(word) => {
+                return usage(format!(
+                    "--{}={word}: with --pid there are transparent huge pages only; pages of a \
+                     pool take a start under hugectl",
+                    segment.name()
+                ));
+            }
+        }
+        asked.push(segment);
+    }
+    match asked.is_empty() {
+        true => Ok(PRIVATE.to_vec()),
+        false => Ok(asked),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::Request;
+    use hugetools_model::process::Pid;
+    use std::ffi::OsString;
+
+    fn read(line: &str) -> Result<Adopt, String> {
+        let words = std::iter::once("hugectl").chain(line.split(' '));
+        let args = crate::args::parse(words.map(OsString::from)).unwrap();
+        match Request::from_args(args) {
+            Ok(Request::Adopt(adopt)) => Ok(adopt),
+            Ok(other) => panic!("{other:?}"),
+            Err(failure) => Err(failure.to_string()),
+        }
+    }
+
+    #[test]
+    fn whom_and_what() {
+        let all = read("--pid 7,redis --children --watch").unwrap();
+        let seven = Whom::Pid(Pid::new(7).unwrap());
+        assert_eq!(all.whom, [seven, Whom::Name("redis".to_owned())]);
+        assert_eq!((all.budget, all.watch), (25, Some(Duration::from_secs(2))));
+        assert_eq!(
+            (all.segments.as_slice(), all.children),
+            (&PRIVATE[..], true)
+        );
+        let some = read("--anon --heap=thp --pid=7 --budget=5").unwrap();
+        assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
+        assert_eq!(some.budget, 5);
+        assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
+    }
+
+    #[test]
+    fn what_makes_no_sense() {
+        for (line, said) in [
+            ("--pid 0", "--pid 0: not the number of a process"),
+            ("--pid 7,", "neither the number of a process nor a name"),
+            ("--pid all", "say which programs"),
+            (
+                "--pid 7 --heap=2MB",
+                "--heap=2MB: with --pid there are transparent",
+            ),
+            ("--pid 7 --limit=1G", "so --limit has no meaning"),
+            ("--pid 7 prog", "so prog has no meaning"),
+            ("--pid 7 --sysroot /", "--sysroot needs --dry-run"),
+            ("--pid 7 --watch=x", "--watch=x: not a time"),
+            ("--undo --pid 7", "--undo: the kernel has no call"),
+        ] {
+            let why = read(line).unwrap_err();
+            assert!(why.contains(said), "{line}: {why}");
+        }
+    }
+}

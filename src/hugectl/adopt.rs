@@ -1,0 +1,146 @@
+//! `--pid`: running programs, adopted once or again and again.
+
+mod bar;
+
+use std::time::Duration;
+
+use hugetools_ctl::adopt::{self, Adopted, Pace, document};
+use hugetools_ctl::failure::Failure;
+use hugetools_ctl::live::Live;
+use hugetools_ctl::request::Adopt;
+use hugetools_ctl::status::{self, Whom};
+use hugetools_model::process::Pid;
+use hugetools_model::{Head, Root};
+
+use super::{LOG, TOOL, print, root, unwritable};
+use crate::again::{End, again};
+use crate::log::Log;
+use bar::Bar;
+
+/// Less became huge than could have.
+const SHORT: u8 = 3;
+
+/// Adopts what is asked for; the exit status.
+pub(super) fn adopt(request: &Adopt, verbosity: u8) -> Result<u8, Failure> {
+    let root = root(request.sysroot.as_deref())?;
+    let mut live = Live::new(&root);
+    let pace = Pace::new(request.budget, &live);
+    let mut work = Work {
+        root: &root,
+        request,
+        live: &mut live,
+        pace,
+        log: Log { verbosity, ..LOG },
+        passes: 0,
+    };
+    if let Some(time) = request.watch {
+        return work.watch(time).map(|()| 0);
+    }
+    let (text, status) = work.pass()?;
+    print(&text).map(|()| status)
+}
+
+/// What is under way.
+struct Work<'w> {
+    root: &'w Root,
+    request: &'w Adopt,
+    live: &'w mut Live<'w>,
+    pace: Pace,
+    log: Log,
+    passes: u32,
+}
+
+impl Work<'_> {
+    /// Goes through all processes once; what there is to print, and the exit status.
+    fn pass(&mut self) -> Result<(String, u8), Failure> {
+        let chosen = status::choose(self.root, &self.request.whom, self.request.children)?;
+        let mut warnings = Vec::new();
+        let pids = self.changeable(chosen.pids, &mut warnings)?;
+        let mut all = Vec::new();
+        let mut first = None;
+        for pid in pids {
+            match self.one(pid) {
+                Ok(adopted) => all.push(adopted),
+                // It may have ended meanwhile.
+                Err(why) => {
+                    warnings.push(why.to_string());
+                    first.get_or_insert(why);
+                }
+            }
+        }
+        if let (true, Some(why)) = (all.is_empty(), first) {
+            return Err(why);
+        }
+        self.passes += 1;
+        let status = match all.iter().any(Adopted::is_short) {
+            true if self.request.watch.is_none() => SHORT,
+            _ => 0,
+        };
+        Ok((self.text(&all, warnings, status), status))
+    }
+
+    /// Those that may be changed: nothing is done before each of them that is named by its
+    /// number is known to be one.
+    fn changeable(
+        &mut self,
+        pids: Vec<Pid>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Pid>, Failure> {
+        if self.request.dry_run {
+            return Ok(pids);
+        }
+        let mut good = Vec::new();
+        let mut first = None;
+        for pid in pids {
+            let is_named = self.request.whom.contains(&Whom::Pid(pid));
+            match adopt::check(self.live, pid) {
+                Ok(()) => good.push(pid),
+                Err(why) if is_named && self.passes == 0 => return Err(why),
+                Err(why) => {
+                    warnings.push(why.to_string());
+                    first.get_or_insert(why);
+                }
+            }
+        }
+        match first {
+            Some(why) if good.is_empty() => Err(why),
+            _ => Ok(good),
+        }
+    }
+
+    fn one(&mut self, pid: Pid) -> Result<Adopted, Failure> {
+        let segments = &self.request.segments;
+        if self.request.dry_run {
+            return adopt::foresee(self.root, pid, segments);
+        }
+        let is_quiet = self.request.json || self.request.watch.is_some();
+        let mut bar = Bar::new(pid, is_quiet || self.log.verbosity < 2);
+        let mut progress = |progress| bar.show(progress);
+        let pace = &mut self.pace;
+        adopt::adopt(self.root, self.live, pid, segments, pace, &mut progress)
+    }
+
+    fn text(&self, all: &[Adopted], warnings: Vec<String>, status: u8) -> String {
+        if self.request.json {
+            let head = Head {
+                status,
+                warnings,
+                ..Head::new(TOOL)
+            };
+            return document(&head, all, self.request.watch.is_some());
+        }
+        warnings.iter().for_each(|text| self.log.warning(text));
+        let tables: Vec<String> = all.iter().map(Adopted::to_text).collect();
+        tables.join("\n")
+    }
+
+    /// Again and again, until nobody is left.
+    fn watch(&mut self, time: Duration) -> Result<(), Failure> {
+        let json = self.request.json;
+        match again(time, json, || self.pass().map(|(text, _)| text)) {
+            End::Unread | End::Failed(_, true) => Ok(()),
+            End::Failed(why, false) => Err(why),
+            End::Unwritten(error) => Err(unwritable(error)),
+        }
+    }
+}
