@@ -14,7 +14,9 @@ complete -c hugectl -l only -d 'Only programs of these names get huge pages, not
 complete -c hugectl -l require -d 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -r -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
-complete -c hugectl -l watch -d 'With --status: again and again, each SECONDS, until the processes have ended' -r
+complete -c hugectl -l watch -d 'With --status or --pid: again and again, each SECONDS, until the processes have ended' -r
+complete -c hugectl -l pid -d 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given' -r
+complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 25 by default' -r
 complete -c hugectl -l sysroot -d 'With --status, --dry-run or --explain: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
@@ -27,6 +29,10 @@ complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the prog
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l sizes -d 'With --status, as root: what sizes of folios really lie in each segment, multi-size THP included'
+complete -c hugectl -l anon -d 'With --pid: private memory that the program has mapped by itself, or its allocator or virtual machine'
+complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
+complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'
+complete -c hugectl -l undo -d 'Not possible: says so, and why it is not needed'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'

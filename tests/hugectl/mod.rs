@@ -1,6 +1,7 @@
 //! hugectl as a user meets it: command lines, outputs, statuses.
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
+mod adopt;
 mod alone;
 mod environment;
 mod exec;

@@ -88,6 +88,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.fallback.is_some(), "--fallback"),
         (args.require.is_some(), "--require"),
         (args.report.is_some(), "--report"),
+        (args.messages.is_some(), "--messages"),
         (args.explain, "--explain"),
         (args.no_preload, "--no-preload"),
         (args.force_preload, "--force-preload"),
