@@ -56,15 +56,24 @@ pub fn adopt(
     let process = open(effects, pid)?;
     let before = Memory::look(root, pid, segments)?;
     let mut guard = Guard::new(root, pid, &process);
-    let plan = plan::plan(&before.areas, before.size, &guard.room());
-    let mut outcome = apply::apply(effects, &mut guard, &plan, pace, progress);
-    outcome.gone = outcome.gone.or_else(|| guard.gone());
-    let after = match outcome.gone {
-        None => Memory::look(root, pid, segments).ok(),
-        Some(_) => None,
-    };
-    if after.is_none() && outcome.gone.is_none() {
-        outcome.gone = Some(Gone::Ended);
+    let mut plan = plan::plan(&before.areas, before.size, &guard.room());
+    let mut outcome = Outcome::default();
+    let mut after = None;
+    for round in 1..=ROUNDS {
+        outcome.add(apply::apply(effects, &mut guard, &plan, pace, progress));
+        outcome.gone = outcome.gone.or_else(|| guard.gone());
+        after = match outcome.gone {
+            None => Memory::look(root, pid, segments).ok(),
+            Some(_) => None,
+        };
+        let Some(now) = &after else {
+            outcome.gone.get_or_insert(Gone::Ended);
+            break;
+        };
+        plan = plan::plan(&now.areas, now.size, &guard.room()).without(&outcome.left);
+        if round == ROUNDS || !is_worth(&plan, now) {
+            break;
+        }
     }
     let seconds = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
     let adopted = report::adopted(pid.get(), &before, after.as_ref(), &plan, &outcome);
@@ -73,6 +82,17 @@ pub fn adopt(
         cpu_seconds: Some(seconds(start.1, effects.cpu())),
         ..adopted
     })
+}
+
+/// How often it goes through a process that allocates meanwhile.
+const ROUNDS: u32 = 4;
+
+/// Whether so much came meanwhile that it goes through the process once more: a
+/// twentieth. Without the kernel's word what is huge it would begin from the start.
+fn is_worth(plan: &plan::Plan, now: &Memory) -> bool {
+    let resident: u64 = now.areas.iter().map(|area| area.resident).sum();
+    let mut units = now.areas.iter().flat_map(|area| &area.units);
+    plan.bytes() > resident / 20 && units.all(|unit| unit.huge.is_some())
 }
 
 /// Whether a process is there and may be changed; nothing is done to it.

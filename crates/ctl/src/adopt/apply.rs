@@ -40,6 +40,15 @@ pub(super) struct Outcome {
     pub(super) gone: Option<Gone>,
 }
 
+impl Outcome {
+    /// Adds what became of the next plan.
+    pub(super) fn add(&mut self, next: Outcome) {
+        self.left.extend(next.left);
+        self.done += next.done;
+        self.gone = self.gone.or(next.gone);
+    }
+}
+
 /// What comes of one step.
 enum Came {
     Done,

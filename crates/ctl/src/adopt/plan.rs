@@ -41,6 +41,14 @@ impl Plan {
     pub(super) fn bytes(&self) -> u64 {
         self.steps.iter().map(|step| step.bytes).sum()
     }
+
+    /// The same without what has failed before.
+    #[must_use]
+    pub(super) fn without(mut self, failed: &BTreeMap<u64, Reason>) -> Plan {
+        self.steps
+            .retain(|step| !failed.contains_key(&step.range.start));
+        self
+    }
 }
 
 /// Makes the plan. What is not touched of a huge page is memory that comes on top: of

@@ -139,13 +139,16 @@ fn left(areas: &[Area], plan: &Plan, outcome: &Outcome) -> Vec<Left> {
     for area in areas {
         of_area(area, plan, outcome, &mut sums);
     }
+    let resident: u64 = areas.iter().map(|area| area.resident).sum();
+    // A program that goes on always has something that came last.
+    let is_much = |reason: &Reason, bytes: u64| *reason == Reason::Later && bytes > resident / 10;
     let mut left: Vec<Left> = sums
         .iter()
         .filter(|(_, bytes)| **bytes > 0)
         .map(|(reason, bytes)| Left {
             bytes: *bytes,
             reason: reason.to_string(),
-            is_short: reason.is_short(),
+            is_short: reason.is_short() || is_much(reason, *bytes),
         })
         .collect();
     left.sort_by_key(|left| std::cmp::Reverse(left.bytes));
