@@ -5,6 +5,9 @@ complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the 
 complete -c hugectl -l heap-engine -d 'Who serves the heap: arena (our malloc; the default) or libc (the program\'s own glibc, told by GLIBC_TUNABLES; the default for static programs)' -r -f -a "libc\t''
 arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings' -r
+complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
+advised\t''
+never\t''"
 complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)' -r -f -a "thp\t''
 base\t''
 none\t''"

@@ -20,6 +20,7 @@ use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
 use hugetools_ctl::request::{Request, Run, verbosity};
+use hugetools_ctl::thp_policy::ThpPolicy;
 use hugetools_ctl::watch::{self, Begun};
 use hugetools_model::{Head, Root};
 
@@ -118,9 +119,15 @@ fn say(notes: &[Note], verbosity: u8) {
 fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     let outlet = outlet(run, caller)?;
+    // Before the look, which then finds what the program will have.
+    let policy = match run.thp_policy {
+        Some(policy) => policy.set(&root)?,
+        None => None,
+    };
     let mut effects = Live::new(&root);
     let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
     let mut plan = plan::make(run, caller, &findings);
+    plan.notes.extend(policy.map(Note::warning));
     if run.explain {
         let explained = explain::explain(run, &findings, &plan);
         let text = match run.json {
@@ -140,7 +147,9 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     }
     say(&plan.notes, findings.verbosity);
     if run.dry_run {
-        let printed = console::out_bytes(&plan.to_shell());
+        let comment = run.thp_policy.map(ThpPolicy::comment).unwrap_or_default();
+        let shell = [comment.into_bytes(), plan.to_shell()].concat();
+        let printed = console::out_bytes(&shell);
         return printed.map(|_| 0).map_err(unwritable);
     }
     if Level::Info.is_shown(findings.verbosity) {

@@ -15,4 +15,5 @@ mod several;
 mod speed;
 mod status;
 mod targets;
+mod thp_policy;
 mod transcripts;

@@ -104,8 +104,21 @@ pub struct Args {
     pub shm: Option<String>,
 
     /// The heap on transparent huge pages, as --heap=thp
-    #[arg(long, help_heading = "What goes on huge pages")]
+    #[arg(
+        long, help_heading = "What goes on huge pages",
+        // What was unambiguous before there was --thp-policy stays so.
+        alias = "th",
+    )]
     pub thp: bool,
+
+    /// Transparent huge pages of the program and of all that it starts: always (a
+    /// ban that was inherited is lifted), advised (only where it asks for them;
+    /// Linux 6.18) or never
+    #[arg(
+        long, value_name = "always|advised|never", help_heading = "What goes on huge pages",
+        value_parser = ["always", "advised", "never"], hide_possible_values = true,
+    )]
+    pub thp_policy: Option<String>,
 
     /// What follows when huge pages run out: thp (transparent ones, then base
     /// pages; the default), base (base pages at once) or none (the request

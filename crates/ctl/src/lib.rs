@@ -52,6 +52,7 @@ pub mod surroundings;
 mod sys;
 pub mod target;
 mod text_files;
+pub mod thp_policy;
 mod tunables;
 pub mod watch;
 mod wrapped;

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::messages;
 use crate::segments::Segments;
 use crate::status::Whom;
+use crate::thp_policy::ThpPolicy;
 
 mod adopt;
 mod require;
@@ -35,6 +36,8 @@ pub enum Request {
 pub struct Run {
     /// What is asked for the program's segments.
     pub segments: Segments,
+    /// What becomes of transparent huge pages, where it is said.
+    pub thp_policy: Option<ThpPolicy>,
     /// The heap's huge pages, where asked for.
     pub heap: Option<Pages>,
     /// Who is to serve the heap, where that is said.
@@ -195,6 +198,7 @@ fn status(args: Args) -> Result<Status, Failure> {
         (args.no_inherit, "--no-inherit"),
         (args.shm.is_some(), "--shm"),
         (args.thp, "--thp"),
+        (args.thp_policy.is_some(), "--thp-policy"),
         (args.fallback.is_some(), "--fallback"),
         (args.require.is_some(), "--require"),
         (args.report.is_some(), "--report"),
@@ -254,6 +258,7 @@ fn run(args: Args) -> Result<Run, Failure> {
     let require = args.require.as_deref().map(require::require).transpose()?;
     let mut run = Run {
         segments: segments(&args)?,
+        thp_policy: args.thp_policy.as_deref().and_then(ThpPolicy::of_word),
         heap,
         engine: args.heap_engine.as_deref().map(engine),
         limit: args.limit.as_deref().map(whom::limit).transpose()?,

@@ -9,6 +9,7 @@ pub(crate) mod collapse;
 pub(crate) mod descriptor;
 pub(crate) mod page_cache;
 pub(crate) mod shared;
+pub(crate) mod thp;
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -159,14 +159,17 @@ impl Maker<'_> {
             }
         }
         self.text_copy();
-        let is_any = self.findings.asked.are_any() || segments.off || self.run.report.is_some();
+        let is_any = self.findings.asked.are_any()
+            || segments.off
+            || self.run.report.is_some()
+            || self.run.thp_policy.is_some();
         if let (Some(short), true) = (&self.findings.starter, is_any) {
             self.fall_short(short.clone());
         }
         if !is_any {
             self.warn(
-                "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm and \
-                 --report",
+                "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
+                 --thp-policy and --report",
             );
         }
         self.contradictions();

@@ -74,6 +74,7 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
 fn check(args: &Args) -> Result<(), Failure> {
     let others = [
         (!args.status.is_empty(), "--status"),
+        (args.thp_policy.is_some(), "--thp-policy"),
         (args.tree, "--tree"),
         (args.sizes, "--sizes"),
         (args.text_libs, "--text-libs"),

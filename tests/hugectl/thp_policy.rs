@@ -1,0 +1,43 @@
+//! `--thp-policy`: what a program and its children may have.
+
+use super::place::done;
+use crate::support::tool::tool;
+
+/// What the process and a child of it say of themselves.
+const LOOK: &str = "grep THP_enabled /proc/self/status; sh -c 'grep THP_enabled /proc/self/status'";
+
+fn says(words: &[&str]) -> (String, String) {
+    let words = [words, &["sh", "-c", LOOK]].concat();
+    let done = done(&tool("hugectl").args(words).output().unwrap());
+    assert_eq!(done.status, 0, "{done:?}");
+    (done.out, done.err)
+}
+
+#[test]
+fn a_ban_is_set_inherited_and_lifted() {
+    let (allowed, forbidden) = ("THP_enabled:\t1\n", "THP_enabled:\t0\n");
+    assert_eq!(says(&["--thp-policy=never"]).0, forbidden.repeat(2));
+    let inside = tool("hugectl").get_program().to_str().unwrap().to_owned();
+    let lifted = says(&["--thp-policy=never", &inside, "-q", "--thp-policy=always"]);
+    assert_eq!(lifted.0, allowed.repeat(2));
+    let kept = says(&["--thp-policy=never", &inside, "-qq", "--shm"]);
+    assert_eq!(kept.0, forbidden.repeat(2));
+    // Where the kernel has it not, a line says so; what asks has them either way.
+    let (out, err) = says(&["--thp-policy=advised"]);
+    assert_eq!(out, allowed.repeat(2));
+    assert!(
+        err.is_empty() || err.contains("--thp-policy=advised: "),
+        "{err}"
+    );
+}
+
+#[test]
+fn a_dry_run_says_what_no_shell_has() {
+    let mut command = tool("hugectl");
+    let words = ["--dry-run", "--thp-policy=never", "true"];
+    let done = done(&command.args(words).output().unwrap());
+    assert!(done.out.starts_with("# by prctl("), "{done:?}");
+    let words = ["--thp-policy=madvise", "true"];
+    let odd = tool("hugectl").args(words).output().unwrap();
+    assert_eq!(odd.status.code(), Some(125));
+}
