@@ -5,7 +5,7 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, tool, write};
 
 /// What stays, says that it runs, and holds none of our pipes.
 const STAYS: &str = "$| = 1; print 7; close STDOUT; sleep 60";
@@ -77,6 +77,61 @@ fn what_has_nothing_of_ours_is_told() {
     assert_eq!(last["pid"], pid);
     let told = last["warnings"][0].as_str().unwrap();
     assert!(told.contains("has nothing of hugectl's"), "{told}");
+}
+
+/// Shells end by `_exit`, and so do most scripts that start a server.
+#[test]
+fn it_is_told_at_an_end_without_destructors() {
+    let starts = format!(
+        "perl -e '{}'",
+        starter(&format!("exec 'perl', '-e', '{STAYS}'")).replace('\'', "'\\''")
+    );
+    let mut command: Command = tool("hugectl");
+    command.args([
+        "--heap",
+        "--report",
+        "sh",
+        "-c",
+        &format!("{starts}; exit 3"),
+    ]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 3, "{ran:?}");
+    let (_, rest) = ran.err.rsplit_once("--status ").expect(&ran.err);
+    let pid: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).expect("it stays");
+    assert!(rest.contains(&format!("perl, process {pid}\n")), "{ran:?}");
+}
+
+/// A shell that waits for a server is not what was asked about.
+#[test]
+fn a_script_stands_back_behind_the_server_that_it_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = dir.path().join("safe");
+    write(
+        &script,
+        format!("#!/bin/sh\nperl -e '{STAYS}'\ntrue\n").as_bytes(),
+    );
+    let execs = format!("exec 'sh', '{}'", script.display());
+    let (ran, pid) = leave(&[], &execs);
+    assert!(
+        ran.err.contains(&format!("perl, process {pid}\n")),
+        "{ran:?}"
+    );
+}
+
+/// Nothing of it says whose it is, once its parent has ended.
+#[test]
+fn what_has_lost_its_environment_and_its_parent_is_told() {
+    let drops = format!(
+        "%ENV = (); if (fork) {{ select undef, undef, undef, 0.3; exit }} \
+         select undef, undef, undef, 0.6; exec '/usr/bin/perl', '-e', '{STAYS}'"
+    );
+    let (ran, pid) = leave(&[], &drops);
+    let told = format!("process {pid} (perl) still runs and has nothing of hugectl's");
+    assert!(ran.err.contains(&told), "{ran:?}");
+    let (ran, pid) = leave(&["--json", "-q"], &drops);
+    let last: serde_json::Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
+    assert_eq!(last["pid"], pid);
 }
 
 #[test]

@@ -140,6 +140,12 @@ pub fn base(exe: &[u8]) -> &[u8] {
     exe.rsplit(|byte| *byte == b'/').next().unwrap_or(exe)
 }
 
+/// Whether a file is a shell, which runs other programs.
+pub fn is_shell(exe: &[u8]) -> bool {
+    const SHELLS: &[&[u8]] = &[b"sh", b"dash", b"bash", b"ash", b"ksh", b"zsh", b"busybox"];
+    SHELLS.contains(&base(exe))
+}
+
 /// Whether a name says nothing that the file does not; the kernel cuts long
 /// names off, and versions stand behind.
 fn is_name_of(name: &[u8], exe: &[u8]) -> bool {

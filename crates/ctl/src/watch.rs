@@ -7,6 +7,7 @@
 //! nobody is left to be watched.
 
 mod ending;
+mod family;
 pub(crate) mod look;
 mod output;
 mod watched;
@@ -23,6 +24,7 @@ use nix::unistd::pipe2;
 
 use crate::sys::aside;
 use crate::sys::shared::Shared;
+use family::Family;
 use output::Output;
 use watched::Watched;
 
@@ -33,6 +35,8 @@ pub enum To {
     Terminal {
         /// As JSON.
         json: bool,
+        /// Whether warnings are shown.
+        warns: bool,
     },
     /// A file, lines of JSON, of all processes.
     File(PathBuf),
@@ -91,6 +95,7 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
         answer.as_raw_fd(),
         output.as_raw_fd(),
     ];
+    let warns = matches!(to, To::Terminal { warns: true, .. });
     let work = || {
         let output = output.reopened(aside::kept(OUTPUT));
         let mut answer = File::from(aside::kept(ANSWER));
@@ -100,7 +105,8 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
         drop(answer);
         if has_begun(aside::kept(PROGRAM)) {
             let first = Watched::new(own, Some(aside::kept(PROCESS)));
-            watch(root, shared, first, output);
+            let family = warns.then(|| Family::new(root, own));
+            watch(root, shared, first, family, output);
         }
     };
     aside::run(&keep, c"hugectl-report", work).map_err(failed)?;
@@ -120,7 +126,14 @@ fn has_begun(program: OwnedFd) -> bool {
 }
 
 /// Watches until nobody is left.
-fn watch(root: &Root, shared: Shared, first: Watched, mut output: Output) {
+fn watch(
+    root: &Root,
+    shared: Shared,
+    first: Watched,
+    mut family: Option<Family>,
+    mut output: Output,
+) {
+    let own = first.pid();
     let mut all = vec![first];
     while !all.is_empty() && !output.is_gone() {
         for watched in all
@@ -129,11 +142,18 @@ fn watch(root: &Root, shared: Shared, first: Watched, mut output: Output) {
         {
             watched.look(root, shared, &mut output);
         }
+        if let Some(family) = &mut family {
+            family.look(root);
+        }
         let ended = wait(&all);
         let mut left = Vec::new();
         for (mut watched, has_ended) in all.into_iter().zip(ended) {
             match has_ended {
-                true => watched.end(root, shared, &mut output),
+                true => {
+                    watched.end(root, shared, &mut output);
+                    let family = family.as_ref().filter(|_| watched.pid() == own);
+                    family.inspect(|family| family.tell(root, &mut output));
+                }
                 false => left.push(watched),
             }
         }

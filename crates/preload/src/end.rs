@@ -42,11 +42,8 @@ extern "C" fn end() {
     }
     // A report that cannot be made must not keep the program from ending.
     let _ = report(status());
-    if !is_wanted() {
-        return;
-    }
-    if matches!(config::get().report, Target::Terminal { .. }) {
-        let _ = staying::report();
+    if is_wanted() {
+        let _ = stayed();
     }
 }
 
@@ -70,19 +67,36 @@ fn status() -> Ended {
 /// Reports where the program ends without destructors: in the process where it
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
-    if watched::is_own() {
-        before_the_start(status);
+    if watched::is_own() && tell(status) && is_wanted() {
+        on_side_stack(|| {
+            let _ = stayed();
+        });
     }
 }
 
 /// The same of a program that does not begin, whether somebody watches it or not.
 pub(crate) fn before_the_start(status: c_int) {
+    let _ = tell(status);
+}
+
+/// Whether this was to report, and has not before.
+fn tell(status: c_int) -> bool {
     let is_wanted = || is_wanted() || is_handed_on();
-    if may_ask() && is_wanted() && !is_told() {
+    let is_due = may_ask() && is_wanted() && !is_told();
+    if is_due {
         note_status(status);
         on_side_stack(|| {
             let _ = report(self::status());
         });
+    }
+    is_due
+}
+
+/// Reports on what stays, where people or one reader have asked for one report.
+fn stayed() -> Option<()> {
+    match config::get().report {
+        Target::Terminal { .. } => staying::report(),
+        Target::None | Target::File => None,
     }
 }
 

@@ -43,6 +43,11 @@ pub(crate) fn report() -> Option<()> {
         let _ = report_on(kin.pid);
     }
     let more = family.iter().filter(is_eldest).count().saturating_sub(most);
+    // Its children have what it has, unless they lost it on their way.
+    let others = family.iter().filter(|kin| !is_eldest(kin));
+    for kin in others.filter(|kin| has_nothing(kin.pid)).take(most) {
+        let _ = report_on(kin.pid);
+    }
     if more > 0 {
         say(
             Level::Warning,
@@ -68,7 +73,23 @@ fn family() -> Option<&'static [Kin]> {
             }
         }
     });
-    found.get(..count)
+    Some(leave_shells_out(found.get_mut(..count)?))
+}
+
+/// Leaves out scripts that keep a server running: it is what was asked about.
+fn leave_shells_out(family: &mut [Kin]) -> &[Kin] {
+    let mut left = 0;
+    for at in 0..family.len() {
+        let Some(kin) = family.get(at).copied() else {
+            break;
+        };
+        let has_child = family.iter().any(|other| other.parent == kin.pid);
+        if !(has_child && report::is_shell(exe(kin.pid))) {
+            family[left] = kin;
+            left += 1;
+        }
+    }
+    &family[..left]
 }
 
 /// Whether the environment of a process has this one report.
@@ -83,6 +104,13 @@ fn names(pid: u32, own: u32) -> bool {
     };
     let path = Path::of(format_args!("/proc/{pid}/environ"));
     path.and_then(|path| scratch::look(path.c_str(), value)) == Some(true)
+}
+
+/// Whether none of our libraries is in a process, for certain.
+fn has_nothing(pid: u32) -> bool {
+    let path = Path::of(format_args!("/proc/{pid}/maps"));
+    let look = |maps: &[u8]| !maps.is_empty() && !is_reached(maps);
+    path.and_then(|path| scratch::look(path.c_str(), look)) == Some(true)
 }
 
 fn report_on(pid: u32) -> Option<()> {

@@ -368,6 +368,7 @@ impl Maker<'_> {
             (ReportTo::File(_), Some(path)) => Some(To::File(path.clone())),
             _ => Some(To::Terminal {
                 json: self.run.json,
+                warns: self.run.json || Level::Warning.is_shown(self.findings.verbosity),
             }),
         }
     }

@@ -34,10 +34,10 @@ impl Output {
     /// Opens it: as long as this process may.
     pub(super) fn open(to: &To, messages: Option<&File>) -> io::Result<Output> {
         let (file, kind) = match (to, messages) {
-            (To::Terminal { json }, Some(file)) => {
+            (To::Terminal { json, .. }, Some(file)) => {
                 (file.try_clone()?, Kind::Messages { json: *json })
             }
-            (To::Terminal { json }, None) => {
+            (To::Terminal { json, .. }, None) => {
                 let file = nix::unistd::dup(io::stderr())?;
                 let (json, is_gone) = (*json, false);
                 (File::from(file), Kind::Terminal { json, is_gone })

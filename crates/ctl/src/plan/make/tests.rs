@@ -170,7 +170,13 @@ fn variables_in_the_classic_order() {
          HUGETLB_REPORT_PID HUGETLB_REPORT_JSON HUGETLB_PID\nexec 'x' 'a'\n"
     );
     assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
-    assert_eq!(plan.report, Some(To::Terminal { json: true }));
+    assert_eq!(
+        plan.report,
+        Some(To::Terminal {
+            json: true,
+            warns: true
+        })
+    );
 }
 
 #[test]

@@ -1,0 +1,224 @@
+//! Those that the program has started, as far as they were seen while it ran, and
+//! who of them stays when it has ended.
+//!
+//! The library in the program tells of those whose environment names it, or that
+//! are its children. A starter that drops the environment leaves processes of which
+//! nothing says whose they are: they were seen below it, or run the program of one
+//! that was.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use hugetools_contract::env::REPORT_PID;
+use hugetools_contract::report::{Proof, is_shell};
+use hugetools_model::process::{self, Pid};
+use hugetools_model::{KPath, Root};
+use std::os::unix::ffi::OsStrExt;
+
+use super::look::{self, Stat};
+use super::output::Output;
+
+/// So many are kept in mind.
+const MOST: usize = 256;
+
+/// Of so many something is said.
+const SAID: usize = 4;
+
+/// What looks for them may take of the time: one part of so many.
+const SHARE: u32 = 50;
+
+/// Whom a process has started.
+#[derive(Debug)]
+pub(super) struct Family {
+    own: u32,
+    /// When it was started, in milliseconds since 1970.
+    start: u64,
+    seen: BTreeMap<u32, Member>,
+    due: Instant,
+}
+
+/// A process that was seen below the one that is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    parent: u32,
+    start: u64,
+    exe: Option<PathBuf>,
+}
+
+impl Family {
+    pub(super) fn new(root: &Root, own: u32) -> Family {
+        Family {
+            own,
+            start: Stat::read(root, own).map_or(u64::MAX, |stat| stat.start),
+            seen: BTreeMap::new(),
+            due: Instant::now(),
+        }
+    }
+
+    /// Looks for those that there are now, if it is time.
+    pub(super) fn look(&mut self, root: &Root) {
+        if Instant::now() < self.due {
+            return;
+        }
+        let begin = look::own_time();
+        let mut parents = vec![self.own];
+        while let Some(parent) = parents.pop() {
+            for child in children(root, parent) {
+                if self.note(root, parent, child) {
+                    parents.push(child);
+                }
+            }
+        }
+        // A daemon has another parent by now, and may have children.
+        let known: Vec<u32> = self.seen.keys().copied().collect();
+        for pid in known {
+            for child in children(root, pid) {
+                self.note(root, pid, child);
+            }
+        }
+        let cost = look::own_time().saturating_sub(begin);
+        self.due = Instant::now() + (cost * SHARE).max(Duration::from_millis(2));
+    }
+
+    /// Keeps a process in mind; whether there was room.
+    fn note(&mut self, root: &Root, parent: u32, pid: u32) -> bool {
+        let Some((id, stat)) = Pid::new(pid).zip(Stat::read(root, pid)) else {
+            return false;
+        };
+        let exe = process::exe(root, id).ok();
+        if let Some(member) = self.seen.get_mut(&pid) {
+            member.exe = exe.or(member.exe.take());
+            return true;
+        }
+        let has_room = self.seen.len() < MOST;
+        if has_room {
+            let start = stat.start;
+            self.seen.insert(pid, Member { parent, start, exe });
+        }
+        has_room
+    }
+
+    /// Tells of those that stay and have nothing of ours.
+    pub(super) fn tell(&self, root: &Root, output: &mut Output) {
+        let stay = self.stay(root);
+        let is_eldest = |pid: &&u32| {
+            let parent = Pid::new(**pid).and_then(|id| process::parent(root, id));
+            parent.is_none_or(|parent| !stay.contains(&parent))
+        };
+        let most = if output.is_json() { MOST } else { SAID };
+        for pid in stay.iter().filter(is_eldest).take(most) {
+            output.write(warning(root, *pid, output.is_json()).as_bytes());
+        }
+    }
+
+    /// Those that stay, without our library, and of which the library has not told.
+    fn stay(&self, root: &Root) -> Vec<u32> {
+        let all = root.list(&KPath::from("/proc")).unwrap_or_default();
+        let pids = all.iter().filter_map(|name| name.to_str()?.parse().ok());
+        let (mut stay, shells): (Vec<u32>, Vec<u32>) = pids
+            .filter(|pid| self.is_ours(root, *pid))
+            .partition(|pid| !runs_shell(root, *pid));
+        // A shell that has started nothing is what was asked for.
+        let parents: Vec<u32> = stay
+            .iter()
+            .filter_map(|pid| process::parent(root, Pid::new(*pid)?))
+            .collect();
+        stay.extend(shells.iter().filter(|pid| !parents.contains(pid)));
+        stay
+    }
+
+    fn is_ours(&self, root: &Root, pid: u32) -> bool {
+        let (Some(id), Some(stat)) = (Pid::new(pid), Stat::read(root, pid)) else {
+            return false;
+        };
+        if pid == self.own || stat.status.is_some() || stat.start < self.start {
+            return false;
+        }
+        let seen = self.seen.get(&pid).filter(|seen| seen.start == stat.start);
+        let is_kin = match seen {
+            Some(seen) => seen.parent != self.own,
+            None => self.runs_what_was_seen(root, id),
+        };
+        is_kin && !is_named(root, id, self.own) && has_nothing(root, id)
+    }
+
+    /// Whether it is the child that a process below has left, and then ended: it runs
+    /// the same program, which is no shell, and has another parent.
+    fn runs_what_was_seen(&self, root: &Root, id: Pid) -> bool {
+        let Ok(exe) = process::exe(root, id) else {
+            return false;
+        };
+        let is_same = |seen: &Member| seen.exe.as_ref() == Some(&exe);
+        let is_left = process::parent(root, id).is_some_and(|parent| parent == 1);
+        is_left && !is_shell(exe.as_os_str().as_bytes()) && self.seen.values().any(is_same)
+    }
+}
+
+fn runs_shell(root: &Root, pid: u32) -> bool {
+    let exe = Pid::new(pid).and_then(|id| process::exe(root, id).ok());
+    exe.is_some_and(|exe| is_shell(exe.as_os_str().as_bytes()))
+}
+
+/// The children of a process, of each of its threads.
+fn children(root: &Root, pid: u32) -> Vec<u32> {
+    let tasks = KPath::from("/proc").join(pid).join("task");
+    let threads = root.list(&tasks).unwrap_or_default();
+    let texts = threads.iter().filter_map(|thread| {
+        root.read(&tasks.join(thread.to_str()?).join("children"))
+            .ok()
+    });
+    let numbers = |text: Vec<u8>| -> Vec<u32> {
+        let text = String::from_utf8_lossy(&text);
+        let words = text.split_ascii_whitespace();
+        words.filter_map(|word| word.parse().ok()).collect()
+    };
+    texts.flat_map(numbers).collect()
+}
+
+/// Whether its environment names the process that reports: that one's library finds
+/// it, too.
+fn is_named(root: &Root, id: Pid, own: u32) -> bool {
+    let environ = process::read_environ(root, id).unwrap_or_default();
+    let value = process::variable(&environ, REPORT_PID);
+    let digits = value.map(|value| value.split(|byte| !byte.is_ascii_digit()).next());
+    digits.flatten() == Some(own.to_string().as_bytes())
+}
+
+/// Whether none of our libraries is in it, for certain.
+fn has_nothing(root: &Root, id: Pid) -> bool {
+    let maps = root.read(&id.path("maps")).unwrap_or_default();
+    let has_library = maps.windows(13).any(|window| window == b"/libhugetlbfs");
+    !maps.is_empty() && !has_library
+}
+
+/// What is said of one, in the form that reports have.
+fn warning(root: &Root, pid: u32, json: bool) -> String {
+    let id = Pid::new(pid);
+    let name = id
+        .and_then(|id| process::name(root, id))
+        .unwrap_or_default();
+    let exe = id.and_then(|id| process::exe(root, id).ok());
+    let exe = exe.unwrap_or_else(|| PathBuf::from("?"));
+    let text = format!(
+        "process {pid} ({}) still runs and has nothing of hugectl's: what started it dropped the \
+         environment; start hugectl behind what drops it",
+        String::from_utf8_lossy(&name)
+    );
+    if !json {
+        return format!("hugectl: WARNING: {text}\n");
+    }
+    let proof = Proof {
+        pid,
+        exe: exe.as_os_str().as_bytes(),
+        name: &name,
+        rows: &[],
+        required: &[],
+        warning: Some(&text),
+        life: None,
+    };
+    let mut line = String::new();
+    let written = proof.write_json(&mut line);
+    debug_assert!(written.is_ok(), "a String takes everything");
+    line
+}
