@@ -13,6 +13,7 @@ mod place;
 mod require;
 mod several;
 mod speed;
+mod starters;
 mod status;
 mod targets;
 mod thp_policy;

@@ -338,6 +338,10 @@ pub struct Args {
     /// Whether the last of `--heap` and `--thp` is `--thp`.
     #[arg(skip)]
     pub thp_last: bool,
+
+    /// The words in front of the program.
+    #[arg(skip)]
+    pub options: Vec<OsString>,
 }
 
 /// A change of verbosity.
@@ -356,8 +360,16 @@ pub enum Step {
 /// # Errors
 /// Those of clap, help and version among them.
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
-    let matches = Args::command().try_get_matches_from(argv)?;
+    let argv: Vec<OsString> = argv.into_iter().collect();
+    let matches = Args::command().try_get_matches_from(&argv)?;
     let mut args = Args::from_arg_matches(&matches)?;
+    let options = argv.strip_suffix(args.command.as_slice());
+    args.options = options
+        .unwrap_or_default()
+        .iter()
+        .skip(1)
+        .cloned()
+        .collect();
     let mut steps = Vec::new();
     let louder = places(&matches, "louder").map(|at| (at, Step::Louder));
     let quieter = places(&matches, "quieter").map(|at| (at, Step::Quieter));

@@ -26,7 +26,7 @@ use crate::preload;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::runtimes;
 use crate::shortfall::Shortfall;
-use crate::starter;
+use crate::starter::{self, Start};
 use crate::surroundings::{self, Scene, Surroundings};
 use crate::target::{self, Image, Libc, Opened};
 use crate::tunables;
@@ -200,7 +200,11 @@ fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Optio
         Some(Found::At(path)) => starter::lost_in_new_root(&run.command, &is_program, path),
         _ => None,
     };
-    starter::warning(&run.command, &is_program).or_else(lost)
+    let preloaded = match library {
+        Some(Found::At(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    starter::warning(&Start::new(run, caller, &is_program, preloaded)).or_else(lost)
 }
 
 /// Whether the library's file will be on disk.

@@ -45,6 +45,7 @@ pub mod request;
 pub mod runtimes;
 mod script;
 pub mod segments;
+mod shell;
 pub mod shortfall;
 mod starter;
 pub mod status;

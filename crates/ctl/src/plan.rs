@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::note::{Level, Note};
+use crate::shell::quote;
 use crate::watch::To;
 
 /// A variable that is set.
@@ -180,18 +181,6 @@ impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.to_shell()))
     }
-}
-
-/// Puts a word in single quotes, which every shell leaves as it is.
-fn quote(out: &mut Vec<u8>, word: &OsStr) {
-    out.push(b'\'');
-    for byte in word.as_bytes() {
-        match byte {
-            b'\'' => out.extend(b"'\\''"),
-            byte => out.push(*byte),
-        }
-    }
-    out.push(b'\'');
 }
 
 #[cfg(test)]

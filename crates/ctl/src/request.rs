@@ -74,6 +74,8 @@ pub struct Run {
     pub sysroot: Option<PathBuf>,
     /// The program and its arguments; empty in a dry run of options alone.
     pub command: Vec<OsString>,
+    /// The words in front of it, as they were typed.
+    pub options: Vec<OsString>,
 }
 
 impl Run {
@@ -285,6 +287,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         json: args.json,
         sysroot: args.sysroot,
         command: args.command,
+        options: args.options,
     };
     require::imply(&mut run);
     require::check(&run)?;

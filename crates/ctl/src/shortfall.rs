@@ -128,6 +128,14 @@ impl Shortfall {
         }
     }
 
+    /// What mends it, of whichever kind.
+    pub(crate) fn remedy(self, remedy: Remedy) -> Shortfall {
+        Shortfall {
+            remedy: Some(remedy),
+            ..self
+        }
+    }
+
     /// What mends it, as it is to be typed or done.
     pub(crate) fn command(&self) -> Option<&str> {
         match self.remedy.as_ref()? {
