@@ -1,6 +1,8 @@
 //! `--pid`: programs that run already, put on huge pages from outside.
 
+mod known;
 mod living;
+mod redis;
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdin, Command, Stdio};

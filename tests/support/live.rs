@@ -61,6 +61,11 @@ pub(crate) fn skip<T>(test: &str, why: &str) -> Option<T> {
     None
 }
 
+/// Says that a test did not run for want of what `.ci/run` does not install either.
+pub(crate) fn absent(test: &str, why: &str) {
+    let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
+}
+
 /// Says that a test did not run since the machine's memory is in pieces just now:
 /// nothing that could be installed mends that, so it is no failure in CI either.
 fn in_pieces(test: &str, why: &str) {
