@@ -15,6 +15,9 @@ use crate::effects::Adopts;
 const LOOK: Duration = Duration::from_millis(100);
 /// The time between looks at how much memory there is.
 const LOOK_AT_ROOM: Duration = Duration::from_secs(1);
+/// So long the kernel may have to move memory without a pause. It finds the huge pages all
+/// the same, where free memory is in pieces, and others may be the reason.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// So many huge pages in a row that could not be had are an end.
 const MOST_LACKING: u32 = 3;
 /// What was busy is tried again after so long.
@@ -77,6 +80,7 @@ pub(super) fn apply(
         looked: effects.wall(),
         looked_at_room: effects.wall(),
         lacking: 0,
+        stalled: None,
         stop: None,
     };
     let all = plan.bytes();
@@ -112,6 +116,8 @@ struct Work<'w, 'r> {
     looked_at_room: Duration,
     /// Huge pages in a row that could not be had.
     lacking: u32,
+    /// Since when the kernel has had to move memory at each look, however slowly it went.
+    stalled: Option<Duration>,
     /// Why nothing more is tried.
     stop: Option<Reason>,
 }
@@ -125,7 +131,14 @@ impl Work<'_, '_> {
             self.outcome.gone = self.guard.gone();
             let trouble = self.guard.has_stalled();
             self.pace.adapt(trouble);
-            if trouble && self.pace.is_slowest() {
+            self.stalled = match trouble && self.pace.is_slowest() {
+                true => self.stalled.or(Some(now)),
+                false => None,
+            };
+            if self
+                .stalled
+                .is_some_and(|since| now.saturating_sub(since) >= PATIENCE)
+            {
                 self.stop = Some(Reason::Stalled);
             }
         }

@@ -9,7 +9,7 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// One pause, after which somebody looks whether all is as it was.
 const LONGEST: Duration = Duration::from_secs(1);
 /// How much slower it becomes at most.
-const SLOWEST: u32 = 16;
+const SLOWEST: u32 = 4;
 
 /// Keeps to a share of one CPU.
 #[derive(Debug)]
