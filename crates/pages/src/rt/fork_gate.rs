@@ -14,6 +14,9 @@ use crate::sys;
 /// So many threads inside are known by name; more are only counted.
 const NAMES: usize = 64;
 
+/// In a name: its thread is not inside just now, but waits to go in.
+const OUT: usize = 1;
+
 /// So long waits, in milliseconds, who finds the gate closed: a fork is done in
 /// that time, unless it waits itself.
 const MOMENT: u64 = 10;
@@ -25,11 +28,14 @@ const PATIENCE: u64 = 2000;
 /// See the module.
 #[derive(Debug)]
 pub struct Gate {
-    /// How many are inside.
-    inside: AtomicU32,
     /// The thread that has closed it, by name; 0 while it is open.
     closer: AtomicUsize,
+    /// Who is inside, or waits: a name for each time. Names are even. What is
+    /// counted besides would not be right for a thread that a signal has
+    /// interrupted in the middle of going in or out.
     names: [AtomicUsize; NAMES],
+    /// How many are inside without a name.
+    unnamed: AtomicU32,
     bell: Bell,
 }
 
@@ -44,9 +50,9 @@ impl Gate {
     /// An open gate with nobody inside.
     pub const fn new() -> Gate {
         Gate {
-            inside: AtomicU32::new(0),
             closer: AtomicUsize::new(0),
             names: [const { AtomicUsize::new(0) }; NAMES],
+            unnamed: AtomicU32::new(0),
             bell: Bell::new(),
         }
     }
@@ -61,45 +67,45 @@ impl Gate {
     pub fn enter(&self) {
         let me = sys::thread_name();
         let is_inside = self.is_inside(me);
-        let put = |name: &AtomicUsize| {
-            name.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        };
-        // First: a handler that interrupts this thread while it is counted must
-        // not wait for it.
-        self.names.iter().any(put);
-        self.inside.fetch_add(1, Ordering::SeqCst);
+        if !self.names.iter().any(|name| change(name, 0, me)) {
+            self.unnamed.fetch_add(1, Ordering::SeqCst);
+        }
         let closer = self.closer.load(Ordering::SeqCst);
         if closer != 0 && closer != me && !is_inside {
-            self.wait_outside();
+            self.wait_outside(me);
         }
     }
 
     #[cold]
-    fn wait_outside(&self) {
-        self.count_out();
+    fn wait_outside(&self, me: usize) {
+        // Any of its names: a handler of a signal may have left by another.
+        let out = self.names.iter().find(|name| change(name, me, me | OUT));
+        if out.is_none() {
+            self.count_out();
+        }
+        self.bell.ring();
         self.bell.wait_for(MOMENT, || self.is_open());
-        self.inside.fetch_add(1, Ordering::SeqCst);
+        match out {
+            Some(name) => name.store(me, Ordering::SeqCst),
+            None => drop(self.unnamed.fetch_add(1, Ordering::SeqCst)),
+        }
     }
 
     /// Leaves after [`Gate::enter`].
     pub fn leave(&self) {
         let me = sys::thread_name();
-        let take = |name: &AtomicUsize| {
-            name.compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-        };
-        self.count_out();
-        self.names.iter().any(take);
-    }
-
-    fn count_out(&self) {
-        let one_less = |inside: u32| inside.checked_sub(1);
-        // Nobody is counted who was inside in the parent of a fork.
-        let _ = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+        if !self.names.iter().any(|name| change(name, me, 0)) {
+            self.count_out();
+        }
         if !self.is_open() {
             self.bell.ring();
         }
+    }
+
+    fn count_out(&self) {
+        let one_less = |count: u32| count.checked_sub(1);
+        // Nobody is counted who was inside in the parent of a fork.
+        let _ = (self.unnamed).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
     }
 
     fn is_open(&self) -> bool {
@@ -113,8 +119,21 @@ impl Gate {
     }
 
     fn is_inside(&self, me: usize) -> bool {
-        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
+        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) & !OUT == me;
         self.names.iter().any(is_mine)
+    }
+
+    /// Whether nobody is inside but this thread.
+    fn has_no_other(&self, me: usize) -> bool {
+        let is_other = |name: &AtomicUsize| {
+            let name = name.load(Ordering::SeqCst);
+            name != 0 && name != me && name & OUT == 0
+        };
+        self.unnamed.load(Ordering::SeqCst) == 0 && !self.names.iter().any(is_other)
+    }
+
+    fn take(&self, me: usize) -> bool {
+        change(&self.closer, 0, me)
     }
 
     /// Closes the gate and waits until nobody is inside, or patience is over.
@@ -126,16 +145,9 @@ impl Gate {
         if self.is_inside(me) {
             return false;
         }
-        let take = || {
-            let closer = &self.closer;
-            closer
-                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
-                .is_ok()
-        };
-        let taken = self.bell.wait_for(PATIENCE, take);
+        let taken = self.bell.wait_for(PATIENCE, || self.take(me));
         if taken {
-            let is_empty = || self.inside.load(Ordering::SeqCst) == 0;
-            self.bell.wait_for(PATIENCE, is_empty);
+            self.bell.wait_for(PATIENCE, || self.has_no_other(me));
         }
         taken
     }
@@ -146,44 +158,31 @@ impl Gate {
     /// that one waits for meanwhile. Whether it is closed.
     pub fn close_at_once(&self, milliseconds: u64) -> bool {
         let me = sys::thread_name();
-        let take = || {
-            let closer = &self.closer;
-            closer
-                .compare_exchange(0, me, Ordering::SeqCst, Ordering::SeqCst)
-                .is_ok()
-        };
-        let taken = take() || self.not_counted(me, || self.bell.wait_for(milliseconds, take));
+        let wait = || self.bell.wait_for(milliseconds, || self.take(me));
+        let taken = self.take(me) || self.not_inside(me, wait);
         if taken {
-            let mine = self.count_of(me);
-            let is_empty = || self.inside.load(Ordering::SeqCst) <= mine;
-            self.bell.wait_for(MOMENT, is_empty);
+            self.bell.wait_for(MOMENT, || self.has_no_other(me));
         }
         taken
     }
 
-    /// Runs `wait` while this thread, which is inside, is not counted there.
-    fn not_counted<R>(&self, me: usize, wait: impl FnOnce() -> R) -> R {
-        let mine = self.count_of(me);
-        let less = |inside: u32| inside.checked_sub(mine);
-        let out = (self.inside).fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    /// Runs `wait` while this thread, which is inside, counts as one that is not.
+    fn not_inside<R>(&self, me: usize, wait: impl FnOnce() -> R) -> R {
+        let mut out = [false; NAMES];
+        for (name, out) in self.names.iter().zip(&mut out) {
+            *out = change(name, me, me | OUT);
+        }
         self.bell.ring();
         let result = wait();
-        if out.is_ok() {
-            self.inside.fetch_add(mine, Ordering::SeqCst);
+        for (name, _) in self.names.iter().zip(&out).filter(|(_, out)| **out) {
+            name.store(me, Ordering::SeqCst);
         }
         result
     }
 
-    /// How often this thread is inside.
-    fn count_of(&self, me: usize) -> u32 {
-        let is_mine = |name: &&AtomicUsize| name.load(Ordering::Relaxed) == me;
-        let count = self.names.iter().filter(is_mine).count();
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
-
     /// Whether nobody is inside just now.
     pub fn is_empty(&self) -> bool {
-        self.inside.load(Ordering::SeqCst) == 0
+        self.has_no_other(0)
     }
 
     /// Opens the gate again.
@@ -195,16 +194,20 @@ impl Gate {
     /// In the child of a fork: only this thread has come along.
     pub fn forget_others(&self) {
         let me = sys::thread_name();
-        let mut mine = 0;
         for name in &self.names {
-            match name.load(Ordering::Relaxed) {
-                other if other != me => name.store(0, Ordering::Relaxed),
-                _ => mine += 1,
+            if name.load(Ordering::Relaxed) & !OUT != me {
+                name.store(0, Ordering::Relaxed);
             }
         }
-        self.inside.store(mine, Ordering::SeqCst);
+        self.unnamed.store(0, Ordering::SeqCst);
         self.closer.store(0, Ordering::SeqCst);
     }
+}
+
+/// Changes a word that is `from`; whether it was.
+fn change(word: &AtomicUsize, from: usize, to: usize) -> bool {
+    word.compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed)
+        .is_ok()
 }
 
 impl Default for Gate {
@@ -288,6 +291,25 @@ mod tests {
         });
         gate.open();
         drop(pass);
+        assert!(gate.is_empty() && gate.close());
+    }
+
+    /// A thread that waits outside is interrupted, and its handler forks.
+    #[test]
+    fn who_waits_outside_is_not_counted_twice() {
+        let gate = Gate::new();
+        assert!(gate.close());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let me = sys::thread_name();
+                gate.names[0].store(me | OUT, Ordering::SeqCst);
+                assert!(!gate.close() && !gate.close_at_once(1));
+                drop(gate.pass());
+                assert!(gate.is_empty());
+                gate.names[0].store(0, Ordering::SeqCst);
+            });
+        });
+        gate.open();
         assert!(gate.is_empty() && gate.close());
     }
 
