@@ -83,6 +83,12 @@ impl State {
         matches!(self, State::Huge | State::Big)
     }
 
+    /// Whether what stands behind the unit is ours, and for the children of a fork
+    /// as far as the program has said.
+    pub fn is_given_to_children(self) -> bool {
+        !matches!(self, State::Apart | State::ShutApart | State::Gone)
+    }
+
     /// Whether our own handlers may meet a fault there that is not the
     /// program's.
     pub fn is_ours_to_mend(self) -> bool {
@@ -131,6 +137,15 @@ impl Unit {
         unpack(self.0.load(Ordering::Acquire))
     }
 
+    /// The same; of a unit that is being changed what it was before.
+    pub(crate) fn load_before(&self) -> (State, u32) {
+        let word = self.0.load(Ordering::Acquire);
+        match unpack(word) {
+            (State::Busy, used) => (State::from_low(word >> BEFORE), used),
+            settled => settled,
+        }
+    }
+
     /// Moves from exactly `from`, in which nobody is changing it, to `to`;
     /// whether that succeeded.
     pub fn replace(&self, from: (State, u32), to: (State, u32)) -> bool {
@@ -172,6 +187,66 @@ impl Unit {
         }
     }
 
+    /// Takes the unit for a change where it is in a state that is `wanted`; waits
+    /// while another thread changes it, until `end` in milliseconds of [`sys::now`].
+    /// What this thread is changing itself, beneath a handler of a signal, is not
+    /// taken.
+    pub(crate) fn claim_until(&self, end: u64, wanted: impl Fn(State) -> bool) -> bool {
+        let is_settled = || self.load().0 != State::Busy;
+        let wait = || CHANGED.wait_for(end.saturating_sub(sys::now()), is_settled);
+        loop {
+            let (state, used) = self.load();
+            match state {
+                State::Busy if self.is_mine() || !wait() => return false,
+                State::Busy => {}
+                state if !wanted(state) => return false,
+                state if self.replace((state, used), (State::Busy, used)) => return true,
+                _ => {}
+            }
+        }
+    }
+
+    /// Takes the unit for a change, once nobody else changes it.
+    pub(crate) fn hold(&self) {
+        loop {
+            let now = self.settled();
+            if self.replace(now, (State::Busy, now.1)) {
+                return;
+            }
+        }
+    }
+
+    /// Says what a unit that was taken is about to become: so the child of a fork
+    /// has it. To be followed by [`Unit::decide`].
+    pub(crate) fn announce(&self, state: State) {
+        let (_, used) = self.load();
+        let before = (self.before() as u64) << BEFORE;
+        self.0.store(pack((state, used)) | before, Ordering::SeqCst);
+    }
+
+    /// Ends what was announced, if anything: it was `done`, or the unit is what it
+    /// was.
+    pub(crate) fn decide(&self, done: bool) {
+        let (state, used) = self.load();
+        match self.before() {
+            _ if state == State::Busy => {}
+            State::Empty => {}
+            _ if done => self.publish(state, used),
+            before => self.publish(before, used),
+        }
+    }
+
+    /// Whether this thread is the one that changes the unit, if any does.
+    fn is_mine(&self) -> bool {
+        self.0.load(Ordering::Relaxed) >> OWNER == me()
+    }
+
+    /// Ends a change that has changed nothing.
+    pub(crate) fn release(&self) {
+        let (_, used) = self.load();
+        self.publish(self.before(), used);
+    }
+
     /// The state before a change, for whoever makes it.
     pub(crate) fn before(&self) -> State {
         State::from_low(self.0.load(Ordering::Relaxed) >> BEFORE)
@@ -203,6 +278,9 @@ impl Unit {
             let before = was(State::from_low(word >> BEFORE));
             let used = if before.is_empty() { 0 } else { used };
             self.0.store(pack((before, used)), Ordering::Relaxed);
+        } else if state != State::Busy {
+            // What another has announced it is.
+            self.0.store(pack((state, used)), Ordering::Relaxed);
         }
     }
 }
@@ -263,6 +341,48 @@ mod tests {
         assert!(!unit.claim_unused(State::Big));
         assert!(unit.claim_unused(State::Huge));
         assert_eq!(unit.load(), (State::Busy, 0));
+    }
+
+    #[test]
+    fn what_another_changes_is_waited_for() {
+        let unit = Unit(AtomicU64::new(0));
+        let is_huge = |state| state == State::Huge;
+        unit.publish(State::Huge, 3);
+        unit.hold();
+        assert_eq!(unit.load_before(), (State::Huge, 3));
+        assert!(!unit.claim_until(u64::MAX, is_huge));
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(!unit.claim_until(0, is_huge)));
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(unit.claim_until(u64::MAX, is_huge));
+                assert_eq!(unit.before(), State::Huge);
+                unit.release();
+            });
+            unit.release();
+        });
+        assert_eq!(unit.load(), (State::Huge, 3));
+        assert!(!unit.claim_until(u64::MAX, |state| state == State::Big));
+    }
+
+    #[test]
+    fn what_is_announced_comes_or_not() {
+        let unit = Unit(AtomicU64::new(0));
+        unit.publish(State::Huge, 3);
+        for done in [false, true] {
+            unit.hold();
+            unit.announce(State::Shut);
+            assert_eq!(unit.load(), (State::Shut, 3));
+            let child = Unit(AtomicU64::new(unit.0.load(Ordering::Relaxed)));
+            child.adopt(|state| state);
+            assert!(child.replace((State::Shut, 3), (State::Huge, 3)));
+            unit.decide(done);
+            let state = if done { State::Shut } else { State::Huge };
+            assert_eq!(unit.settled(), (state, 3));
+            unit.decide(false);
+            assert!(unit.replace((state, 3), (state, 3)));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use crate::extent::slice_bitmap::SLICE;
-use crate::extent::unit::State;
+use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, index};
 use crate::fault::sigsegv;
 use crate::migrate::replace::Copy;
@@ -29,33 +29,45 @@ use crate::sys::{self, Result};
 use super::shared::Shared;
 use crate::migrate::runs;
 
-/// A copy of a run of units.
+/// A run of units, and its copy.
 #[derive(Debug)]
 struct Aside {
     extent: &'static Extent,
     units: Range<usize>,
-    /// Where the copy is.
+    /// Where the copy is; 0 where there is none.
     addr: usize,
     /// What it is.
     state: State,
 }
 
 impl Aside {
-    /// Copies a run of units, and keeps the pages themselves from the child.
-    fn of(extent: &'static Extent, units: Range<usize>) -> Result<Aside> {
-        let range = extent.range_of(&units);
-        let copy = Copy::reserve(extent, range.len())?;
-        let state = copy.begin(extent, &units, false)?;
-        // SAFETY: the gate is closed, so the units stay.
-        unsafe { copy.fill(extent, units.clone())? };
-        // SAFETY: memory of ours; the advice is about forks only.
-        unsafe { sys::madvise(range.start, range.len(), libc::MADV_DONTFORK)? };
-        Ok(Aside {
+    /// A run of units that were claimed.
+    fn claimed(extent: &'static Extent, units: Range<usize>) -> Aside {
+        Aside {
             extent,
             units,
-            addr: copy.keep(),
-            state,
-        })
+            addr: 0,
+            state: State::Busy,
+        }
+    }
+
+    /// Copies the units, and keeps the pages themselves from the child.
+    fn copy(&mut self) -> Result<()> {
+        let (extent, units, range) = (self.extent, self.units.clone(), self.range());
+        let copy = Copy::reserve(extent, range.len())?;
+        let state = copy.begin(extent, &units, false)?;
+        // SAFETY: claimed, so the units stay.
+        unsafe { copy.fill(extent, units)? };
+        // SAFETY: memory of ours; the advice is about forks only.
+        unsafe { sys::madvise(range.start, range.len(), libc::MADV_DONTFORK)? };
+        (self.addr, self.state) = (copy.keep(), state);
+        Ok(())
+    }
+
+    /// Lets others change the units again.
+    fn release(&self) {
+        let units = &self.extent.units()[self.units.clone()];
+        units.iter().for_each(Unit::release);
     }
 
     fn range(&self) -> Range<usize> {
@@ -70,13 +82,18 @@ impl Aside {
     }
 
     /// In the parent: as if nothing had been. Another thread may have given the
-    /// memory back meanwhile.
+    /// memory back meanwhile, or the program may keep it from children by itself.
     fn drop_copy(&self) {
-        let range = self.range();
-        if index::stands(self.extent) {
-            // SAFETY: memory of ours; the advice is about forks only.
-            let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
+        if self.addr == 0 {
+            return;
         }
+        self.each_part(State::is_given_to_children, |part, given| {
+            let range = self.extent.range_of(&part);
+            if given {
+                // SAFETY: memory of ours; the advice is about forks only.
+                let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
+            }
+        });
         // SAFETY: asked for once.
         drop(unsafe { self.copy_of(&self.units) });
     }
@@ -84,19 +101,36 @@ impl Aside {
     /// In the child: closes the gap. Where another thread has given the memory
     /// back meanwhile there is none.
     fn put(&self) {
-        let stands = index::stands(self.extent);
-        let has_gap = |unit: usize| stands && self.extent.units()[unit].load().0.is_inherited();
-        let mut at = self.units.start;
-        while at < self.units.end {
-            let put = has_gap(at);
-            let end = (at..self.units.end).find(|unit| has_gap(*unit) != put);
-            let part = at..end.unwrap_or(self.units.end);
-            at = part.end;
-            // SAFETY: kept by `of`; each part is taken once.
+        if self.addr == 0 {
+            return;
+        }
+        self.each_part(State::is_inherited, |part, put| {
+            // SAFETY: kept by `copy`; each part is taken once.
             let copy = unsafe { self.copy_of(&part) };
             if put {
                 self.put_units(part, copy);
             }
+        });
+        let is_gone = |unit: &&Unit| unit.load().0 == State::EmptyHuge;
+        let units = self.extent.units()[self.units.clone()].iter();
+        // The mapping did not come along.
+        units
+            .filter(is_gone)
+            .for_each(|unit| unit.publish(State::Empty, 0));
+    }
+
+    /// Calls `each` for the parts whose units are in a state that is `wanted`, and
+    /// for those that are not; none are where the extent does not stand any more.
+    fn each_part(&self, wanted: impl Fn(State) -> bool, mut each: impl FnMut(Range<usize>, bool)) {
+        let stands = index::stands(self.extent);
+        let is_wanted = |unit: usize| stands && wanted(self.extent.units()[unit].load().0);
+        let mut at = self.units.start;
+        while at < self.units.end {
+            let here = is_wanted(at);
+            let end = (at..self.units.end).find(|unit| is_wanted(*unit) != here);
+            let part = at..end.unwrap_or(self.units.end);
+            at = part.end;
+            each(part, here);
         }
     }
 
@@ -107,7 +141,7 @@ impl Aside {
     unsafe fn copy_of(&self, units: &Range<usize>) -> Copy {
         let range = self.extent.range_of(units);
         let addr = self.addr + (range.start - self.range().start);
-        // SAFETY: kept by `of`, and as the caller says.
+        // SAFETY: kept by `copy`, and as the caller says.
         unsafe { Copy::kept(addr, range.len()) }
     }
 
@@ -143,35 +177,73 @@ static PUT_UP: AtomicBool = AtomicBool::new(false);
 /// how many bytes. What cannot be copied is shared with the child, as the kernel
 /// does it, and so is what `shared` says. The gate must stay closed until
 /// [`in_parent`] or [`in_child`].
+///
+/// Who has waited at the gate goes through, and may want to give back what is being
+/// copied: so all of it is claimed meanwhile.
 pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
-    let Some(table) = make_table(runs_to_copy(shared).count()) else {
+    if !make_table(runs_to_copy(shared).count()) {
         return 0;
-    };
+    }
     index::begin_look();
     PUT_UP.store(sigsegv::install(mend), Ordering::Relaxed);
     // A fault must get to our handler, whatever the program has blocked.
     BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
     PARENT.store(sys::getpid(), Ordering::Relaxed);
     PUT.store(0, Ordering::Relaxed);
-    let all = || runs_to_copy(shared).map(|(extent, units)| extent.range_of(&units));
-    if !shield.close(all()) {
-        shield.open(all());
-        return 0;
-    }
-    let asides = runs_to_copy(shared).filter_map(|(extent, units)| Aside::of(extent, units).ok());
+    let asides = claim(shared);
     let mut copied = 0;
-    let room = ROOM.load(Ordering::Relaxed) / size_of::<Aside>();
-    for (at, aside) in asides.take(room).enumerate() {
-        copied += aside.used();
-        // SAFETY: there is room for it.
-        let place = unsafe { table.add(at) };
-        // SAFETY: the table is ours.
-        unsafe { place.write(aside) };
-        COUNT.store(at + 1, Ordering::Release);
+    if shield.close(asides.iter().map(Aside::range)) {
+        for aside in &mut *asides {
+            copied += aside.copy().map_or(0, |()| aside.used());
+        }
     }
-    shield.open(all());
+    asides.iter().for_each(Aside::release);
+    shield.open(asides.iter().map(Aside::range));
+    COUNT.store(asides.len(), Ordering::Release);
     copied
 }
+
+/// Claims what is to be copied, as far as there is room for it in the table.
+fn claim(shared: &Shared) -> &'static mut [Aside] {
+    let table = ALL.load(Ordering::Relaxed);
+    let room = ROOM.load(Ordering::Relaxed) / size_of::<Aside>();
+    let (mut count, end) = (0, sys::now() + PATIENCE);
+    for extent in runs::writable() {
+        let mut from = 0;
+        while count < room {
+            let Some(units) = claim_run(extent, from, end, shared) else {
+                break;
+            };
+            from = units.end;
+            // SAFETY: there is room for it.
+            let place = unsafe { table.add(count) };
+            // SAFETY: the table is ours.
+            unsafe { place.write(Aside::claimed(extent, units)) };
+            count += 1;
+        }
+    }
+    // SAFETY: so many were written; nobody else looks at them before they are counted.
+    unsafe { core::slice::from_raw_parts_mut(table, count) }
+}
+
+/// Claims the first run of an extent from a unit on, of pages of one size. What others
+/// change is waited for until `end`.
+fn claim_run(extent: &Extent, from: usize, end: u64, shared: &Shared) -> Option<Range<usize>> {
+    let claim = |unit: usize, state: Option<State>| {
+        let is_wanted = |now: State| now.is_inherited() && state.is_none_or(|state| state == now);
+        !shared.meets(&extent.range_of(&(unit..unit + 1)))
+            && extent.units()[unit].claim_until(end, is_wanted)
+    };
+    let last = extent.units().len();
+    let start = (from..last).find(|unit| claim(*unit, None))?;
+    let state = extent.units()[start].before();
+    let behind = (start + 1..last).find(|unit| !claim(*unit, Some(state)));
+    Some(start..behind.unwrap_or(last))
+}
+
+/// So long, in milliseconds, waits a fork for others that change units: they may be
+/// filling them, but one may have been stopped, too.
+const PATIENCE: u64 = 500;
 
 /// The runs of units to copy.
 fn runs_to_copy(shared: &Shared) -> impl Iterator<Item = (&'static Extent, Range<usize>)> {
@@ -181,21 +253,23 @@ fn runs_to_copy(shared: &Shared) -> impl Iterator<Item = (&'static Extent, Range
     })
 }
 
-/// Room for so many copies, and some more: what the program maps by name meanwhile
-/// is met only later.
-fn make_table(count: usize) -> Option<*mut Aside> {
+/// Makes room for so many copies, and some more, for what is met only later: pages
+/// that others are changing now. Whether there is any.
+fn make_table(count: usize) -> bool {
     const MORE: usize = 64;
     let len = match count {
-        0 => None,
-        _ => (count + MORE).checked_mul(size_of::<Aside>()),
-    }?;
+        0 => return false,
+        _ => (count + MORE) * size_of::<Aside>(),
+    };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
-    let table = unsafe { sys::mmap(0, len, prot, flags, -1, 0) }.ok()? as *mut Aside;
+    let Ok(table) = (unsafe { sys::mmap(0, len, prot, flags, -1, 0) }) else {
+        return false;
+    };
     ROOM.store(len, Ordering::Relaxed);
-    ALL.store(table, Ordering::Relaxed);
-    Some(table)
+    ALL.store(table as *mut Aside, Ordering::Relaxed);
+    true
 }
 
 fn all() -> &'static [Aside] {
@@ -219,7 +293,8 @@ fn put_all() {
 /// now. In the parent, where the table may go at any time, there is no gap.
 fn mend(addr: usize) -> bool {
     let is_child = PARENT.load(Ordering::Relaxed) != sys::getpid();
-    let is_gap = is_child && all().iter().any(|aside| aside.range().contains(&addr));
+    let is_in = |aside: &Aside| aside.addr != 0 && aside.range().contains(&addr);
+    let is_gap = is_child && all().iter().any(is_in);
     if is_gap {
         put_all();
     }
@@ -237,7 +312,7 @@ pub(super) fn in_parent() {
 /// After the fork in the child; whether there were copies.
 pub(super) fn in_child() -> bool {
     put_all();
-    let any = !all().is_empty();
+    let any = all().iter().any(|aside| aside.addr != 0);
     end();
     any
 }

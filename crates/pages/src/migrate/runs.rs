@@ -12,10 +12,11 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
     index::extents().filter(|extent| extent.holds != Holds::Text)
 }
 
-/// How much of an extent is in use on hugetlb pages.
+/// How much of an extent is in use on hugetlb pages, also where another thread is
+/// changing that, or copies it for a child.
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     let units = extent.units().iter();
-    let slices = units.map(|unit| match unit.load() {
+    let slices = units.map(|unit| match unit.load_before() {
         (state, used) if state.is_inherited() => used as usize,
         _ => 0,
     });

@@ -10,7 +10,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use super::region::{extents, forget, leave, turn};
-use crate::extent::unit::State;
+use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, index};
 use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
@@ -136,10 +136,43 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
 pub fn munmap(range: &Range<usize>) -> Result<()> {
     let _turn = turn();
     whole_pages(range)?;
+    announce(range, |_| State::Gone);
     // SAFETY: the program unmaps it.
-    unsafe { sys::munmap(range.start, range.len())? };
-    release(range);
-    Ok(())
+    let result = unsafe { sys::munmap(range.start, range.len()) };
+    decide(range, result.is_ok());
+    forget_gone();
+    result
+}
+
+/// Says what will become of what is left in a range, once nobody is at it: a fork may
+/// be copying it for its child. To be followed by [`decide`].
+fn announce(range: &Range<usize>, to: impl Fn(State) -> State) {
+    for (extent, part) in parts(range) {
+        for unit in runs(extent, &part).flat_map(|run| &extent.units()[run]) {
+            unit.hold();
+            match unit.before() {
+                before if to(before) == before => unit.release(),
+                before => unit.announce(to(before)),
+            }
+        }
+    }
+}
+
+/// Ends that.
+fn decide(range: &Range<usize>, done: bool) {
+    let meets =
+        |extent: &&Extent| extent.base < range.end && range.start < extent.base + extent.len;
+    let units = extents().filter(meets).flat_map(|extent| extent.units());
+    units.for_each(|unit| unit.decide(done));
+}
+
+/// Forgets extents of which nothing is left.
+fn forget_gone() {
+    let is_gone = |unit: &Unit| unit.load().0 == State::Gone;
+    let gone = || extents().find(|extent| extent.units().iter().all(is_gone));
+    while let Some(extent) = gone() {
+        forget(extent);
+    }
 }
 
 /// After something else was mapped over a range.
@@ -150,16 +183,12 @@ pub fn replaced(range: &Range<usize>) {
 
 /// Notes that what lies in a range is not ours any more.
 fn release(range: &Range<usize>) {
-    // An extent that is forgotten is out of what is walked here: one by one.
-    while let Some((extent, part)) = parts(range).next() {
+    for (extent, part) in parts(range) {
         for run in runs(extent, &part) {
             leave(extent, run);
         }
-        let mut units = extent.units().iter();
-        if units.all(|unit| unit.load().0 == State::Gone) {
-            forget(extent);
-        }
     }
+    forget_gone();
 }
 
 /// `mprotect`. What is opened to writing and shared with a child by now moves
@@ -176,15 +205,27 @@ pub fn mprotect(range: &Range<usize>, prot: c_int) -> Result<()> {
         lower(range, State::Shut)?;
         lower(range, State::Huge)?;
     }
+    if !writable {
+        // What is closed is not read any more, by a child neither.
+        announce(range, |state| state.protected(false));
+    }
+    let result = protect_runs(range, prot, writable);
+    decide(range, result.is_ok());
+    result?;
+    // SAFETY: the program protects it.
+    unsafe { sys::mprotect(range.start, range.len(), prot) }
+}
+
+fn protect_runs(range: &Range<usize>, prot: c_int, writable: bool) -> Result<()> {
     each_run(range, |extent, run| {
         let (addr, end) = (extent.address(run.start), extent.address(run.end));
         // SAFETY: the program protects it.
         unsafe { sys::mprotect(addr, end - addr, prot)? };
-        change(extent, run, |state| state.protected(writable));
+        if writable {
+            change(extent, run, |state| state.protected(true));
+        }
         Ok(())
-    })?;
-    // SAFETY: the program protects it.
-    unsafe { sys::mprotect(range.start, range.len(), prot) }
+    })
 }
 
 /// `madvise`. What is dropped becomes ordinary memory, since a huge page that

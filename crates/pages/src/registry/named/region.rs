@@ -27,7 +27,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::extent::page_sizes::Layout;
 use crate::extent::slice_bitmap::SLICE;
-use crate::extent::unit::State;
+use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, Holds, address_space, index};
 use crate::kernel::{hugetlb_pool, populate};
 use crate::migrate::sigbus;
@@ -145,6 +145,8 @@ fn clear(extent: &Extent) {
     let mut at = 0;
     while let Some(start) = (at..units.len()).find(|unit| !is_gone(unit)) {
         at = (start..units.len()).find(is_gone).unwrap_or(units.len());
+        // A fork may be copying them for its child.
+        units[start..at].iter().for_each(Unit::hold);
         leave(extent, start..at);
         let (addr, end) = (extent.address(start), extent.address(at));
         // SAFETY: the program has given it back.
