@@ -22,31 +22,38 @@ use crate::kernel::facts;
 use crate::rt::message::{Level, SizeName, say};
 use crate::rt::side_stack::on_own_stack;
 use crate::rt::weak;
-use crate::sys::{self, Errno, NoSignalStack};
+use crate::sys::{self, Errno, NoSignalStack, PastLimit};
 
 /// So much do the handlers of all libraries get, and libc; only what they touch
 /// is memory.
 const SIZE: usize = 1 << 20;
+
+/// What a fork of this thread needs.
+enum Need {
+    Nothing,
+    /// To be on another stack.
+    Stack,
+    /// What cannot be: libc keeps what it knows of a thread on a page of this size.
+    Refusal(usize),
+}
 
 /// Runs `fork`, with all that belongs around it, apart from this thread's own
 /// stack where that is needed. Its result, or -1 with `errno`, as `fork(2)`.
 #[inline]
 pub fn apart(fork: impl FnOnce() -> c_int) -> c_int {
     let here = 0_u8;
-    if !is_needed((&raw const here) as usize) {
-        return fork();
-    }
-    on_own_stack(SIZE, || match kept_by_libc() {
-        None => {
+    match need((&raw const here) as usize) {
+        Need::Nothing => fork(),
+        Need::Stack => on_own_stack(SIZE, || {
             let _none = NoSignalStack::begin();
             fork()
-        }
-        Some(size) => {
-            refuse(size);
+        }),
+        Need::Refusal(size) => {
+            on_own_stack(SIZE, || refuse(size));
             sys::set_errno(Errno(libc::ENOMEM));
             -1
         }
-    })
+    }
 }
 
 /// The size of a page of a pool on which libc keeps what it writes to in a fork.
@@ -56,21 +63,31 @@ fn kept_by_libc() -> Option<usize> {
     page_at(sys::thread_name()).or(others)
 }
 
-/// Whether a device may write where this thread has a stack, or where libc keeps
-/// what it knows of the thread.
-fn is_needed(stack: usize) -> bool {
+/// What is needed where a device may write to this thread's stack, to the one that
+/// it has named for handlers, or to what libc keeps for it.
+fn need(stack: usize) -> Need {
     let signals = || sys::signal_stack().is_some_and(|range| page_at(range.start).is_some());
-    let is_on_pool = page_at(stack).is_some() || kept_by_libc().is_some() || signals();
+    let is_on_pool = page_at(stack).is_some() || signals();
+    let kept = kept_by_libc();
     // Files are read for few forks only.
-    if !is_on_pool || facts::has_known_filter() {
-        return false;
+    if !is_on_pool && kept.is_none() || facts::has_known_filter() {
+        return Need::Nothing;
     }
-    match dma_users::writers() {
+    // Another thread may keep all others from opening files just now.
+    let _past_limit = PastLimit::begin();
+    let may_write = match dma_users::writers() {
         Writers::None => false,
         Writers::Calls => facts::has_threads(),
-        // As far as is known the pages can be shared.
+        // The child may get a copy then, but the pages can be shared as far as is
+        // known.
+        Writers::Unknown if is_on_pool => return Need::Stack,
         Writers::Unknown => false,
         Writers::Anytime => true,
+    };
+    match kept {
+        _ if !may_write => Need::Nothing,
+        Some(size) => Need::Refusal(size),
+        None => Need::Stack,
     }
 }
 
@@ -78,7 +95,7 @@ fn is_needed(stack: usize) -> bool {
 fn page_at(addr: usize) -> Option<usize> {
     index::look(|| {
         let extent = index::extent_at(addr)?;
-        let (state, _) = extent.units()[extent.unit_at(addr)].load();
+        let (state, _) = extent.units()[extent.unit_at(addr)].load_before();
         state.is_inherited().then(|| extent.page_size(state))
     })
 }

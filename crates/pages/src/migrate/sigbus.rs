@@ -15,6 +15,7 @@ use crate::migrate::shield::Shield;
 use crate::migrate::{in_place, off_pool};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::rt::side_stack;
+use crate::sys::PastLimit;
 
 /// The handler of `SIGBUS`.
 pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
@@ -56,6 +57,8 @@ fn mend_unit(extent: &Extent, unit: usize) -> bool {
     // Another thread may be mending it.
     let (state, _) = word.settled();
     if state.is_hugetlb() && state.is_ours_to_mend() {
+        // The program may have no descriptor to spare.
+        let _past_limit = PastLimit::begin();
         let shield = Shield::best();
         return mend_page(extent, unit, state, &shield) || word.load().0 != state;
     }
