@@ -61,6 +61,12 @@ rows! {
     stacks_beside_a_registered_buffer_and_threads: "beside_a_device" {
         args: &["3"], pools: &[0, 20, 33, 60], users: &[Root],
     }
+    stacks_beside_a_file_past_the_cache_and_threads: "beside_a_device" {
+        args: &["3", "1"], pools: &[0, 20, 33, 60], users: &[Root],
+    }
+    named_pages_are_given_back_while_a_child_gets_copies: "named_pages_go" {
+        pools: &[60, 90, 150], users: &[Root],
+    }
     a_registered_buffer_and_threads: "registered_buffer" {
         args: &["3"], pools: HOLDING, users: &[Nobody, Root],
     }

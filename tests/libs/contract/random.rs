@@ -5,9 +5,9 @@
 //! episode's own, by which `random --episode SEED` tries it again.
 //!
 //! Buffers that devices write to are drawn for root only, and by hand (`cargo test
-//! -- --ignored devices`): a few of a hundred such episodes still go wrong. An
-//! ordinary user may not have `userfaultfd(2)` for system calls, without which a
-//! short pool and such buffers do not go together: forks fail (libhugetlbfs(7)).
+//! -- --ignored devices`), until that has held for long. An ordinary user may not
+//! have `userfaultfd(2)` for system calls, without which a short pool and such
+//! buffers do not go together: forks fail (libhugetlbfs(7)).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -23,6 +23,9 @@ use crate::support::tool::hugectl;
 /// Episodes of one thread, three of them alone in their process. A short run
 /// takes the first ones.
 const SEEDS: [u64; 6] = [4000, 4012, 4021, 4050, 4048, 4065];
+
+/// The same with buffers that devices write to.
+const SEEDS_WITH_DEVICES: [u64; 3] = [100_000, 100_177, 100_263];
 
 /// Without buffers that devices write to.
 const PLAIN: &[&str] = &["--without", "pins"];
@@ -99,21 +102,21 @@ fn new_seed() -> String {
 
 #[test]
 fn whatever_is_drawn_is_right() {
-    draw(&[User::Root, User::Nobody], PLAIN);
+    draw(&[User::Root, User::Nobody], PLAIN, &SEEDS);
 }
 
 #[test]
-#[ignore = "it does not hold yet, where the pool is short"]
+#[ignore = "it has not been tried for ten minutes with each libc yet"]
 fn whatever_is_drawn_with_devices_is_right() {
-    draw(&[User::Root], ALL);
+    draw(&[User::Root], ALL, &SEEDS_WITH_DEVICES);
 }
 
-fn draw(users: &[User], without: &'static [&'static str]) {
+fn draw(users: &[User], without: &'static [&'static str], seeds: &[u64]) {
     let length = long::length();
     let count = if length.as_secs() < 20 {
         1
     } else {
-        SEEDS.len()
+        seeds.len()
     };
     for libc in Libc::ALL {
         for user in users {
@@ -124,7 +127,7 @@ fn draw(users: &[User], without: &'static [&'static str]) {
             let Some(live) = machine("the contract at random") else {
                 return;
             };
-            for seed in &SEEDS[..count] {
+            for seed in &seeds[..count] {
                 random.run(&live, *user, &["--episode", &seed.to_string()], LIMIT);
             }
             if length > Duration::from_secs(20) {

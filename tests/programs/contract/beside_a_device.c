@@ -1,7 +1,8 @@
 /* Forks of a thread that is on a coroutine's stack, or in a handler on a stack for
    signals, beside a buffer that is registered with io_uring: all are blocks of the
    heap, on one huge page. Then the same without a descriptor left. Arguments: other
-   threads. */
+   threads; whether there is an open file instead that a device reads straight into
+   buffers, and no page left in the pool. */
 #include "contract.h"
 #include "ring.h"
 #include <fcntl.h>
@@ -81,12 +82,34 @@ static void fork_everywhere(const char *where)
 #endif
 }
 
+static void empty_pool(void)
+{
+	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
+
+	for (i = 0; i < 1000; i++)
+		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+			return;
+}
+
+/* Whether there is who may write to the buffer by itself. */
+static int begin_device(int by_file)
+{
+	static struct ring ring;
+
+	if (by_file)
+		return open("/proc/self/exe", O_RDONLY | O_DIRECT) >= 0;
+	if (!ring_begin(&ring, buffer, LENGTH))
+		return 1;
+	/* A kernel or a container without it: nothing to try. */
+	CHECK(errno == ENOSYS || errno == EPERM);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
 	int i, threads = number(argc, argv, 1, 0);
 	struct rlimit limit, none;
-	struct ring ring;
 	stack_t stack;
 
 	fill_heap(60);
@@ -96,11 +119,10 @@ int main(int argc, char **argv)
 	memset(buffer, 0, 3 * LENGTH);
 	for (i = 0; i < threads; i++)
 		start(wait_long, NULL);
-	if (ring_begin(&ring, buffer, LENGTH)) {
-		/* A kernel or a container without it: nothing to try. */
-		CHECK(errno == ENOSYS || errno == EPERM);
+	if (!begin_device(number(argc, argv, 2, 0)))
 		right();
-	}
+	if (number(argc, argv, 2, 0))
+		empty_pool();
 	stack = (stack_t){.ss_sp = signals, .ss_size = LENGTH};
 	CHECK(!sigaltstack(&stack, NULL));
 	CHECK(!sigaction(SIGUSR1, &action, NULL) && !sigaction(SIGUSR2, &action, NULL));
