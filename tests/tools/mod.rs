@@ -2,6 +2,7 @@
 
 mod cross;
 mod hugeedit;
+mod install;
 mod ld;
 mod made;
 mod pagesize;

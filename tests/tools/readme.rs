@@ -4,9 +4,14 @@
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::fs;
-use std::os::unix::fs::{chown, symlink};
+use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use clap::Parser;
+use hugetools_ship::args::{Line, What};
+use hugetools_ship::install;
+use hugetools_ship::tree::Tree;
 
 use crate::support::bless;
 use crate::support::live::machine;
@@ -57,13 +62,13 @@ fn pools_are_made_as_it_says() {
 }
 
 /// A directory as after the build, and a home for what is tried.
-struct Place {
+pub(super) struct Place {
     dir: tempfile::TempDir,
     postgres: PathBuf,
 }
 
 impl Place {
-    fn new() -> Option<Place> {
+    pub(super) fn new() -> Option<Place> {
         let (postgres, user) = postgres::installed("README")?;
         let dir = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o755))
@@ -83,9 +88,6 @@ impl Place {
         ] {
             tool::copy(file, release.join(name));
         }
-        for dir in ["crates", "man"] {
-            symlink(bless::project(dir), place.path(dir)).unwrap();
-        }
         // User postgres works where it may write.
         let home = place.path("home");
         fs::create_dir(&home).unwrap();
@@ -94,18 +96,32 @@ impl Place {
         Some(place)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
-    /// Runs a script in a mount namespace in which what is written to `/usr/local`
-    /// and `/etc` is gone afterwards.
-    fn run(&self, script: &str) -> Ran {
+    /// Does what a line about `cargo ship install` says, below `staged`.
+    pub(super) fn install(&self, line: &str) {
+        let words = line.strip_prefix("cargo ship ").expect(line).split(' ');
+        let words = std::iter::once("ship").chain(words);
+        let What::Install(mut place) = Line::try_parse_from(words).unwrap().what else {
+            panic!("{line}")
+        };
+        place.destdir = Some(self.path("staged"));
+        let tree = Tree::prepare(Some(&self.path("target/release"))).unwrap();
+        install::install(&tree, &place).unwrap();
+    }
+
+    /// Runs a script in a mount namespace in which `/usr/local` has what was
+    /// installed, and what is written to it and to `/etc` is gone afterwards.
+    pub(super) fn run(&self, script: &str) -> Ran {
+        // The overlay wants whole paths.
         let begin = r#"set -e
             mount -t tmpfs none over
             for dir in usr/local etc; do
                 mkdir -p over/$dir over/scratch/$dir
-                mount -t overlay none -o lowerdir=/$dir,upperdir=over/$dir,workdir=over/scratch/$dir /$dir
+                mkdir -p staged/$dir
+                mount -t overlay none -o lowerdir=$PWD/staged/$dir:/$dir,upperdir=over/$dir,workdir=over/scratch/$dir /$dir
             done
             "#;
         let path = format!(
@@ -149,7 +165,10 @@ fn what_is_installed_works_as_it_says() {
     };
     let Some(place) = Place::new() else { return };
     live.set_pool(64);
-    let install = block("Install", "sh").join("\n");
+    let [line] = &block("Install", "sh")[..] else {
+        panic!("one command installs")
+    };
+    place.install(line);
     let code = block("Ask for huge pages in C", "c").join("\n");
     let (include, statement) = code.split_once("\n\n").unwrap();
     let matrix = format!(
@@ -161,7 +180,7 @@ fn what_is_installed_works_as_it_says() {
     fs::write(home.join("matrix.c"), matrix).unwrap();
     let compile = block("Ask for huge pages in C", "sh").join("\n");
     let script = [
-        &format!("{{ {install}\n}} >&2"),
+        "ldconfig >&2",
         "cd home",
         "cc solver.c -o solver; cp solver server",
         &as_written(&home),

@@ -139,13 +139,11 @@ pub fn find(caller: &Caller, name: &str, bundle: Option<&Bundle<'_>>, may_write:
 /// prefix.
 fn library_dirs(prefix: &Path) -> impl Iterator<Item = PathBuf> {
     let triplet = format!("lib/{}-linux-gnu", Ident::native().machine);
-    let names = ["", &triplet, "lib64", "lib", "lib/hugetools", "lib32"];
-    names
-        .map(|name| match name {
-            "" => prefix.to_owned(),
-            name => prefix.join(name),
-        })
-        .into_iter()
+    // Installed, ours are below `hugetools`, whatever is linked with.
+    let names = [&triplet, "lib64", "lib", "lib32"];
+    let own = names.map(|name| prefix.join(name).join("hugetools"));
+    let whole = names.map(|name| prefix.join(name));
+    std::iter::once(prefix.to_owned()).chain(own).chain(whole)
 }
 
 enum Unfit {

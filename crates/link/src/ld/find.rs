@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{LIBRARY, MARKER};
+use hugetools_contract::env::{LIBRARY, MARKER, VERSIONED};
 use hugetools_elf::{Elf, Ident};
 
 use super::caller::Caller;
@@ -110,9 +110,19 @@ fn is_self(caller: &Caller, path: &Path) -> bool {
     own.is_some() && own == file(path)
 }
 
-/// The directory of our library for a machine: beside this program, or in the
-/// prefix that it is installed in.
-pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<PathBuf> {
+/// Our library for a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Library {
+    /// The directory in which the linker finds it.
+    pub(crate) dir: PathBuf,
+    /// The directory in which the loader must be told to look; `None` where it
+    /// does so anyway, and for a library that is not installed.
+    pub(crate) rpath: Option<PathBuf>,
+}
+
+/// Our library for a machine: beside this program, or in the prefix that it is
+/// installed in.
+pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     let beside = caller.exe.as_deref()?.parent()?;
     let prefix = match beside.file_name().map(OsStr::as_bytes) {
         Some(b"bin" | b"sbin") => beside.parent(),
@@ -120,13 +130,33 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<PathBuf> {
         _ => None,
     };
     let triplet = format!("lib/{}-linux-gnu", ident.machine);
-    let below = [&triplet, "lib64", "lib", "lib/hugetools"];
-    let installed = prefix
-        .into_iter()
-        .flat_map(|prefix| below.map(|dir| prefix.join(dir)));
-    std::iter::once(beside.to_owned())
-        .chain(installed)
-        .find(|dir| is_ours(&dir.join(LIBRARY), ident))
+    let below = [&triplet, "lib64", "lib"];
+    let own = below.map(|dir| format!("{dir}/hugetools"));
+    let below = below.into_iter().map(str::to_owned).chain(own);
+    let installed = prefix.and_then(|prefix| {
+        let mut dirs = below.map(|dir| prefix.join(dir));
+        dirs.find(|dir| is_ours(&dir.join(LIBRARY), ident))
+    });
+    match is_ours(&beside.join(LIBRARY), ident) {
+        true => Some(Library {
+            dir: beside.to_owned(),
+            rpath: None,
+        }),
+        false => installed.map(|dir| Library {
+            rpath: rpath(&dir, &triplet),
+            dir,
+        }),
+    }
+}
+
+/// Where the loader must be told to look for an installed library. The directory
+/// in which the linker finds it may have but a link to it.
+fn rpath(dir: &Path, triplet: &str) -> Option<PathBuf> {
+    let own = dir.file_name() == Some(OsStr::new("hugetools"));
+    let dir = dir.parent().filter(|_| own).unwrap_or(dir);
+    let anyway = ["lib", "lib64", triplet].map(|name| Path::new("/usr").join(name));
+    let is_there = dir.join(VERSIONED).exists();
+    (is_there && !anyway.iter().any(|known| known == dir)).then(|| dir.to_owned())
 }
 
 fn is_ours(path: &Path, ident: Ident) -> bool {
@@ -260,5 +290,16 @@ mod tests {
         let place = Place::new();
         place.program("own/libhugetlbfs.so", 0o644);
         assert_eq!(library(&place.caller("ld", None), Ident::native()), None);
+    }
+    #[test]
+    fn the_loader_is_told_of_what_it_does_not_search() {
+        let place = Place::new();
+        place.program("lib/libhugetlbfs.so.0", 0o644);
+        let lib = place.path("lib");
+        let told = |dir: &Path| rpath(dir, "lib/x86_64-linux-gnu");
+        assert_eq!(told(&lib), Some(lib.clone()));
+        assert_eq!(told(&lib.join("hugetools")), Some(lib));
+        assert_eq!(told(&place.path("lib64")), None);
+        assert_eq!(told(Path::new("/usr/lib/x86_64-linux-gnu")), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
+use super::find::Library;
 use super::request::{Kind, Request};
 
 /// The dialect of a linker.
@@ -24,8 +24,8 @@ pub(crate) struct Facts {
     pub(crate) size: u64,
     /// Where the linker begins a program with fixed addresses, by itself.
     pub(crate) base: Option<u64>,
-    /// The directory of our library for the target, if there is one.
-    pub(crate) library: Option<PathBuf>,
+    /// Our library for the target, if there is one.
+    pub(crate) library: Option<Library>,
 }
 
 /// Shared libraries that compilers name at the end of every line, behind those
@@ -41,12 +41,12 @@ pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
             let last = |arg: &OsString| LAST.iter().any(|name| arg == name);
             let at = line.iter().position(last).unwrap_or(line.len());
             line.splice(at..at, library());
-            line.extend(
-                facts
-                    .library
-                    .iter()
-                    .map(|dir| joined("-L", dir.as_os_str())),
-            );
+            if let Some(library) = &facts.library {
+                line.push(joined("-L", library.dir.as_os_str()));
+                if let Some(dir) = &library.rpath {
+                    line.extend(["-rpath".into(), dir.clone().into_os_string()]);
+                }
+            }
         }
         line.extend(alignment(request, facts));
     }
@@ -119,13 +119,20 @@ mod tests {
             planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &GNU),
             format!("-pie -o x a.o -lz {LIBRARY} -lgcc_s -lc crtn.o {PAGES}")
         );
-        let beside = Facts {
-            library: Some("/lib/ours".into()),
+        let with = |rpath: Option<&str>| Facts {
+            library: Some(Library {
+                dir: "/lib/ours".into(),
+                rpath: rpath.map(Into::into),
+            }),
             ..GNU
         };
         assert_eq!(
-            planned("a.o -- b.o -lc", &beside),
+            planned("a.o -- b.o -lc", &with(None)),
             format!("a.o {LIBRARY} -L/lib/ours {PAGES} -- b.o -lc")
+        );
+        assert_eq!(
+            planned("a.o -lc", &with(Some("/lib"))),
+            format!("a.o {LIBRARY} -lc -L/lib/ours -rpath /lib {PAGES}")
         );
     }
 

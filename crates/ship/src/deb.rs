@@ -1,0 +1,254 @@
+//! Packages for Debian, by `dpkg-deb`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::layout::{self, Dirs, From, Item, Part};
+use crate::run;
+use crate::stage::put;
+use crate::text;
+use crate::tree::Tree;
+
+/// What libhugetlbfs' packages that ours stands for are called, and which version
+/// of them it can do all of.
+const CLASSIC: &str = "2.24";
+
+/// A package, and what it stands for.
+#[derive(Debug)]
+pub struct Package {
+    /// Its name.
+    pub name: &'static str,
+    /// Which files it has.
+    pub part: Part,
+    /// The packages that it takes the place of.
+    pub replaces: &'static [&'static str],
+    section: &'static str,
+    description: &'static [&'static str],
+}
+
+/// Both packages.
+pub const PACKAGES: [Package; 2] = [
+    Package {
+        name: "hugetools",
+        part: Part::Run,
+        replaces: &["libhugetlbfs-bin", "libhugetlbfs0"],
+        section: "utils",
+        description: text::DESCRIPTION,
+    },
+    Package {
+        name: "hugetools-dev",
+        part: Part::Dev,
+        replaces: &["libhugetlbfs-dev"],
+        section: "libdevel",
+        description: text::DESCRIPTION_DEV,
+    },
+];
+
+/// Where a Debian package has its files.
+pub fn dirs() -> Dirs {
+    Dirs {
+        prefix: "/usr".into(),
+        libdir: format!("lib/{}", text::triplet()).into(),
+        zsh: "share/zsh/vendor-completions",
+        is_searched: true,
+    }
+}
+
+/// The files of a package: those of the table that are its own, and what Debian
+/// wants in its `doc`.
+///
+/// # Errors
+/// When the tree cannot be read.
+pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
+    let is_licence = |item: &Item| item.path.to_string_lossy().contains("/LICENSE-");
+    let mut items = layout::items(tree, &dirs())?;
+    // They are in `copyright`.
+    items.retain(|item| item.part == package.part && !is_licence(item));
+    let doc = PathBuf::from("/usr/share/doc").join(package.name);
+    let mut add = |path: PathBuf, text: String| {
+        items.push(Item {
+            part: package.part,
+            path,
+            mode: 0o644,
+            from: From::Text(text),
+        });
+    };
+    add(doc.join("copyright"), text::debian_copyright(tree)?);
+    let changelog = text::debian_changelog(tree, tree.version())?;
+    add(doc.join("changelog"), changelog);
+    if let Some(overrides) = overrides(package) {
+        let dir = Path::new("/usr/share/lintian/overrides");
+        add(dir.join(package.name), overrides);
+    }
+    Ok(items)
+}
+
+/// What lintian would say and is meant.
+fn overrides(package: &Package) -> Option<String> {
+    (package.part == Part::Run).then(|| {
+        "# Programs and library are one package: they go by each other's version.\n\
+         hugetools: package-name-doesnt-match-sonames libhugetlbfs0\n\
+         # The library has no symbols of libc at its link, so that it loads under any.\n\
+         hugetools: shared-library-lacks-prerequisites *\n\
+         hugetools: library-not-linked-against-libc *\n"
+            .to_owned()
+    })
+}
+
+/// Makes both packages; their files.
+///
+/// # Errors
+/// When a file cannot be made, or a program of dpkg is missing or fails.
+pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let machine = run::done(Command::new("dpkg").arg("--print-architecture"))?;
+    let machine = machine.trim();
+    let mut made = Vec::new();
+    for package in &PACKAGES {
+        let stage = output.join("stage").join(package.name);
+        clear(&stage)?;
+        for mut item in items(tree, package)? {
+            link_to_compressed(&mut item);
+            put(tree, &stage, &item)?;
+        }
+        compress(&stage)?;
+        control(tree, package, machine, &stage)?;
+        let file = format!("{}_{}_{machine}.deb", package.name, tree.version());
+        let file = output.join(file);
+        let mut command = Command::new("dpkg-deb");
+        command.args(["--root-owner-group", "-Zxz", "--build"]);
+        command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
+        run::done(command.arg(&stage).arg(&file))?;
+        made.push(file);
+    }
+    clear(&output.join("stage"))?;
+    Ok(made)
+}
+
+/// Removes a directory that this program makes.
+pub(crate) fn clear(dir: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::of(dir, error)),
+        _ => Ok(()),
+    }
+}
+
+/// The second name of a page, as pages are compressed.
+fn link_to_compressed(item: &mut Item) {
+    if let (From::Link(to), true) = (
+        &mut item.from,
+        item.path.to_string_lossy().contains("/man/"),
+    ) {
+        to.push_str(".gz");
+        item.path.as_mut_os_string().push(".gz");
+    }
+}
+
+/// Man pages and changelogs are compressed, without a date inside.
+fn compress(stage: &Path) -> Result<(), Failure> {
+    let mut gzip = Command::new("find");
+    gzip.arg(stage.join("usr/share"));
+    gzip.args(["-type", "f", "("]);
+    gzip.args(["-path", "*/man/*", "-o", "-iname", "changelog*", ")"]);
+    gzip.args(["-exec", "gzip", "-9n", "{}", "+"]);
+    run::done(&mut gzip).map(|_| ())
+}
+
+/// The files in `DEBIAN`.
+fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Result<(), Failure> {
+    let depends = match package.part {
+        Part::Run => depends(stage)?,
+        Part::Dev => format!("hugetools (= {})", tree.version()),
+    };
+    let size = text::kilobytes(stage);
+    let sums = run::done(Command::new("sh").current_dir(stage).args([
+        "-c",
+        "find * -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum",
+    ]))?;
+    let text = fields(tree, package, machine, &depends, size);
+    let mut files = vec![("control", text), ("md5sums", sums)];
+    if package.part == Part::Run {
+        files.push(("triggers", "activate-noawait ldconfig\n".to_owned()));
+        let version = tree.version();
+        files.push((
+            "shlibs",
+            format!("libhugetlbfs 0 hugetools (>= {version})\n"),
+        ));
+    }
+    for (name, text) in files {
+        let item = Item {
+            part: package.part,
+            path: format!("/DEBIAN/{name}").into(),
+            mode: 0o644,
+            from: From::Text(text),
+        };
+        put(tree, stage, &item)?;
+    }
+    Ok(())
+}
+
+/// The fields of `control`.
+pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size: u64) -> String {
+    let others = package.replaces.join(", ");
+    let provides = package.replaces.iter();
+    let provides: Vec<String> = provides
+        .map(|name| format!("{name} (= {CLASSIC})"))
+        .collect();
+    let description: String = package
+        .description
+        .iter()
+        .map(|line| match *line {
+            "" => " .\n".to_owned(),
+            line => format!(" {line}\n"),
+        })
+        .collect();
+    let kind = match package.part {
+        Part::Run => "",
+        Part::Dev => " - what programs are built with",
+    };
+    format!(
+        "Package: {}\nVersion: {}\nArchitecture: {machine}\nMaintainer: {}\n\
+         Installed-Size: {size}\nDepends: {depends}\nProvides: {}\nConflicts: {others}\n\
+         Replaces: {others}\nSection: {}\nPriority: optional\nHomepage: {}\n\
+         Description: {}{kind}\n{description}",
+        package.name,
+        tree.version(),
+        text::MAINTAINER,
+        provides.join(", "),
+        package.section,
+        text::HOMEPAGE,
+        text::SUMMARY,
+    )
+}
+
+/// The packages that the programs need, as dpkg finds them.
+fn depends(stage: &Path) -> Result<String, Failure> {
+    let bin = stage.join("usr/bin");
+    let programs = fs::read_dir(&bin).map_err(|error| Failure::of(&bin, error))?;
+    // It wants to see the beginning of a source package.
+    let source = stage.with_extension("source");
+    let debian = source.join("debian");
+    let control = debian.join("control");
+    fs::create_dir_all(&debian)
+        .and_then(|()| {
+            fs::write(
+                &control,
+                "Source: hugetools\n\nPackage: hugetools\nArchitecture: any\n",
+            )
+        })
+        .map_err(|error| Failure::of(&control, error))?;
+    let mut command = Command::new("dpkg-shlibdeps");
+    command.current_dir(&source).arg("-O");
+    for program in programs.flatten() {
+        let path = std::path::absolute(program.path());
+        command.arg(path.map_err(|error| Failure::of(&bin, error))?);
+    }
+    let said = run::done(&mut command)?;
+    clear(&source)?;
+    let depends = said
+        .lines()
+        .find_map(|line| line.strip_prefix("shlibs:Depends="));
+    let missing = || Failure::new("dpkg-shlibdeps finds no dependencies");
+    depends.map(str::to_owned).ok_or_else(missing)
+}

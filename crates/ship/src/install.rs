@@ -1,0 +1,187 @@
+//! Installation without packages, and its end.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::args::Where;
+use crate::failure::Failure;
+use crate::layout::{self, Dirs, From, Item, Part};
+use crate::loader;
+use crate::manifest::Manifest;
+use crate::stage::{below, put};
+use crate::text;
+use crate::tree::Tree;
+
+/// Installs; what to tell the user.
+///
+/// # Errors
+/// Where something is in the way, or cannot be written. What was installed by then
+/// is in the list, and `uninstall` takes it away.
+pub fn install(tree: &Tree, place: &Where) -> Result<String, Failure> {
+    let root = root(place)?;
+    let prefix = absolute(&place.prefix)?;
+    let lib = prefix.join(&place.libdir);
+    let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
+    let has_cache = is_live && loader::has_cache();
+    let tells = has_cache && !is_standard(&lib) && !loader::is_searched(&lib);
+    let is_searched = is_standard(&lib) || has_cache || (is_live && is_musl_searched(&lib));
+    let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
+    let mut items = layout::items(tree, &dirs)?;
+    if tells {
+        items.push(Item {
+            part: Part::Run,
+            path: loader::CONF.into(),
+            mode: 0o644,
+            from: From::Text(format!("{}\n", lib.display())),
+        });
+    }
+    let old = Manifest::read(&root, &prefix)?;
+    if !place.force {
+        check(&root, &items, &old)?;
+    }
+    let new = put_all(tree, &root, &prefix, &items, &old)?;
+    remove_outdated(&root, &old, &new);
+    if has_cache {
+        loader::refresh()?;
+    }
+    Ok(summary(&prefix, &lib, is_searched, new.files.len()))
+}
+
+/// Takes an installation away; what to tell the user.
+///
+/// # Errors
+/// Where there is none, or something cannot be removed.
+pub fn uninstall(place: &Where) -> Result<String, Failure> {
+    let root = root(place)?;
+    let prefix = absolute(&place.prefix)?;
+    let manifest = Manifest::read(&root, &prefix)?;
+    if manifest.files.is_empty() {
+        let list = below(&root, &Manifest::path(&prefix));
+        return Err(
+            Failure::of(&list, "no such list, so nothing was installed from here")
+                .next("--prefix names the prefix that was installed into"),
+        );
+    }
+    if let Some(failure) = manifest.remove(&root).into_iter().next() {
+        return Err(failure);
+    }
+    if place.destdir.is_none() && nix::unistd::geteuid().is_root() && loader::has_cache() {
+        loader::refresh()?;
+    }
+    let count = manifest.files.len();
+    Ok(format!("removed {count} files from {}\n", prefix.display()))
+}
+
+fn root(place: &Where) -> Result<PathBuf, Failure> {
+    absolute(place.destdir.as_deref().unwrap_or(Path::new("/")))
+}
+
+fn absolute(prefix: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(prefix).map_err(|error| Failure::of(prefix, error))
+}
+
+/// Where the loaders of distributions look anyway.
+fn is_standard(lib: &Path) -> bool {
+    let names = [
+        "lib".to_owned(),
+        "lib64".to_owned(),
+        format!("lib/{}", text::triplet()),
+    ];
+    let roots = [Path::new("/"), Path::new("/usr")];
+    let mut dirs = names
+        .iter()
+        .flat_map(|name| roots.map(|root| root.join(name)));
+    dirs.any(|dir| dir == lib)
+}
+
+/// Where musl looks besides.
+fn is_musl_searched(lib: &Path) -> bool {
+    let has_musl = Path::new("/lib/ld-musl-x86_64.so.1").exists()
+        || Path::new("/lib/ld-musl-aarch64.so.1").exists();
+    has_musl && !loader::has_cache() && lib == Path::new("/usr/local/lib")
+}
+
+/// That nothing of others is in the way.
+fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
+    let ours: BTreeSet<&PathBuf> = old.files.iter().collect();
+    let in_the_way = items.iter().find(|item| {
+        !ours.contains(&item.path) && fs::symlink_metadata(below(root, &item.path)).is_ok()
+    });
+    match in_the_way {
+        None => Ok(()),
+        Some(item) => Err(Failure::of(
+            &below(root, &item.path),
+            "is there already, and was not installed from here",
+        )
+        .next("--force replaces it, or --prefix installs elsewhere")),
+    }
+}
+
+/// Puts all files. The list comes first, so that it is there also where this ends
+/// half way.
+fn put_all(
+    tree: &Tree,
+    root: &Path,
+    prefix: &Path,
+    items: &[Item],
+    old: &Manifest,
+) -> Result<Manifest, Failure> {
+    let path = Manifest::path(prefix);
+    let mut new = Manifest::default();
+    new.files.extend(items.iter().map(|item| item.path.clone()));
+    new.files.push(path.clone());
+    let parents = new.files.iter().filter_map(|path| path.parent());
+    let dirs = parents.flat_map(Path::ancestors);
+    let missing = dirs.filter(|dir| !below(root, dir).exists());
+    new.dirs = old
+        .dirs
+        .iter()
+        .cloned()
+        .chain(missing.map(Path::to_owned))
+        .collect();
+    unique(&mut new.files);
+    unique(&mut new.dirs);
+    let list = |manifest: &Manifest| Item {
+        part: Part::Run,
+        path: path.clone(),
+        mode: 0o644,
+        from: From::Text(manifest.to_text()),
+    };
+    let mut both = new.clone();
+    both.files.extend(old.files.iter().cloned());
+    unique(&mut both.files);
+    put(tree, root, &list(&both))?;
+    for item in items {
+        put(tree, root, item)?;
+    }
+    put(tree, root, &list(&new))?;
+    Ok(new)
+}
+
+fn unique(paths: &mut Vec<PathBuf>) {
+    paths.sort();
+    paths.dedup();
+}
+
+/// What an older installation had and this one has not.
+fn remove_outdated(root: &Path, old: &Manifest, new: &Manifest) {
+    let mut gone = old.clone();
+    gone.files.retain(|path| !new.files.contains(path));
+    gone.dirs.clear();
+    // What cannot be removed is no longer ours.
+    let _ = gone.remove(root);
+}
+
+fn summary(prefix: &Path, lib: &Path, is_searched: bool, count: usize) -> String {
+    let (prefix, lib) = (prefix.display(), lib.display());
+    let linking = match is_searched {
+        true => "cc … -lhugetlbfs".to_owned(),
+        false => format!("cc … $(PKG_CONFIG_PATH={lib}/pkgconfig pkg-config --libs hugetlbfs)"),
+    };
+    format!(
+        "installed {count} files below {prefix}\n  \
+         link with: {linking}\n  \
+         or: cc -B{prefix}/share/libhugetlbfs -Wl,--hugetlbfs-align …\n"
+    )
+}

@@ -1,0 +1,116 @@
+//! Packages for RPM, by `rpmbuild`, from the same table.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::deb::clear;
+use crate::failure::Failure;
+use crate::layout::{self, Dirs, Item, Part};
+use crate::run;
+use crate::stage::put;
+use crate::text;
+use crate::tree::Tree;
+
+/// The packages of Fedora and its kin that ours take the place of.
+const RUN: [&str; 2] = ["libhugetlbfs", "libhugetlbfs-utils"];
+const DEV: [&str; 1] = ["libhugetlbfs-devel"];
+
+/// No version of theirs comes after this one, as a package.
+const CLASSIC: &str = "2.24";
+
+/// Where a package of RPM has its files.
+pub fn dirs() -> Dirs {
+    Dirs {
+        prefix: "/usr".into(),
+        libdir: "lib64".into(),
+        zsh: "share/zsh/site-functions",
+        is_searched: true,
+    }
+}
+
+/// Makes both packages; their files.
+///
+/// # Errors
+/// When a file cannot be made, or `rpmbuild` is missing or fails.
+pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let output = std::path::absolute(output).map_err(|error| Failure::of(output, error))?;
+    let top = output.join("rpmbuild");
+    clear(&top)?;
+    let stage = top.join("stage");
+    let items = layout::items(tree, &dirs())?;
+    for item in &items {
+        put(tree, &stage, item)?;
+    }
+    let spec = top.join("hugetools.spec");
+    fs::write(&spec, self::spec(tree, &items, &stage))
+        .map_err(|error| Failure::of(&spec, error))?;
+    let mut command = Command::new("rpmbuild");
+    command.arg("-bb").arg("--quiet");
+    command
+        .arg("--define")
+        .arg(format!("_topdir {}", top.display()));
+    command
+        .arg("--define")
+        .arg(format!("_rpmdir {}", output.display()));
+    command.args([
+        "--define",
+        "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
+    ]);
+    command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
+    run::done(command.arg(&spec))?;
+    clear(&top)?;
+    let machine = std::env::consts::ARCH;
+    let file = |name: &str| output.join(format!("{name}-{}-1.{machine}.rpm", tree.version()));
+    Ok(vec![file("hugetools"), file("hugetools-devel")])
+}
+
+/// What tells rpmbuild of packages that ours stand for.
+fn instead_of(names: &[&str]) -> String {
+    let lines = names.iter();
+    let lines =
+        lines.map(|name| format!("Provides: {name} = {CLASSIC}\nObsoletes: {name} <= {CLASSIC}\n"));
+    lines.collect()
+}
+
+/// The recipe: nothing is built, the staged files are taken as they are.
+pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
+    let (run, dev) = (instead_of(&RUN), instead_of(&DEV));
+    let list = |part: Part| -> String {
+        let own = items.iter().filter(|item| item.part == part);
+        own.map(line).collect()
+    };
+    let (files, dev_files) = (list(Part::Run), list(Part::Dev));
+    let (about, about_dev) = (
+        text::DESCRIPTION.join("\n"),
+        text::DESCRIPTION_DEV.join("\n"),
+    );
+    format!(
+        "%global debug_package %{{nil}}\n%global __os_install_post %{{nil}}\n\
+         Name: hugetools\nVersion: {}\nRelease: 1\nSummary: {}\n\
+         License: MIT OR Apache-2.0\nURL: {}\n{run}\n\
+         %description\n{about}\n\n\
+         %package devel\nSummary: {} - what programs are built with\n\
+         Requires: hugetools = %{{version}}-%{{release}}\n{dev}\n\
+         %description devel\n{about_dev}\n\n\
+         %install\ncp -a '{}/.' %{{buildroot}}/\n\n\
+         %post -p /sbin/ldconfig\n%postun -p /sbin/ldconfig\n\n\
+         %files\n%dir /usr/lib64/hugetools\n%dir /usr/share/doc/hugetools\n{files}\n\
+         %files devel\n%dir /usr/share/libhugetlbfs\n{dev_files}",
+        tree.version(),
+        text::SUMMARY,
+        text::HOMEPAGE,
+        text::SUMMARY,
+        stage.display(),
+    )
+}
+
+fn line(item: &Item) -> String {
+    let path = item.path.display().to_string();
+    let kind = match path.as_str() {
+        path if path.contains("/LICENSE-") => "%license ",
+        path if path.contains("/share/doc/") => "%doc ",
+        _ => "",
+    };
+    format!("{kind}{path}\n")
+}

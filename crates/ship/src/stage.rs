@@ -1,0 +1,72 @@
+//! Files are put in their places below some root, each by a rename, so that a
+//! program that runs or starts meanwhile has the old file or the new one.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::failure::Failure;
+use crate::layout::{From, Item};
+use crate::run;
+use crate::tree::Tree;
+
+/// Where a path from the root lies below `root`.
+pub fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// Puts one file in its place.
+///
+/// # Errors
+/// What could not be made, and why.
+pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
+    let path = below(root, &item.path);
+    let fail = |error: std::io::Error| Failure::of(&path, error);
+    let dir = path.parent().unwrap_or(root);
+    make_dirs(dir)?;
+    let mut new = path.clone().into_os_string();
+    new.push(".hugetools-new");
+    let new = PathBuf::from(new);
+    let _ = fs::remove_file(&new);
+    let copy = |from: &Path| match fs::copy(from, &new) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::of(from, error)),
+    };
+    match &item.from {
+        From::Built(name) => {
+            copy(&tree.built.join(name))?;
+            strip(&new)?;
+        }
+        From::Tree(name) => copy(&tree.path(name))?,
+        From::Link(to) => symlink(to, &new).map_err(fail)?,
+        From::Text(text) => fs::write(&new, text).map_err(fail)?,
+    }
+    if !matches!(item.from, From::Link(_)) {
+        fs::set_permissions(&new, Permissions::from_mode(item.mode)).map_err(fail)?;
+    }
+    fs::rename(&new, &path).map_err(fail)
+}
+
+/// Makes a directory and those it is in, whatever the umask.
+fn make_dirs(dir: &Path) -> Result<(), Failure> {
+    let missing = dir.ancestors().take_while(|dir| !dir.exists());
+    let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+    missing.reverse();
+    for dir in &missing {
+        fs::create_dir(dir)
+            .and_then(|()| fs::set_permissions(dir, Permissions::from_mode(0o755)))
+            .map_err(|error| Failure::of(dir, error))?;
+    }
+    Ok(())
+}
+
+/// Leaves out what only a debugger reads, where there is a `strip`.
+fn strip(path: &Path) -> Result<(), Failure> {
+    if !run::has("strip") {
+        return Ok(());
+    }
+    let mut command = Command::new("strip");
+    command.args(["--strip-unneeded", "--remove-section=.comment"]);
+    run::done(command.arg(path)).map(|_| ())
+}

@@ -1,0 +1,242 @@
+//! Installed from the tree into a prefix, as anybody: what is linked and run there
+//! needs no further word, and nothing is left when it is taken away. Packages have
+//! what their table says.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hugetools_ship::args::Where;
+use hugetools_ship::layout::{From, Item};
+use hugetools_ship::tree::Tree;
+use hugetools_ship::{deb, install, layout, rpm};
+
+use crate::support::bless;
+use crate::support::live::skip;
+use crate::support::tool;
+
+/// A directory with what was built, and room for more.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        fs::create_dir(place.path("built")).unwrap();
+        for (name, file) in [
+            ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
+            ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
+            ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
+            ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
+            ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
+            ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
+            ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
+        ] {
+            tool::copy(file, place.path("built").join(name));
+        }
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn tree(&self) -> Tree {
+        Tree::prepare(Some(&self.path("built"))).unwrap()
+    }
+
+    /// The prefix. That a root is named leaves the machine's loader alone.
+    fn prefix(&self) -> Where {
+        Where {
+            prefix: self.path("prefix"),
+            libdir: "lib".into(),
+            destdir: Some("/".into()),
+            force: false,
+        }
+    }
+
+    /// What a line prints that must succeed, in an environment with a path only.
+    fn ok(&self, line: &str) -> String {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).current_dir(self.0.path());
+        command
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+        let ran: tool::Ran = command.output().unwrap().into();
+        assert_eq!(
+            (ran.status, ran.err.as_str()),
+            (0, ""),
+            "{line}\n{}",
+            ran.out
+        );
+        ran.out
+    }
+}
+
+/// Prints which library it runs with, and how many sizes that knows.
+const PROGRAM: &str = r#"
+#include <hugetlbfs.h>
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int sizes = getpagesizes(NULL, 0);
+    while (fgets(line, sizeof line, maps))
+        if (strstr(line, " r-xp ") && strstr(line, "hugetlbfs"))
+            fputs(strchr(line, '/'), stdout);
+    return sizes < 1;
+}
+"#;
+
+#[test]
+fn a_prefix_needs_no_further_word() {
+    let place = Place::new();
+    fs::write(place.path("program.c"), PROGRAM).unwrap();
+    install::install(&place.tree(), &place.prefix()).unwrap();
+    let library = format!("{}\n", place.path("prefix/lib/libhugetlbfs.so.0").display());
+    place.ok("cc program.c -o aligned -Iprefix/include -Bprefix/share/libhugetlbfs -Wl,--hugetlbfs-align");
+    assert_eq!(place.ok("./aligned"), library);
+    let pc = place.ok("cat prefix/lib/pkgconfig/hugetlbfs.pc");
+    let field = |name: &str| {
+        let value = pc.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        let prefix = place.path("prefix").display().to_string();
+        value
+            .replace("${libdir}", &format!("{prefix}/lib"))
+            .replace("${includedir}", &format!("{prefix}/include"))
+    };
+    place.ok(&format!(
+        "cc program.c -o linked {} {}",
+        field("Cflags: "),
+        field("Libs: ")
+    ));
+    assert_eq!(place.ok("./linked"), library);
+    // hugectl takes the libraries of its prefix.
+    let planned = place.ok("prefix/bin/hugectl -q --heap=thp --shm=thp --dry-run sh -c :");
+    let heap = place.path("prefix/lib/hugetools/libhugetlbfs_heap.so");
+    assert!(planned.contains(&heap.display().to_string()), "{planned}");
+    let man = place.ok("test -s prefix/share/man/man8/hugectl.8 && prefix/bin/hugectl --version");
+    assert!(man.starts_with("hugectl "), "{man}");
+}
+
+#[test]
+fn nothing_is_left_of_an_installation() {
+    let place = Place::new();
+    let other = place.path("prefix/share/other");
+    fs::create_dir_all(&other).unwrap();
+    let before = place.ok("find prefix | sort");
+    install::install(&place.tree(), &place.prefix()).unwrap();
+    let installed = place.ok("find prefix | sort");
+    // Once more is the same.
+    install::install(&place.tree(), &place.prefix()).unwrap();
+    assert_eq!(place.ok("find prefix | sort"), installed);
+    assert!(install::uninstall(&place.prefix()).is_ok());
+    assert_eq!(place.ok("find prefix | sort"), before);
+    let none = install::uninstall(&place.prefix()).unwrap_err().to_string();
+    assert!(none.contains("nothing was installed"), "{none}");
+}
+
+#[test]
+fn what_others_installed_is_not_replaced() {
+    let place = Place::new();
+    let own = place.path("prefix/bin/hugectl");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    fs::write(&own, "other").unwrap();
+    let refused = install::install(&place.tree(), &place.prefix()).unwrap_err();
+    assert!(
+        refused.to_string().contains("is there already"),
+        "{refused}"
+    );
+    assert_eq!(place.ok("find prefix -type f"), "prefix/bin/hugectl\n");
+    let forced = Where {
+        force: true,
+        ..place.prefix()
+    };
+    install::install(&place.tree(), &forced).unwrap();
+    assert!(
+        place
+            .ok("prefix/bin/hugectl --version")
+            .starts_with("hugectl ")
+    );
+}
+
+/// A line for each file, as a list of a package has it.
+fn list(name: &str, items: &[Item]) -> String {
+    let mut lines: Vec<String> = items.iter().map(line).collect();
+    lines.sort();
+    format!("{name}\n{}", lines.concat())
+}
+
+fn line(item: &Item) -> String {
+    let path = item.path.display();
+    match &item.from {
+        From::Link(to) => format!("  {path} -> {to}\n"),
+        _ => format!("  {path}\n"),
+    }
+}
+
+#[test]
+fn packages_are_made_of_the_table() {
+    let tree = Place::new().tree();
+    let mut text = String::new();
+    for package in &deb::PACKAGES {
+        let items = deb::items(&tree, package).unwrap();
+        let fields = deb::fields(&tree, package, "MACHINE", "DEPENDS", 0);
+        text.extend([
+            fields,
+            "\n".to_owned(),
+            list(package.name, &items),
+            "\n".to_owned(),
+        ]);
+    }
+    let items = layout::items(&tree, &rpm::dirs()).unwrap();
+    text += &rpm::spec(&tree, &items, Path::new("/STAGE"));
+    let triplet = format!("{}-linux-gnu", std::env::consts::ARCH);
+    bless::compare(
+        "tests/expected/install.txt",
+        &text.replace(&triplet, "TRIPLET"),
+    )
+    .unwrap();
+    // Nothing of the tree is forgotten.
+    for dir in ["man", "completions"] {
+        for entry in fs::read_dir(bless::project(dir)).unwrap() {
+            let name = format!("{dir}/{}", entry.unwrap().file_name().to_str().unwrap());
+            let base = Path::new(&name).file_name().unwrap();
+            let has = items.iter().any(|item| match &item.from {
+                From::Tree(from) => *from == name,
+                // One page may have several names.
+                _ => dir == "man" && item.path.file_name() == Some(base),
+            });
+            assert!(has, "{name} is not installed");
+        }
+    }
+}
+
+#[test]
+fn debian_s_packages_have_what_their_lists_say() {
+    let name = "debian_s_packages_have_what_their_lists_say";
+    let place = Place::new();
+    if !Path::new("/usr/bin/dpkg-shlibdeps").exists() {
+        return skip(name, "there is no dpkg-shlibdeps").unwrap_or(());
+    }
+    let tree = place.tree();
+    let made = deb::make(&tree, &place.path("packages")).unwrap();
+    for (file, package) in made.iter().zip(&deb::PACKAGES) {
+        let out = place.ok(&format!(
+            "dpkg-deb --fsys-tarfile {} | tar -t",
+            file.display()
+        ));
+        let mut found: Vec<&str> = out.lines().filter(|line| !line.ends_with('/')).collect();
+        let items = deb::items(&tree, package).unwrap();
+        let wanted = items.iter().map(|item| format!(".{}", item.path.display()));
+        let mut wanted: Vec<String> = wanted.collect();
+        for path in &mut wanted {
+            if path.contains("/man/") || path.to_lowercase().contains("/changelog") {
+                path.push_str(".gz");
+            }
+        }
+        found.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(found, wanted);
+    }
+}
