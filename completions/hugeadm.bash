@@ -142,8 +142,150 @@ _hugeadm() {
     esac
 }
 
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+
+# The sizes of the machine's pools.
+_hugeadm_sizes() {
+    local size
+    for size in /sys/kernel/mm/hugepages/hugepages-*kB; do
+        size=${size##*-}
+        size=${size%kB}
+        case $size in
+        *[!0-9]*) ;;
+        *) if ((size % 1048576 == 0)); then
+            echo "$((size / 1048576))GB"
+        elif ((size % 1024 == 0)); then
+            echo "$((size / 1024))MB"
+        else
+            echo "${size}kB"
+        fi ;;
+        esac
+    done
+}
+
+# Each pool as it is: SIZE:PAGES.
+_hugeadm_pools() {
+    local size pages
+    for size in $(_hugeadm_sizes); do
+        local kb=${size%?B}
+        case $size in
+        *GB) kb=$((kb * 1048576)) ;;
+        *MB) kb=$((kb * 1024)) ;;
+        esac
+        read -r pages 2>/dev/null <"/sys/kernel/mm/hugepages/hugepages-${kb}kB/nr_hugepages" &&
+            echo "$size:$pages"
+    done
+}
+
+# What the value of an option may be, by the name that help gives it.
+_hugeadm_values() {
+    case $1 in
+    'SIZE|thp') _hugeadm_sizes && echo thp ;;
+    'SIZE' | 'SIZE|1/N') _hugeadm_sizes ;;
+    'SPEC' | 'SPREAD') _hugeadm_pools ;;
+    'SIZE:MODE')
+        for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB; do
+            [[ -d $size ]] && printf '%s\n' "${size##*-}:"{always,inherit,madvise,never}
+        done
+        ;;
+    'PID|NAME|all') { (cd /proc && printf '%s\n' [0-9]*); cat /proc/[0-9]*/comm 2>/dev/null; echo all; } | sort -u ;;
+    'SEGMENT[:PERCENT],...') printf '%s\n' text data bss heap shm ;;
+    'NAME[,NAME]') compgen -c -- "$2" | sort -u ;;
+    =*) printf '%s\n' ${1#=} ;;
+    'USER') compgen -u ;;
+    'GROUP') compgen -g ;;
+    'OCTAL') printf '%s\n' 0700 0750 0770 0755 1777 ;;
+    *) return 1 ;;
+    esac
+}
+
+# Which name help gives to the value of an option.
+_hugeadm_value_of() {
+    case $1 in
+    --watch) echo 'SECONDS' ;;
+    --pool-pages-min | '--pool-pages-min ') echo 'SPEC' ;;
+    --pool-pages-max | '--pool-pages-max ') echo 'SPEC' ;;
+    --pool-spread | '--pool-spread ') echo 'SPREAD' ;;
+    --demote | '--demote ') echo 'SPEC' ;;
+    --add-temp-swap) echo 'PAGES' ;;
+    --hvo | '--hvo ') echo '=on off' ;;
+    --create-user-mounts | '--create-user-mounts ') echo 'USER' ;;
+    --create-group-mounts | '--create-group-mounts ') echo 'GROUP' ;;
+    --max-size | '--max-size ') echo 'SIZE' ;;
+    --min-size | '--min-size ') echo 'SIZE' ;;
+    --max-inodes | '--max-inodes ') echo 'N' ;;
+    --mount-mode | '--mount-mode ') echo 'OCTAL' ;;
+    --thp-khugepaged-pages | '--thp-khugepaged-pages ') echo 'PAGES' ;;
+    --thp-khugepaged-alloc-sleep | '--thp-khugepaged-alloc-sleep ') echo 'MS' ;;
+    --thp-khugepaged-scan-sleep | '--thp-khugepaged-scan-sleep ') echo 'MS' ;;
+    --thp-defrag | '--thp-defrag ') echo '=always defer defer+madvise madvise never' ;;
+    --thp-shmem | '--thp-shmem ') echo '=always within_size advise never deny force' ;;
+    --thp-size | '--thp-size ') echo 'SIZE:MODE' ;;
+    --thp-max-ptes-none | '--thp-max-ptes-none ') echo 'N' ;;
+    --thp-use-zero-page | '--thp-use-zero-page ') echo '=on off' ;;
+    --set-shm-group | '--set-shm-group ') echo 'GROUP' ;;
+    --set-userfaultfd-group | '--set-userfaultfd-group ') echo 'GROUP' ;;
+    --verbose | '--verbose ') echo 'N' ;;
+    --sysroot | '--sysroot ') echo 'DIR' ;;
+    esac
+}
+
+# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
+# read anew.
+_hugeadm_line() {
+    local at=1 option= status= program= word words
+    read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
+    local last=$((${#words[@]} - 1))
+    local whole=${words[last]}
+    COMPREPLY=()
+    while ((at < last)) && [[ -z $program ]]; do
+        word=${words[at]}
+        case $word in
+        --) program=$((at + 1)) ;;
+        --*=*) ;;
+        --status) status=1 ;;
+        -*)
+            if [[ -n $(_hugeadm_value_of "$word ") ]]; then
+                at=$((at + 1))
+                ((at == last)) && option="$word "
+            fi
+            ;;
+        *) [[ -n $status ]] || program=$at ;;
+        esac
+        at=$((at + 1))
+    done
+    [[ -n $status && -z $option ]] && option="--status "
+    if [[ -z $program && $whole == --*=* ]]; then
+        option=${whole%%=*}
+        whole=${whole#*=}
+    fi
+    if [[ -z $program && -n $option && $whole != -* ]]; then
+        _hugeadm_reply "$option" "$whole" && return
+    fi
+    _hugeadm "$@"
+}
+
+# Offers the values of an option; not where any word will do, or a file.
+_hugeadm_reply() {
+    local name values
+    name=$(_hugeadm_value_of "$1")
+    [[ -n $name ]] && values=$(_hugeadm_values "$name" "$2") || return 1
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
+    # What stands before a colon is on the line already.
+    if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
+    fi
+    if [[ $1 != *" " && $COMP_WORDBREAKS != *=* ]]; then
+        COMPREPLY=("${COMPREPLY[@]/#/$1=}")
+    fi
+    compopt +o default +o bashdefault 2>/dev/null
+    return 0
+}
+
 if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -F _hugeadm -o nosort -o bashdefault -o default hugeadm
+    complete -F _hugeadm_line -o nosort -o bashdefault -o default hugeadm
 else
-    complete -F _hugeadm -o bashdefault -o default hugeadm
+    complete -F _hugeadm_line -o bashdefault -o default hugeadm
 fi

@@ -1,9 +1,9 @@
-complete -c hugeadm -l watch -d 'With --stats: again and again, each SECONDS, with what came since the last time' -r
+complete -c hugeadm -l watch -d 'With --stats: again and again, each SECONDS, with what came since the last time'
 complete -c hugeadm -l pool-pages-min -d 'Set how many pages a pool keeps; may be repeated' -r
 complete -c hugeadm -l pool-pages-max -d 'Set how many pages a pool may grow to on demand; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
 complete -c hugeadm -l demote -d 'Split free pages into smaller ones; may be repeated' -r
-complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them' -r
+complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them'
 complete -c hugeadm -l hvo -d 'Give back the kernel\'s descriptors of new huge pages (HVO): on or off' -r -f -a "on\t''
 off\t''"
 complete -c hugeadm -l create-user-mounts -d 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE' -r
@@ -63,3 +63,65 @@ complete -c hugeadm -s v -d 'Say one level more'
 complete -c hugeadm -l json -d 'Print the result as one JSON document'
 complete -c hugeadm -s h -l help -d 'Print help: -h in short, --help in full'
 complete -c hugeadm -l version -d 'Print the version'
+
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+function __hugeadm_sizes
+    for size in /sys/kernel/mm/hugepages/hugepages-*kB
+        set size (string replace -r '.*-(\d+)kB$' '$1' $size)
+        if test (math $size % 1048576) -eq 0
+            echo (math $size / 1048576)GB
+        else if test (math $size % 1024) -eq 0
+            echo (math $size / 1024)MB
+        else
+            echo {$size}kB
+        end
+    end
+end
+
+function __hugeadm_pools
+    for dir in /sys/kernel/mm/hugepages/hugepages-*kB
+        set size (string replace -r '.*-(\d+)kB$' '$1' $dir)
+        set pages (cat $dir/nr_hugepages)
+        if test (math $size % 1048576) -eq 0
+            echo (math $size / 1048576)GB:$pages
+        else if test (math $size % 1024) -eq 0
+            echo (math $size / 1024)MB:$pages
+        else
+            echo {$size}kB:$pages
+        end
+    end
+end
+
+function __hugeadm_modes
+    for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB
+        printf '%s\n' (string replace -r '.*-' '' $size):{always,inherit,madvise,never}
+    end
+end
+
+function __hugeadm_processes
+    set names
+    echo all
+    for dir in /proc/*
+        set pid (string match -r '^/proc/(\d+)$' $dir)[2]
+        or continue
+        set comm (cat $dir/comm 2>/dev/null)
+        or continue
+        printf '%s\t%s\n' $pid $comm
+        set -a names $comm
+    end
+    printf '%s\n' $names | sort -u
+end
+
+complete -c hugeadm -l pool-pages-min -x -a "(__hugeadm_pools)"
+complete -c hugeadm -l pool-pages-max -x -a "(__hugeadm_pools)"
+complete -c hugeadm -l pool-spread -x -a "(__hugeadm_pools)"
+complete -c hugeadm -l demote -x -a "(__hugeadm_pools)"
+complete -c hugeadm -l create-user-mounts -x -a "(__fish_complete_users)"
+complete -c hugeadm -l create-group-mounts -x -a "(__fish_complete_groups)"
+complete -c hugeadm -l max-size -x -a "(__hugeadm_sizes)"
+complete -c hugeadm -l min-size -x -a "(__hugeadm_sizes)"
+complete -c hugeadm -l mount-mode -x -a "0700 0750 0770 0755 1777"
+complete -c hugeadm -l thp-size -x -a "(__hugeadm_modes)"
+complete -c hugeadm -l set-shm-group -x -a "(__fish_complete_groups)"
+complete -c hugeadm -l set-userfaultfd-group -x -a "(__fish_complete_groups)"

@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --watch --pid --anon --stack --budget --children --undo --json --dry-run --explain --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --watch --pid --anon --stack --budget --children --undo --json --dry-run --explain --emit --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -108,6 +108,10 @@ _hugectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --emit)
+                    COMPREPLY=($(compgen -W "systemd environment docker kubernetes" -- "${cur}"))
+                    return 0
+                    ;;
                 --sysroot)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -151,8 +155,163 @@ _hugectl() {
     esac
 }
 
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+
+# The sizes of the machine's pools.
+_hugectl_sizes() {
+    local size
+    for size in /sys/kernel/mm/hugepages/hugepages-*kB; do
+        size=${size##*-}
+        size=${size%kB}
+        case $size in
+        *[!0-9]*) ;;
+        *) if ((size % 1048576 == 0)); then
+            echo "$((size / 1048576))GB"
+        elif ((size % 1024 == 0)); then
+            echo "$((size / 1024))MB"
+        else
+            echo "${size}kB"
+        fi ;;
+        esac
+    done
+}
+
+# Each pool as it is: SIZE:PAGES.
+_hugectl_pools() {
+    local size pages
+    for size in $(_hugectl_sizes); do
+        local kb=${size%?B}
+        case $size in
+        *GB) kb=$((kb * 1048576)) ;;
+        *MB) kb=$((kb * 1024)) ;;
+        esac
+        read -r pages 2>/dev/null <"/sys/kernel/mm/hugepages/hugepages-${kb}kB/nr_hugepages" &&
+            echo "$size:$pages"
+    done
+}
+
+# What the value of an option may be, by the name that help gives it.
+_hugectl_values() {
+    case $1 in
+    'SIZE|thp') _hugectl_sizes && echo thp ;;
+    'SIZE' | 'SIZE|1/N') _hugectl_sizes ;;
+    'SPEC' | 'SPREAD') _hugectl_pools ;;
+    'SIZE:MODE')
+        for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB; do
+            [[ -d $size ]] && printf '%s\n' "${size##*-}:"{always,inherit,madvise,never}
+        done
+        ;;
+    'PID|NAME|all') { (cd /proc && printf '%s\n' [0-9]*); cat /proc/[0-9]*/comm 2>/dev/null; echo all; } | sort -u ;;
+    'SEGMENT[:PERCENT],...') printf '%s\n' text data bss heap shm ;;
+    'NAME[,NAME]') compgen -c -- "$2" | sort -u ;;
+    =*) printf '%s\n' ${1#=} ;;
+    'USER') compgen -u ;;
+    'GROUP') compgen -g ;;
+    'OCTAL') printf '%s\n' 0700 0750 0770 0755 1777 ;;
+    *) return 1 ;;
+    esac
+}
+
+# Which name help gives to the value of an option.
+_hugectl_value_of() {
+    case $1 in
+    --text) echo 'SIZE|thp' ;;
+    --data) echo 'SIZE|thp' ;;
+    --bss) echo 'SIZE|thp' ;;
+    --heap) echo 'SIZE|thp' ;;
+    --heap-engine | '--heap-engine ') echo '=libc arena' ;;
+    --shm) echo 'SIZE|thp' ;;
+    --thp-policy | '--thp-policy ') echo '=always advised never' ;;
+    --fallback | '--fallback ') echo '=thp base none' ;;
+    --disable) echo 'WORD' ;;
+    --limit | '--limit ') echo 'SIZE|1/N' ;;
+    --only | '--only ') echo 'NAME[,NAME]' ;;
+    --require | '--require ') echo 'SEGMENT[:PERCENT],...' ;;
+    --report) echo 'FILE' ;;
+    --status | '--status ') echo 'PID|NAME|all' ;;
+    --watch) echo 'SECONDS' ;;
+    --pid | '--pid ') echo 'PID|NAME[,...]' ;;
+    --budget | '--budget ') echo 'PERCENT' ;;
+    --emit) echo '=systemd environment docker kubernetes' ;;
+    --sysroot | '--sysroot ') echo 'DIR' ;;
+    --library-path | '--library-path ') echo 'PREFIX' ;;
+    --verbose | '--verbose ') echo 'N' ;;
+    --messages | '--messages ') echo 'FILE|FD' ;;
+    esac
+}
+
+# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
+# read anew.
+_hugectl_line() {
+    local at=1 option= status= program= word words
+    read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
+    local last=$((${#words[@]} - 1))
+    local whole=${words[last]}
+    COMPREPLY=()
+    while ((at < last)) && [[ -z $program ]]; do
+        word=${words[at]}
+        case $word in
+        --) program=$((at + 1)) ;;
+        --*=*) ;;
+        --status) status=1 ;;
+        -*)
+            if [[ -n $(_hugectl_value_of "$word ") ]]; then
+                at=$((at + 1))
+                ((at == last)) && option="$word "
+            fi
+            ;;
+        *) [[ -n $status ]] || program=$at ;;
+        esac
+        at=$((at + 1))
+    done
+    [[ -n $status && -z $option ]] && option="--status "
+    if [[ -z $program && $whole == --*=* ]]; then
+        option=${whole%%=*}
+        whole=${whole#*=}
+    fi
+    if [[ -z $program && -n $option && $whole != -* ]]; then
+        _hugectl_reply "$option" "$whole" && return
+    fi
+    # Behind the options stands a program, and then what that one takes.
+    if [[ -z $status && ( -n $program || $whole != -* ) && -z $option ]]; then
+        local start=$((COMP_CWORD)) i
+        # The program's place among the words that bash has made.
+        for ((i = 1; i < COMP_CWORD; i++)); do
+            [[ -n $program && ${COMP_WORDS[i]} == "${words[program]}" ]] && start=$i && break
+        done
+        if [[ -z $program ]] || ((program == last)); then
+            mapfile -t COMPREPLY < <(compgen -c -- "$2" | sort -u)
+        elif declare -F _command_offset >/dev/null; then
+            _command_offset "$start"
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$2")
+        fi
+        return
+    fi
+    _hugectl "$@"
+}
+
+# Offers the values of an option; not where any word will do, or a file.
+_hugectl_reply() {
+    local name values
+    name=$(_hugectl_value_of "$1")
+    [[ -n $name ]] && values=$(_hugectl_values "$name" "$2") || return 1
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
+    # What stands before a colon is on the line already.
+    if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
+    fi
+    if [[ $1 != *" " && $COMP_WORDBREAKS != *=* ]]; then
+        COMPREPLY=("${COMPREPLY[@]/#/$1=}")
+    fi
+    compopt +o default +o bashdefault 2>/dev/null
+    return 0
+}
+
 if [[ "${BASH_VERSINFO[0]}" -eq 4 && "${BASH_VERSINFO[1]}" -ge 4 || "${BASH_VERSINFO[0]}" -gt 4 ]]; then
-    complete -F _hugectl -o nosort -o bashdefault -o default hugectl
+    complete -F _hugectl_line -o nosort -o bashdefault -o default hugectl
 else
-    complete -F _hugectl -o bashdefault -o default hugectl
+    complete -F _hugectl_line -o bashdefault -o default hugectl
 fi

@@ -10,6 +10,7 @@ use clap::error::ErrorKind;
 use hugetools_ctl::args;
 use hugetools_ctl::bundle::Bundle;
 use hugetools_ctl::caller::Caller;
+use hugetools_ctl::emit;
 use hugetools_ctl::exec;
 use hugetools_ctl::explain::{self, required};
 use hugetools_ctl::explore::explore;
@@ -19,7 +20,7 @@ use hugetools_ctl::messages::Outlet;
 use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
-use hugetools_ctl::request::{Request, Run, verbosity};
+use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::thp_policy::ThpPolicy;
 use hugetools_ctl::watch::{self, Begun};
 use hugetools_model::{Head, Root};
@@ -58,6 +59,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Request::Run(run) => start(&run, &caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
         Request::Adopt(request) => adopt::adopt(&request, level),
+        Request::Emit(emit) => emit_text(&emit, &caller),
     });
     match result {
         Ok(status) => status,
@@ -188,6 +190,22 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
         kept.map_err(|why| Failure::Own(format!("--messages: {why}")))?;
     }
     Ok(outlet)
+}
+
+/// Prints what another starter needs to be told. What it says is the same whoever
+/// asks, so the caller's environment does not count, nor the copies inside.
+fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
+    let caller = emit::service(caller);
+    let root = root(None)?;
+    let mut effects = Live::new(&root);
+    let findings = explore(&emit.run, &caller, &root, None, &mut effects)?;
+    let plan = plan::make(&emit.run, &caller, &findings);
+    say(&plan.notes, findings.verbosity);
+    let text = emit::text(emit, &caller, &findings, &plan)?;
+    if let Some(warning) = emit::warning(emit) {
+        say(&[Note::warning(warning)], findings.verbosity);
+    }
+    print(&text).map(|()| 0)
 }
 
 /// Starts nothing where something that is required cannot be met.

@@ -8,6 +8,7 @@ mod made;
 mod pagesize;
 mod place;
 mod readme;
+mod recipes;
 mod segments;
 mod signed;
 mod stream;

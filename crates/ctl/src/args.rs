@@ -28,6 +28,7 @@ Examples:
   hugectl --pid 1234                    a running program's memory, as root
   hugectl --heap --explain ./solver     what it would get, what falls short and why
   hugectl --heap --dry-run ./solver     show what would be done
+  hugectl --emit=systemd --heap UNIT    a drop-in, for what systemd starts
 
 Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
 Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
@@ -38,7 +39,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT|PROGRAM]",
     after_help = EXAMPLES,
     infer_long_args = true,
     args_override_self = true,
@@ -261,6 +262,16 @@ pub struct Args {
     /// had, else 3
     #[arg(long, help_heading = "Proof")]
     pub explain: bool,
+
+    /// Print what tells a service or a container of all this, in which hugectl
+    /// starts nothing: a drop-in for a UNIT of systemd, lines of an environment
+    /// file (with PROGRAM or without), options of docker run, parts of a pod
+    #[arg(
+        long, value_name = "systemd|environment|docker|kubernetes", help_heading = "Proof",
+        value_parser = ["systemd", "environment", "docker", "kubernetes"], hide_possible_values = true,
+        require_equals = true,
+    )]
+    pub emit: Option<String>,
 
     /// With --status, --dry-run or --explain: read the kernel's state below DIR
     #[arg(long, value_name = "DIR", help_heading = "Proof", value_hint = ValueHint::DirPath)]

@@ -20,6 +20,7 @@ pub mod args;
 pub mod bundle;
 pub mod caller;
 pub mod effects;
+pub mod emit;
 pub mod engine;
 pub mod exec;
 pub mod explain;

@@ -7,11 +7,23 @@ fn request(line: &str) -> Result<Request, Failure> {
     Request::from_args(args::parse(words.map(OsString::from)).unwrap())
 }
 
-fn run(line: &str) -> Run {
+pub(crate) fn run(line: &str) -> Run {
     match request(line).unwrap() {
         Request::Run(run) => run,
-        Request::Status(_) | Request::Adopt(_) => panic!("{line} starts a program"),
+        _ => panic!("{line} starts a program"),
     }
+}
+
+#[test]
+fn what_others_start_is_no_program_of_ours() {
+    let Ok(Request::Emit(emit)) = request("--emit=systemd --shm no-such-unit") else {
+        panic!("a unit")
+    };
+    assert_eq!((emit.kind, emit.run.command.len()), (EmitKind::Systemd, 0));
+    assert_eq!(emit.name, Some("no-such-unit".into()));
+    assert!(emit.run.dry_run);
+    assert!(wrong("--emit=docker a b").contains("and not b"));
+    assert!(wrong("--emit=docker --json a").contains("--json has no meaning"));
 }
 
 fn wrong(line: &str) -> String {

@@ -1,0 +1,132 @@
+//! Servers as their packages start them, told by what `hugectl --emit` prints:
+//! hugectl itself starts nothing here. It is installed, since what is in a build
+//! tree does not last; what is written to `/etc` is gone afterwards.
+
+use crate::support::live::{machine, skip};
+
+use super::readme::Place;
+
+const INSTALL: &str = "cargo ship install";
+
+/// What a script prints that must succeed, with hugetools installed.
+fn ran(place: &Place, script: &str) -> String {
+    place.install(INSTALL);
+    let ran = place.run(&format!("ldconfig\n{script}"));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    ran.out
+}
+
+/// The kilobytes on huge pages in the row of a segment.
+fn huge(status: &str, segment: &str) -> u64 {
+    let row = status.lines().find(|line| line.starts_with(segment));
+    let cells: Vec<&str> = row.expect(status).split_whitespace().collect();
+    cells[3].parse().expect(status)
+}
+
+#[test]
+fn postgresql_by_debian_s_scripts() {
+    let name = "postgresql_by_debian_s_scripts";
+    let Some(live) = machine(name) else { return };
+    let Some(place) = Place::new() else { return };
+    if !std::path::Path::new("/usr/bin/pg_createcluster").exists() {
+        return skip(name, "there is no pg_createcluster").unwrap_or(());
+    }
+    live.set_pool(64);
+    // The cluster's data lies in the namespace, too.
+    let script = r#"
+        version=$(ls /usr/lib/postgresql | sort -n | tail -n 1)
+        for dir in var/lib/postgresql var/log/postgresql var/run/postgresql; do
+            mount -t tmpfs none /$dir
+            chown postgres:postgres /$dir
+        done
+        pg_createcluster --port 54399 "$version" huge -- -A trust >&2
+        conf=/etc/postgresql/$version/huge
+        printf '%s\n' "listen_addresses=''" huge_pages=off shared_buffers=32MB >>"$conf/postgresql.conf"
+        hugectl --emit=environment --shm >>"$conf/environment"
+        pg_ctlcluster "$version" huge start >&2
+        trap 'pg_ctlcluster -m fast "$version" huge stop >&2' EXIT
+        hugectl --status "$(head -n 1 "/var/lib/postgresql/$version/huge/postmaster.pid")""#;
+    let status = ran(&place, script);
+    // As much as has been touched by now.
+    assert!(huge(&status, "shm ") >= 4 << 10, "{status}");
+}
+
+#[test]
+fn redis_by_debian_s_script() {
+    let name = "redis_by_debian_s_script";
+    let Some(live) = machine(name) else { return };
+    let Some(place) = Place::new() else { return };
+    if !std::path::Path::new("/etc/init.d/redis-server").exists() {
+        return skip(name, "there is no script of Redis").unwrap_or(());
+    }
+    live.set_pool(8);
+    // The script reads the file without exporting what it says. Debian's Redis has
+    // jemalloc, which serves its heap and is told by a variable of its own.
+    let script = r#"
+        for dir in var/lib/redis var/log/redis var/run; do
+            mount -t tmpfs none "$(realpath /$dir)"
+            chown redis:redis "$(realpath /$dir)"
+        done
+        chown root:root "$(realpath /var/run)"
+        sed -i 's/^port .*/port 0/; s/^# unixsocket /unixsocket /' /etc/redis/redis.conf
+        echo disable-thp no >>/etc/redis/redis.conf
+        { echo set -a; hugectl --emit=environment -q --only redis-server --shm
+          echo MALLOC_CONF=thp:always; } >>/etc/default/redis-server
+        /etc/init.d/redis-server start >&2
+        trap '/etc/init.d/redis-server stop >&2' EXIT
+        for n in 1 2 3 4 5 6 7 8 9; do
+            test -S /run/redis/redis-server.sock && break
+            sleep 1
+        done
+        redis-cli -s /run/redis/redis-server.sock eval \
+            'for n = 1, 200000 do redis.call("set", n, string.rep("x", 64)) end' 0 >&2
+        pid=$(cat /run/redis/redis-server.pid)
+        hugectl --status "$pid"
+        grep -o '/usr/local/.*huge.*' "/proc/$pid/maps" | sort -u"#;
+    let status = ran(&place, script);
+    assert!(huge(&status, "anon ") >= 4 << 10, "{status}");
+    assert!(
+        status.contains("\n/usr/local/lib/libhugetlbfs.so.0\n"),
+        "{status}"
+    );
+}
+
+/// What systemd makes of a drop-in, where its own tools are there to say.
+#[test]
+fn a_drop_in_has_paths_that_last() {
+    let Some(place) = Place::new() else { return };
+    let text = ran(&place, "hugectl --emit=systemd --heap --shm redis-server");
+    for line in [
+        "# for /etc/systemd/system/redis-server.service.d/hugetools.conf; then:",
+        "[Service]",
+        "Environment=\"HUGETLB_MORECORE=yes\"",
+        "Environment=\"HUGETLB_SHM=yes\"",
+        "Environment=\"LD_PRELOAD=/usr/local/lib/hugetools/libhugetlbfs_heap.so\"",
+        "LimitMEMLOCK=infinity",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}: {text}");
+    }
+    assert!(
+        !text.contains("$$") && !text.contains("HUGETLB_STARTER"),
+        "{text}"
+    );
+    let options = ran(&place, "printf '<%s>' $(hugectl --emit=docker --shm)");
+    let mount = "<--mount=type=bind,source=/usr/local/lib/libhugetlbfs.so.0,\
+                 target=/usr/local/lib/hugetools/libhugetlbfs.so,readonly>";
+    assert!(options.starts_with(mount), "{options}");
+    assert!(options.contains("<--env=HUGETLB_SHM=yes>"), "{options}");
+    let pod = ran(&place, "hugectl --emit=kubernetes --shm server");
+    assert!(
+        pod.contains("path: \"/usr/local/lib/libhugetlbfs.so.0\""),
+        "{pod}"
+    );
+}
+
+/// What is only inside hugectl, or in a build tree, would be gone.
+#[test]
+fn what_is_not_installed_is_refused() {
+    let Some(place) = Place::new() else { return };
+    let ran = place.run("target/release/hugectl --emit=systemd --shm x");
+    assert_eq!((ran.status, ran.out.as_str()), (125, ""), "{ran:?}");
+    assert!(ran.err.contains("\n  install hugetools"), "{ran:?}");
+}
