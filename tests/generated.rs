@@ -3,12 +3,15 @@
 //! is by hand, and the completions as a whole.
 
 mod library;
+mod shells;
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 
+use crate::support::live::skip;
 use crate::support::{bless, tool, tree};
 
 /// A tool with a man page and completions.
@@ -71,6 +74,8 @@ fn options(tool: &Tool) -> String {
     let man = clap_mangen::Man::new((tool.command)());
     man.render_options_section(&mut out).unwrap();
     let text = String::from_utf8(out).unwrap().replace(r"\*(Aq", r"\(aq");
+    // An empty line is a paragraph's end already.
+    let text = text.replace("\n.br\n\n.br\n", "\n\n");
     let lines = text.lines().skip_while(|line| !line.starts_with(".SH "));
     let lines = lines.map(|line| match line.strip_prefix(".SH ") {
         None => line.to_owned() + "\n",
@@ -83,6 +88,18 @@ fn options(tool: &Tool) -> String {
 }
 
 #[test]
+fn pages_are_written_as_mandoc_wants() {
+    if !Path::new("/usr/bin/mandoc").exists() {
+        return skip("pages_are_written_as_mandoc_wants", "there is no mandoc").unwrap_or(());
+    }
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "mandoc -T lint -W warning man/*"]);
+    let output = command.current_dir(bless::project("")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said, "");
+}
+
+#[test]
 fn completions_are_those_of_the_code() {
     for tool in TOOLS {
         for (shell, name) in [
@@ -92,11 +109,11 @@ fn completions_are_those_of_the_code() {
         ] {
             let mut out = Vec::new();
             generate(shell, &mut (tool.command)(), tool.name, &mut out);
-            bless::compare(
-                format!("completions/{name}"),
-                &String::from_utf8(out).unwrap(),
-            )
-            .unwrap();
+            let mut command = (tool.command)();
+            command.build();
+            let frame = String::from_utf8(out).unwrap();
+            let text = shells::complete(shell, tool.name, &command, &frame);
+            bless::compare(format!("completions/{name}"), &text).unwrap();
         }
     }
 }
@@ -149,6 +166,34 @@ fn the_examples_work() {
             assert_eq!(output.status.code(), Some(0), "{command}\n{output:?}");
         }
     }
+}
+
+/// The commands of the tutorial have options that there are.
+#[test]
+fn the_tutorial_s_commands_are_understood() {
+    let page = bless::text("man/hugetools.7").replace("\\-", "-");
+    let page = page.replace(" \\e\n   ", "");
+    let lines = page.lines();
+    let commands = lines.filter_map(|line| line.strip_prefix("# ").or(line.strip_prefix("$ ")));
+    let mut seen = 0;
+    for tool in TOOLS {
+        for command in commands.clone() {
+            let own = format!("{} ", tool.name);
+            if !command.starts_with(&own) {
+                continue;
+            }
+            let command = command.split(" >").next().unwrap_or(command);
+            // What the shell puts in is one word.
+            let (before, rest) = command.split_once("\"$(").unwrap_or((command, ""));
+            let after = rest.split_once(")\"").map_or("", |parts| parts.1);
+            let word = if rest.is_empty() { "" } else { "1" };
+            let command = format!("{before}{word}{after}");
+            let read = (tool.command)().try_get_matches_from(command.split_whitespace());
+            assert!(read.is_ok(), "{command}: {}", read.unwrap_err());
+            seen += 1;
+        }
+    }
+    assert!(seen >= 15, "only {seen} commands");
 }
 
 #[test]

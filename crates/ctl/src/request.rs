@@ -233,6 +233,7 @@ fn emit(mut args: Args) -> Result<Emit, Failure> {
         (args.json, "--json"),
         (args.sysroot.is_some(), "--sysroot"),
         (args.no_inherit, "--no-inherit"),
+        (args.thp_policy.is_some(), "--thp-policy"),
     ];
     if let Some((_, option)) = none.iter().find(|(given, _)| *given) {
         return usage(format!(

@@ -91,6 +91,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.report.is_some(), "--report"),
         (args.messages.is_some(), "--messages"),
         (args.explain, "--explain"),
+        (args.emit.is_some(), "--emit"),
         (args.no_preload, "--no-preload"),
         (args.force_preload, "--force-preload"),
         (args.library_path.is_some(), "--library-path"),
