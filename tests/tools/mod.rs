@@ -10,6 +10,7 @@ mod place;
 mod readme;
 mod recipes;
 mod segments;
+mod shells;
 mod signed;
 mod stream;
 mod transcripts;

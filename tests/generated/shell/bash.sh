@@ -1,0 +1,117 @@
+
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+
+# The sizes of the machine's pools.
+_@ID@_sizes() {
+    local size
+    for size in /sys/kernel/mm/hugepages/hugepages-*kB; do
+        size=${size##*-}
+        size=${size%kB}
+        case $size in
+        *[!0-9]*) ;;
+        *) if ((size % 1048576 == 0)); then
+            echo "$((size / 1048576))GB"
+        elif ((size % 1024 == 0)); then
+            echo "$((size / 1024))MB"
+        else
+            echo "${size}kB"
+        fi ;;
+        esac
+    done
+}
+
+# Each pool as it is: SIZE:PAGES.
+_@ID@_pools() {
+    local size pages
+    for size in $(_@ID@_sizes); do
+        local kb=${size%?B}
+        case $size in
+        *GB) kb=$((kb * 1048576)) ;;
+        *MB) kb=$((kb * 1024)) ;;
+        esac
+        read -r pages 2>/dev/null <"/sys/kernel/mm/hugepages/hugepages-${kb}kB/nr_hugepages" &&
+            echo "$size:$pages"
+    done
+}
+
+# What the value of an option may be, by the name that help gives it.
+_@ID@_values() {
+    case $1 in
+    'SIZE|thp') _@ID@_sizes && echo thp ;;
+    'SIZE' | 'SIZE|1/N') _@ID@_sizes ;;
+    'SPEC' | 'SPREAD') _@ID@_pools ;;
+    'SIZE:MODE')
+        for size in /sys/kernel/mm/transparent_hugepage/hugepages-*kB; do
+            [[ -d $size ]] && printf '%s\n' "${size##*-}:"{always,inherit,madvise,never}
+        done
+        ;;
+    'PID|NAME|all') { (cd /proc && printf '%s\n' [0-9]*); cat /proc/[0-9]*/comm 2>/dev/null; echo all; } | sort -u ;;
+    'SEGMENT[:PERCENT],...') printf '%s\n' text data bss heap shm ;;
+    'NAME[,NAME]') compgen -c -- "$2" | sort -u ;;
+    =*) printf '%s\n' ${1#=} ;;
+    'USER') compgen -u ;;
+    'GROUP') compgen -g ;;
+    'OCTAL') printf '%s\n' 0700 0750 0770 0755 1777 ;;
+    *) return 1 ;;
+    esac
+}
+
+# Which name help gives to the value of an option.
+_@ID@_value_of() {
+    case $1 in
+@VALUES@    esac
+}
+
+# The whole line, at the cursor. bash takes it apart at = and : as well, so it is
+# read anew.
+_@ID@_line() {
+    local at=1 option= status= program= word words
+    read -ra words <<<"${COMP_LINE:0:COMP_POINT}"
+    [[ ${COMP_LINE:0:COMP_POINT} == *[[:space:]] ]] && words+=("")
+    local last=$((${#words[@]} - 1))
+    local whole=${words[last]}
+    COMPREPLY=()
+    while ((at < last)) && [[ -z $program ]]; do
+        word=${words[at]}
+        case $word in
+        --) program=$((at + 1)) ;;
+        --*=*) ;;
+        --status) status=1 ;;
+        -*)
+            if [[ -n $(_@ID@_value_of "$word ") ]]; then
+                at=$((at + 1))
+                ((at == last)) && option="$word "
+            fi
+            ;;
+        *) [[ -n $status ]] || program=$at ;;
+        esac
+        at=$((at + 1))
+    done
+    [[ -n $status && -z $option ]] && option="--status "
+    if [[ -z $program && $whole == --*=* ]]; then
+        option=${whole%%=*}
+        whole=${whole#*=}
+    fi
+    if [[ -z $program && -n $option && $whole != -* ]]; then
+        _@ID@_reply "$option" "$whole" && return
+    fi
+@PROGRAM@    _@ID@ "$@"
+}
+
+# Offers the values of an option; not where any word will do, or a file.
+_@ID@_reply() {
+    local name values
+    name=$(_@ID@_value_of "$1")
+    [[ -n $name ]] && values=$(_@ID@_values "$name" "$2") || return 1
+    mapfile -t COMPREPLY < <(compgen -W "$values" -- "$2")
+    # What stands before a colon is on the line already.
+    if [[ $2 == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        COMPREPLY=("${COMPREPLY[@]#"${2%:*}":}")
+    fi
+    if [[ $1 != *" " && $COMP_WORDBREAKS != *=* ]]; then
+        COMPREPLY=("${COMPREPLY[@]/#/$1=}")
+    fi
+    compopt +o default +o bashdefault 2>/dev/null
+    return 0
+}

@@ -1,0 +1,16 @@
+    # Behind the options stands a program, and then what that one takes.
+    if [[ -z $status && ( -n $program || $whole != -* ) && -z $option ]]; then
+        local start=$((COMP_CWORD)) i
+        # The program's place among the words that bash has made.
+        for ((i = 1; i < COMP_CWORD; i++)); do
+            [[ -n $program && ${COMP_WORDS[i]} == "${words[program]}" ]] && start=$i && break
+        done
+        if [[ -z $program ]] || ((program == last)); then
+            mapfile -t COMPREPLY < <(compgen -c -- "$2" | sort -u)
+        elif declare -F _command_offset >/dev/null; then
+            _command_offset "$start"
+        else
+            mapfile -t COMPREPLY < <(compgen -f -- "$2")
+        fi
+        return
+    fi

@@ -1,0 +1,131 @@
+//! Completions in real shells: bash by its own variables, fish by its own command,
+//! zsh in a terminal of its own.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::bless;
+use crate::support::live::skip;
+
+/// What a shell's script prints in the project's directory, one word to a line.
+fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
+    let tool = line.split(' ').next().unwrap();
+    let mut command = Command::new(shell);
+    command.current_dir(bless::project("")).args(["-c", script]);
+    // fish has no name for the script.
+    let output = command
+        .env("TOOL", tool)
+        .env("LINE", line)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(err, "", "{shell}: {line}");
+    let first = |line: &str| line.split('\t').next().unwrap().trim().to_owned();
+    text.lines().map(first).collect()
+}
+
+/// A line, what must be offered, and what must not.
+type Case = (
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+/// The largest page size and its pool, for machines with pools of 2 MB.
+const CASES: [Case; 12] = [
+    ("hugectl --heap=", &["2MB", "thp"], &["README.md", "2048kB"]),
+    ("hugectl --heap=t", &["thp"], &["2MB"]),
+    ("hugectl --fallback ", &["thp", "base", "none"], &["2MB"]),
+    ("hugectl --status ", &["1", "all"], &["README.md"]),
+    ("hugectl --limit ", &["2MB"], &["thp"]),
+    ("hugectl --require te", &["text"], &["data"]),
+    ("hugectl --hea", &["--heap", "--heap-engine"], &["--text"]),
+    ("hugectl --heap gre", &["grep"], &["README.md", "2MB"]),
+    ("hugectl --heap cat READM", &["README.md"], &["cat"]),
+    ("hugeadm --create-user-mounts ro", &["root"], &["README.md"]),
+    ("hugeadm --set-shm-group ro", &["root"], &["README.md"]),
+    ("hugeadm --mount-mode ", &["0755"], &["README.md"]),
+];
+
+/// Tries all of them, where there is such a shell and such a pool.
+fn tried(test: &str, shell: &str, offered: &dyn Fn(&str) -> Vec<String>) {
+    if !Path::new("/usr/bin").join(shell).exists() {
+        return skip(test, &format!("there is no {shell}")).unwrap_or(());
+    }
+    let has_pool = Path::new("/sys/kernel/mm/hugepages/hugepages-2048kB").exists();
+    for (line, wanted, other) in CASES {
+        let found = offered(line);
+        // Of an option with its value, some shells offer the whole.
+        let has = |word: &&&str| {
+            let mut words = found.iter();
+            words.any(|found| found == **word || found.ends_with(&format!("={word}")))
+        };
+        let needed = |word: &&&str| has_pool || !word.starts_with("2MB");
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter(needed)
+            .filter(|word| !has(word))
+            .collect();
+        let wrong: Vec<_> = other.iter().filter(has).collect();
+        assert!(
+            missing.is_empty(),
+            "{shell}: {line}: no {missing:?} in {found:?}"
+        );
+        assert!(wrong.is_empty(), "{shell}: {line}: {wrong:?} in {found:?}");
+    }
+    // A pool with its present value.
+    let pools = offered("hugeadm --pool-pages-min ");
+    let of_2mb = |word: &String| word.starts_with("2MB:") && word.len() > 4;
+    assert!(!has_pool || pools.iter().any(of_2mb), "{shell}: {pools:?}");
+}
+
+const BASH: &str = r#"
+source "completions/$TOOL.bash"
+COMP_LINE=$LINE COMP_POINT=${#LINE}
+read -ra COMP_WORDS <<<"${LINE//=/ = }"
+[[ $LINE == *[\ =] ]] && COMP_WORDS+=("")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_${TOOL}_line "$TOOL" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]}""#;
+
+#[test]
+fn bash_offers_what_there_is() {
+    tried("bash_offers_what_there_is", "bash", &|line| {
+        words("bash", BASH, line)
+    });
+}
+
+#[test]
+fn fish_offers_what_there_is() {
+    let script = "source completions/$TOOL.fish; complete -C $LINE";
+    tried("fish_offers_what_there_is", "fish", &|line| {
+        words("fish", script, line)
+    });
+}
+
+/// In a terminal, the list that follows a tabulator; matches are kept by a function
+/// that stands before the one that adds them.
+const ZSH: &str = r#"
+zmodload zsh/zpty
+zpty shell zsh -f -i
+say() { zpty -w shell "$1" }
+say 'PS1=; fpath=($PWD/completions $fpath); autoload -Uz compinit; compinit -u -D'
+say 'compadd() { local -a hits; builtin compadd -O hits "$@"; (( $#hits )) && print -rl -- "<<"$^hits">>" >&$kept; builtin compadd "$@" }'
+say 'all() { exec {kept}>|$FOUND; zle list-choices; exec {kept}>&-; print DONE-$((1 + 1)) }; zle -N all; bindkey "^X" all; print READY-$((1 + 1))'
+wait_for() { local text; while zpty -r shell text "*$1*"; do return; done }
+wait_for READY-2
+zpty -w -n shell "$LINE"$'\x18'
+wait_for DONE-2
+zpty -d shell
+sed -n 's/^<<\(.*\)>>$/\1/p' "$FOUND"
+"#;
+
+#[test]
+fn zsh_offers_what_there_is() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let script = format!("export FOUND={}\n{ZSH}", file.path().display());
+    tried("zsh_offers_what_there_is", "zsh", &|line| {
+        words("zsh", &script, line)
+    });
+}
