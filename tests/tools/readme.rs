@@ -20,7 +20,7 @@ use crate::support::tool::{self, Ran};
 use crate::support::tree;
 
 /// The lines of the first block of a kind below a heading.
-fn block(heading: &str, kind: &str) -> Vec<String> {
+pub(super) fn block(heading: &str, kind: &str) -> Vec<String> {
     let text = bless::text("README.md");
     let (_, section) = text
         .split_once(&format!("\n## {heading}\n"))

@@ -4,7 +4,7 @@
 
 use crate::support::live::{machine, skip};
 
-use super::readme::Place;
+use super::readme::{Place, block};
 
 const INSTALL: &str = "cargo ship install";
 
@@ -42,11 +42,14 @@ fn postgresql_by_debian_s_scripts() {
         pg_createcluster --port 54399 "$version" huge -- -A trust >&2
         conf=/etc/postgresql/$version/huge
         printf '%s\n' "listen_addresses=''" huge_pages=off shared_buffers=32MB >>"$conf/postgresql.conf"
-        hugectl --emit=environment --shm >>"$conf/environment"
         pg_ctlcluster "$version" huge start >&2
         trap 'pg_ctlcluster -m fast "$version" huge stop >&2' EXIT
+        README
         hugectl --status "$(head -n 1 "/var/lib/postgresql/$version/huge/postmaster.pid")""#;
-    let status = ran(&place, script);
+    let lines = block("As a service", "sh").join("\n");
+    let lines = lines.replace("15/main", "$version/huge");
+    let lines = lines.replace("15 main", "$version huge");
+    let status = ran(&place, &script.replace("README", &lines));
     // As much as has been touched by now.
     assert!(huge(&status, "shm ") >= 4 << 10, "{status}");
 }
