@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --watch --json --dry-run --explain --emit --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --watch --pid --anon --stack --budget --children --undo --json --dry-run --explain --emit --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -51,6 +51,10 @@ _hugectl() {
                     ;;
                 --shm)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --thp-policy)
+                    COMPREPLY=($(compgen -W "always advised never" -- "${cur}"))
                     return 0
                     ;;
                 --fallback)
@@ -96,6 +100,14 @@ _hugectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --emit)
                     COMPREPLY=($(compgen -W "systemd environment docker kubernetes" -- "${cur}"))
                     return 0
@@ -116,6 +128,21 @@ _hugectl() {
                     ;;
                 --verbose)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --messages)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 *)
@@ -195,6 +222,7 @@ _hugectl_value_of() {
     --heap) echo 'SIZE|thp' ;;
     --heap-engine | '--heap-engine ') echo '=libc arena' ;;
     --shm) echo 'SIZE|thp' ;;
+    --thp-policy | '--thp-policy ') echo '=always advised never' ;;
     --fallback | '--fallback ') echo '=thp base none' ;;
     --disable) echo 'WORD' ;;
     --limit | '--limit ') echo 'SIZE|1/N' ;;
@@ -203,10 +231,13 @@ _hugectl_value_of() {
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
     --watch) echo 'SECONDS' ;;
+    --pid | '--pid ') echo 'PID|NAME[,...]' ;;
+    --budget | '--budget ') echo 'PERCENT' ;;
     --emit) echo '=systemd environment docker kubernetes' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;
     --library-path | '--library-path ') echo 'PREFIX' ;;
     --verbose | '--verbose ') echo 'N' ;;
+    --messages | '--messages ') echo 'FILE|FD' ;;
     esac
 }
 

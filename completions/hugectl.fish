@@ -5,6 +5,9 @@ complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the 
 complete -c hugectl -l heap-engine -d 'Who serves the heap: arena (our malloc; the default) or libc (the program\'s own glibc, told by GLIBC_TUNABLES; the default for static programs)' -r -f -a "libc\t''
 arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings'
+complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
+advised\t''
+never\t''"
 complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)' -r -f -a "thp\t''
 base\t''
 none\t''"
@@ -14,7 +17,9 @@ complete -c hugectl -l only -d 'Only programs of these names get huge pages, not
 complete -c hugectl -l require -d 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
-complete -c hugectl -l watch -d 'With --status: again and again, each SECONDS, until the processes have ended'
+complete -c hugectl -l watch -d 'With --status or --pid: again and again, each SECONDS, until the processes have ended'
+complete -c hugectl -l pid -d 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given' -r
+complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 25 by default' -r
 complete -c hugectl -l emit -d 'Print what tells a service or a container of all this, in which hugectl starts nothing: a drop-in for a UNIT of systemd, lines of an environment file (with PROGRAM or without), options of docker run, parts of a pod' -f -a "systemd\t''
 environment\t''
 docker\t''
@@ -31,6 +36,10 @@ complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the prog
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l sizes -d 'With --status, as root: what sizes of folios really lie in each segment, multi-size THP included'
+complete -c hugectl -l anon -d 'With --pid: private memory that the program has mapped by itself, or its allocator or virtual machine'
+complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
+complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'
+complete -c hugectl -l undo -d 'Not possible: says so, and why it is not needed'
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
@@ -99,5 +108,5 @@ complete -c hugectl -l shm -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --fallback --limit --only --require --status --sysroot --library-path --verbose)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --thp-policy --fallback --limit --only --require --status --pid --budget --sysroot --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'
