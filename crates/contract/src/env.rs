@@ -45,8 +45,7 @@ mod require;
 #[cfg(test)]
 mod tests;
 mod text_copy;
-
-use core::fmt;
+mod value;
 
 pub use self::api::{Api, DefaultSize, Features};
 pub use self::elfmap::Elfmap;
@@ -56,6 +55,8 @@ pub use self::names::*;
 pub use self::odd::Odd;
 pub use self::require::{Require, Required, Share, Wrong};
 pub use self::text_copy::TextCopy;
+pub use self::value::Pages;
+use self::value::{is_no, is_yes, number};
 use crate::size;
 
 /// The verbosity without any variable: errors and warnings.
@@ -71,31 +72,6 @@ pub const HEAP_LIBRARY: &str = "libhugetlbfs_heap.so";
 /// The exported symbol by which our libraries are known among others of the
 /// same name.
 pub const MARKER: &str = "__hugetools_library";
-
-/// Which huge pages a segment was asked to get first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pages {
-    /// The kernel's default huge page size.
-    Default,
-    /// A page size in bytes.
-    Size(u64),
-    /// Transparent huge pages; the pools are left alone.
-    Thp,
-}
-
-impl fmt::Display for Pages {
-    /// The value of the variable: `yes`, a size such as `2MB`, or `thp`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match *self {
-            Pages::Default => f.write_str("yes"),
-            Pages::Thp => f.write_str("thp"),
-            Pages::Size(n) if n >= 1 << 30 && n % (1 << 30) == 0 => write!(f, "{}GB", n >> 30),
-            Pages::Size(n) if n >= 1 << 20 && n % (1 << 20) == 0 => write!(f, "{}MB", n >> 20),
-            Pages::Size(n) if n >= 1 << 10 && n % (1 << 10) == 0 => write!(f, "{}KB", n >> 10),
-            Pages::Size(n) => write!(f, "{n}"),
-        }
-    }
-}
 
 /// What follows when huge pages run out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -422,24 +398,6 @@ impl<'a> Settings<'a> {
 /// Whether a program is in the list of [`RESTRICT_EXE`].
 pub fn is_among(program: &[u8], names: &[u8]) -> bool {
     names.split(|b| *b == b':').any(|name| name == program)
-}
-
-/// Whether a variable that is `yes` or not set is `yes`.
-fn is_yes(name: &'static str, value: Option<&[u8]>, odd: &mut Odd) -> bool {
-    let value = value.unwrap_or_default();
-    let yes = value.eq_ignore_ascii_case(b"yes");
-    if !yes && !value.is_empty() && !is_no(value) {
-        odd.add(name);
-    }
-    yes
-}
-
-fn is_no(value: &[u8]) -> bool {
-    value.eq_ignore_ascii_case(b"no")
-}
-
-fn number(value: &[u8]) -> Option<u32> {
-    core::str::from_utf8(value).ok()?.parse().ok()
 }
 
 /// As `atoi` reads it: leading digits, anything else is 0; at most 99.

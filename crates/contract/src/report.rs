@@ -14,11 +14,13 @@
 
 mod life;
 mod required;
+mod tenths;
 
 use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
 pub use self::required::Met;
+use self::tenths::Tenths;
 use crate::segment::{ALL, Row};
 
 /// What was found out about a process.
@@ -285,53 +287,6 @@ impl fmt::Display for Size {
             n if n >= 1 << 20 => write!(f, "{}MB", n >> 20),
             n => write!(f, "{}KB", n >> 10),
         }
-    }
-}
-
-/// A percentage with one digit behind the point, rounded down, so that 100.0
-/// means all of it.
-struct Tenths(u64);
-
-impl Tenths {
-    fn of(part: u64, whole: u64) -> Tenths {
-        match whole {
-            0 => Tenths(0),
-            whole => {
-                let tenths = u128::from(part) * 1000 / u128::from(whole);
-                Tenths(u64::try_from(tenths).unwrap_or(0))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Tenths {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = Short::default();
-        write!(text, "{}.{}", self.0 / 10, self.0 % 10)?;
-        f.pad(text.as_str())
-    }
-}
-
-/// Room for a short number, so that it can be padded.
-#[derive(Default)]
-struct Short {
-    bytes: [u8; 24],
-    len: usize,
-}
-
-impl Short {
-    fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..self.len]).unwrap_or("")
-    }
-}
-
-impl Write for Short {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let end = self.len + text.len();
-        let place = self.bytes.get_mut(self.len..end).ok_or(fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
     }
 }
 

@@ -7,7 +7,6 @@
 use core::ops::Range;
 
 use crate::smaps::Record;
-use crate::watch;
 
 /// Where the heap library asks for its address space, so that others know a
 /// heap when they see one: 32 TiB from 48 TiB on. Where the kernel gives other
@@ -20,6 +19,10 @@ pub const ARENA_AREA: Range<u64> = 0x3000_0000_0000..0x3800_0000_0000;
 /// The part of it for large blocks that have grown, each with room to grow
 /// further.
 pub const GROWING_AREA: Range<u64> = 0x3800_0000_0000..0x5000_0000_0000;
+
+/// The name of the page that the library shares with the watcher of a report, as it
+/// stands in `/proc/<pid>/maps`: it is no memory of the program's.
+pub const WATCHER_PAGE: &[u8] = b"hugetools-report";
 
 /// A part of a program's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,7 +226,7 @@ pub fn pieces<'a>(
 /// none of the program's.
 pub fn is_of_the_report(name: &[u8]) -> bool {
     name.strip_prefix(b"/memfd:")
-        .is_some_and(|name| name.starts_with(watch::NAME))
+        .is_some_and(|name| name.starts_with(WATCHER_PAGE))
 }
 
 /// The first extent that covers `at`, and where it, or the gap, ends.

@@ -11,9 +11,6 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::report::Peak;
 use crate::segment::Huge;
 
-/// The name of the memory file, as it stands in `/proc/<pid>/maps`.
-pub const NAME: &[u8] = b"hugetools-report";
-
 /// So many processes are watched at once.
 pub const SLOTS: usize = 256;
 

@@ -6,7 +6,6 @@ use core::ffi::c_void;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{Errno, set_errno};
 
-use crate::malloc::at_least;
 use crate::mimalloc::{mi_free, mi_realloc};
 
 const NO_MEMORY: Errno = Errno(libc::ENOMEM);
@@ -32,4 +31,13 @@ pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_voi
     }
     // SAFETY: as the caller says.
     checked(unsafe { mi_realloc(block, at_least(size)) })
+}
+
+/// What `max_align_t` needs: every block is aligned to that.
+pub(crate) const LEAST_ALIGNMENT: usize = 16;
+
+/// The size to ask for: mimalloc aligns smaller blocks to less.
+#[inline(always)]
+pub(crate) fn at_least(size: usize) -> usize {
+    size.max(LEAST_ALIGNMENT)
 }

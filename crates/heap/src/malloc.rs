@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
-use crate::direct::{checked, realloc_here};
+use crate::direct::{LEAST_ALIGNMENT, at_least, checked, realloc_here};
 use crate::mimalloc::{mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size, mi_zalloc};
 use crate::owner::{self, Owner};
 use crate::{arena, foreign, growing, kept, large};
@@ -169,15 +169,6 @@ fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
         true => mi_malloc_aligned(at_least(size), alignment.max(LEAST_ALIGNMENT)),
         false => kept::memalign(alignment, size),
     }
-}
-
-/// What `max_align_t` needs: every block is aligned to that.
-const LEAST_ALIGNMENT: usize = 16;
-
-/// The size to ask for: mimalloc aligns smaller blocks to less.
-#[inline(always)]
-pub(crate) fn at_least(size: usize) -> usize {
-    size.max(LEAST_ALIGNMENT)
 }
 
 /// The block, or an extent of its own: where mimalloc may take nothing but

@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "places a function among the destructors")]
 
 use core::ffi::c_int;
-use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
@@ -15,11 +14,10 @@ use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::kernel::{facts, procfile};
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
-use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::why::{self, Why};
-use hugetools_pages::sys::{self, Errno, Filter};
+use hugetools_pages::sys::{self, Filter};
 
 use crate::objects::Extents;
 use crate::scratch::{self, Text};
@@ -152,7 +150,7 @@ pub(crate) fn begin() {
     };
     if is_watched {
         watched::begin(|text| {
-            let _ = send(text);
+            let _ = report_file::send(text);
         });
     }
 }
@@ -167,7 +165,7 @@ pub(crate) const NO_EXTENT: Extent<'static> = Extent {
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
     match is_wanted() {
-        true => send(text.bytes())?,
+        true => report_file::send(text.bytes())?,
         false => watched::leave(text.bytes(), true).then_some(())?,
     }
     watched::note_told();
@@ -200,7 +198,7 @@ fn compose(ended: Ended) -> Option<Text> {
         life: life(ended, rows),
     };
     let mut text = Text::with_room(1 << 20)?;
-    write(&proof, &mut text).ok()?;
+    report_file::write(&proof, &mut text).ok()?;
     Some(text)
 }
 
@@ -222,42 +220,6 @@ fn life(ended: Ended, rows: &[Row<'_>]) -> Option<Life> {
 /// The milliseconds of a tick, in which the kernel counts the time of a start:
 /// the same on all machines.
 const TICK: u64 = 10;
-
-pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
-    match is_json() {
-        false => proof.write_table(text),
-        true => proof.write_json(text),
-    }
-}
-
-/// Whether reports are lines of JSON.
-pub(crate) fn is_json() -> bool {
-    !matches!(config::get().report, Target::Terminal { json: false, .. })
-}
-
-/// Where the report goes: a file is appended to with one call, so that reports
-/// of several processes do not mix.
-pub(crate) fn send(text: &[u8]) -> Option<()> {
-    if let Some(fd) = report_file::kept() {
-        write_quietly(fd, text);
-        return Some(());
-    }
-    match report_file::open() {
-        None => on_side_stack(|| outlet::write(text)),
-        Some(Ok(file)) => write_quietly(file.fd(), text),
-        Some(Err(Errno(number))) => say(
-            Level::Warning,
-            format_args!("no report: its file cannot be opened (errno {number})"),
-        ),
-    }
-    Some(())
-}
-
-/// Where the reader is gone, or the file is as long as it may be, the program
-/// ends as it would have.
-fn write_quietly(fd: c_int, text: &[u8]) {
-    on_side_stack(|| sys::write_quietly(fd, text));
-}
 
 /// Why a segment that was to be on huge pages is not, as far as we know.
 fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {

@@ -1,11 +1,18 @@
 //! The file of the report, opened at the start: at the end the program may have
-//! dropped its rights, or have another root directory.
+//! dropped its rights, or have another root directory. And how a report gets there.
 
 use core::ffi::c_int;
+use core::fmt;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
-use hugetools_pages::config;
-use hugetools_pages::sys::{self, File, Result};
+use hugetools_contract::report::Proof;
+use hugetools_pages::config::{self, Target};
+use hugetools_pages::rt::message::{Level, say};
+use hugetools_pages::rt::outlet;
+use hugetools_pages::rt::side_stack::on_side_stack;
+use hugetools_pages::sys::{self, Errno, File, Result};
+
+use crate::scratch::Text;
 
 /// The descriptor, or -1, and which file it was.
 static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
@@ -41,4 +48,41 @@ pub(crate) fn open() -> Option<Result<File>> {
     let path = config::get().report_path()?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
     Some(File::open_mode(path, flags, 0o666))
+}
+
+/// Writes a report in the form that was asked for.
+pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
+    match is_json() {
+        false => proof.write_table(text),
+        true => proof.write_json(text),
+    }
+}
+
+/// Whether reports are lines of JSON.
+pub(crate) fn is_json() -> bool {
+    !matches!(config::get().report, Target::Terminal { json: false, .. })
+}
+
+/// Where the report goes: a file is appended to with one call, so that reports
+/// of several processes do not mix.
+pub(crate) fn send(text: &[u8]) -> Option<()> {
+    if let Some(fd) = kept() {
+        write_quietly(fd, text);
+        return Some(());
+    }
+    match open() {
+        None => on_side_stack(|| outlet::write(text)),
+        Some(Ok(file)) => write_quietly(file.fd(), text),
+        Some(Err(Errno(number))) => say(
+            Level::Warning,
+            format_args!("no report: its file cannot be opened (errno {number})"),
+        ),
+    }
+    Some(())
+}
+
+/// Where the reader is gone, or the file is as long as it may be, the program
+/// ends as it would have.
+fn write_quietly(fd: c_int, text: &[u8]) {
+    on_side_stack(|| sys::write_quietly(fd, text));
 }

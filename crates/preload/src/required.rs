@@ -28,17 +28,14 @@ use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 use crate::segments::pages_for;
-use crate::{end, kept, marker, scratch};
+use crate::{kept, marker, scratch};
 
-/// The status of a program that does not begin, as of hugectl's own failures.
-const REFUSED: i32 = 125;
-
-/// Ends the process where what is required is not met.
-pub(crate) fn check() {
+/// Whether what is required of the program's start is met; says what is not.
+pub(crate) fn is_met() -> bool {
     let config = config::get();
     let require = config.require;
     if !require.is_any() {
-        return;
+        return true;
     }
     first_look::take();
     let is_of_file = |segment| SEGMENTS.contains(&segment);
@@ -54,10 +51,7 @@ pub(crate) fn check() {
         met.is_err()
     });
     // All of them are said.
-    if refused.count() > 0 {
-        end::before_the_start(REFUSED);
-        sys::exit(REFUSED);
-    }
+    refused.count() == 0
 }
 
 /// Says what is not met.

@@ -21,8 +21,6 @@ use crate::perf_map;
 mod later;
 mod shelf;
 
-pub(crate) use later::watch;
-
 /// Puts on huge pages what was asked for. To be called before the program
 /// begins.
 pub(crate) fn remap() {
@@ -37,8 +35,14 @@ pub(crate) fn remap() {
         ControlFlow::Break(())
     });
     if config.text_libs {
-        later::look(config);
+        later::look(config, put_library);
     }
+}
+
+/// Puts libraries on huge pages that were loaded meanwhile. To be called where the
+/// program maps memory; costs nothing unless libraries were asked for.
+pub(crate) fn watch() {
+    later::watch(put_library);
 }
 
 /// Which pages a segment of the program goes to.

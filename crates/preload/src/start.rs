@@ -8,8 +8,12 @@ use hugetools_pages::fork;
 use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
+use hugetools_pages::sys;
 
 use crate::{api, end, following, kept, marker, next, report_file, required, segments};
+
+/// The status of a program that does not begin, as of hugectl's own failures.
+const REFUSED: c_int = 125;
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -60,5 +64,8 @@ unsafe extern "C" fn start(
     end::begin();
     api::prepare();
     segments::remap();
-    required::check();
+    if !required::is_met() {
+        end::before_the_start(REFUSED);
+        sys::exit(REFUSED);
+    }
 }

@@ -17,7 +17,7 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Dir};
 
-use crate::end;
+use crate::report_file;
 use crate::scratch::{self, Text};
 
 /// So many are looked for.
@@ -38,7 +38,11 @@ pub(crate) fn report() -> Option<()> {
     let family = family()?;
     let is_eldest = |kin: &&Kin| !family.iter().any(|other| other.pid == kin.parent);
     // People are shown some; whoever reads JSON has all.
-    let most = if end::is_json() { MOST } else { REPORTED };
+    let most = if report_file::is_json() {
+        MOST
+    } else {
+        REPORTED
+    };
     for kin in family.iter().filter(is_eldest).take(most) {
         let _ = report_on(kin.pid);
     }
@@ -150,17 +154,17 @@ fn report_on(pid: u32) -> Option<()> {
         life: None,
     };
     let mut text = Text::with_room(1 << 20)?;
-    if !end::is_json() {
+    if !report_file::is_json() {
         let line = "still running, as it is now (later: hugectl --status";
         writeln!(text, "{line} {pid}):").ok()?;
     }
-    end::write(&proof, &mut text).ok()?;
-    end::send(text.bytes())
+    report_file::write(&proof, &mut text).ok()?;
+    report_file::send(text.bytes())
 }
 
 /// Says what is amiss with a process, in the form that reports have.
 fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Option<()> {
-    if !end::is_json() {
+    if !report_file::is_json() {
         say(Level::Warning, text);
         return Some(());
     }
@@ -176,8 +180,8 @@ fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Opti
         life: None,
     };
     let mut line = Text::with_room(32 << 10)?;
-    end::write(&proof, &mut line).ok()?;
-    end::send(line.bytes())
+    report_file::write(&proof, &mut line).ok()?;
+    report_file::send(line.bytes())
 }
 
 /// Whether one of our libraries is in a process.

@@ -1,6 +1,8 @@
 //! The variables of the C interface: sizes, mounts, features of the kernel.
 
-use super::{DEFAULT_PAGE_SIZE, FEATURES, NO_PREFAULT, NO_RESERVE, Odd, PATH, is_yes};
+use super::names::{DEFAULT_PAGE_SIZE, FEATURES, NO_PREFAULT, NO_RESERVE, PATH};
+use super::odd::Odd;
+use super::value::is_yes;
 use crate::size;
 
 /// The page size that the C interface calls the default one.

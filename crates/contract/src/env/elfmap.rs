@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::Pages;
+use super::value::Pages;
 use crate::size;
 
 /// What `HUGETLB_ELFMAP` asks of the segments of the program.

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use super::Pages;
+use super::value::Pages;
 use crate::size;
 
 /// How much of the pools one process may take for its private memory.

@@ -37,7 +37,7 @@ impl<'a> Messages<'a> {
         }
         let mut parts = value.splitn(4, |byte| *byte == b':');
         let number =
-            super::number(parts.next()?).filter(|number| i32::try_from(*number).is_ok())?;
+            super::value::number(parts.next()?).filter(|number| i32::try_from(*number).is_ok())?;
         let Some(device) = parts.next() else {
             let handed = Some(Handed { number, file: None });
             return Some(Messages { handed, path: None });

@@ -1,6 +1,6 @@
 //! Variables whose values cannot be used in full.
 
-use super::VARIABLES;
+use super::names::VARIABLES;
 
 /// Which of [`VARIABLES`] have such a value: they count as unset, or what of
 /// them makes sense is used.

@@ -18,7 +18,7 @@ impl<'a> TextCopy<'a> {
     pub fn read(value: &'a [u8]) -> Option<TextCopy<'a>> {
         let colon = value.iter().position(|byte| *byte == b':')?;
         let (pid, program) = (value.get(..colon)?, value.get(colon + 1..)?);
-        let pid = super::number(pid)?;
+        let pid = super::value::number(pid)?;
         (!program.is_empty()).then_some(TextCopy { pid, program })
     }
 }

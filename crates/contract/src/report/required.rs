@@ -2,7 +2,7 @@
 
 use core::fmt::{self, Write};
 
-use super::Tenths;
+use super::tenths::Tenths;
 use crate::env::{Required, Share};
 
 /// What was required of a segment, and whether it was met.

@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 
-use hugetools_contract::watch::{LEN, NAME, Page, TEXT_LEN, text_at};
+use hugetools_contract::segment::WATCHER_PAGE;
+use hugetools_contract::watch::{LEN, Page, TEXT_LEN, text_at};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
 /// The memory, mapped for as long as this process lives.
@@ -19,7 +20,7 @@ impl Shared {
     /// # Errors
     /// Where there is none to be had.
     pub(crate) fn new() -> io::Result<(Shared, OwnedFd)> {
-        let name = std::ffi::CString::new(NAME)?;
+        let name = std::ffi::CString::new(WATCHER_PAGE)?;
         let file =
             nix::sys::memfd::memfd_create(name.as_c_str(), nix::sys::memfd::MFdFlags::MFD_CLOEXEC)?;
         let len = libc::off_t::try_from(LEN).map_err(io::Error::other)?;

@@ -30,9 +30,11 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 /// Whether a thread looks just now.
 static LOOKING: AtomicBool = AtomicBool::new(false);
 
-/// Looks for libraries that were loaded meanwhile. To be called where the
-/// program maps memory; costs nothing unless libraries were asked for.
-pub(crate) fn watch() {
+/// What is done with a library that is new.
+type Put = fn(&Object<'_>, &Config);
+
+/// Looks for libraries that were loaded meanwhile.
+pub(super) fn watch(put: Put) {
     let config = config::get();
     // In the child of a fork the loader's lock may be held for ever.
     if !config.text_libs || fork_gate::forks() > 0 {
@@ -44,12 +46,12 @@ pub(crate) fn watch() {
     if last == 0 || now < last + PAUSE || LOOKING.swap(true, Ordering::Acquire) {
         return;
     }
-    look(config);
+    look(config, put);
     LOOKING.store(false, Ordering::Release);
 }
 
 /// Looks at all libraries, where there are new ones.
-pub(super) fn look(config: &Config) {
+pub(super) fn look(config: &Config, put: Put) {
     LAST.store(sys::now().max(1), Ordering::Relaxed);
     loaded::each(|object| {
         if object.is_program {
@@ -60,7 +62,7 @@ pub(super) fn look(config: &Config) {
             };
         }
         if !object.is_vdso() && is_new(object) && !object.has_text_relocations() {
-            super::put_library(object, config);
+            put(object, config);
         }
         ControlFlow::Continue(())
     });

@@ -1,0 +1,48 @@
+//! Values that several variables have.
+
+use core::fmt;
+
+use super::odd::Odd;
+
+/// Which huge pages a segment was asked to get first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pages {
+    /// The kernel's default huge page size.
+    Default,
+    /// A page size in bytes.
+    Size(u64),
+    /// Transparent huge pages; the pools are left alone.
+    Thp,
+}
+
+impl fmt::Display for Pages {
+    /// The value of the variable: `yes`, a size such as `2MB`, or `thp`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Pages::Default => f.write_str("yes"),
+            Pages::Thp => f.write_str("thp"),
+            Pages::Size(n) if n >= 1 << 30 && n % (1 << 30) == 0 => write!(f, "{}GB", n >> 30),
+            Pages::Size(n) if n >= 1 << 20 && n % (1 << 20) == 0 => write!(f, "{}MB", n >> 20),
+            Pages::Size(n) if n >= 1 << 10 && n % (1 << 10) == 0 => write!(f, "{}KB", n >> 10),
+            Pages::Size(n) => write!(f, "{n}"),
+        }
+    }
+}
+
+pub(super) fn is_no(value: &[u8]) -> bool {
+    value.eq_ignore_ascii_case(b"no")
+}
+
+/// Whether a variable that is `yes` or not set is `yes`.
+pub(super) fn is_yes(name: &'static str, value: Option<&[u8]>, odd: &mut Odd) -> bool {
+    let value = value.unwrap_or_default();
+    let yes = value.eq_ignore_ascii_case(b"yes");
+    if !yes && !value.is_empty() && !is_no(value) {
+        odd.add(name);
+    }
+    yes
+}
+
+pub(super) fn number(value: &[u8]) -> Option<u32> {
+    core::str::from_utf8(value).ok()?.parse().ok()
+}
