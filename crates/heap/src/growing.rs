@@ -48,7 +48,7 @@ pub(crate) fn extent_of(block: *const c_void) -> Option<&'static Extent> {
     index::extents().find(|extent| extent.base == addr)
 }
 
-/// A block of `size` bytes with room to grow; `None` where one is not worth a
+/// A block of `size` bytes with room to grow; `None` where one is not worth an
 /// extent, or there is no room or memory for it.
 pub(crate) fn create(size: usize) -> Option<*mut c_void> {
     let layout = arena::layout();
