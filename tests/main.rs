@@ -3,6 +3,7 @@
 
 mod bench;
 mod generated;
+mod house;
 mod hugeadm;
 mod hugectl;
 mod libs;

@@ -1,7 +1,12 @@
 //! What this process was asked to do, copied out of its environment once.
 //!
-//! Copied, because programs write over the strings of their environment:
-//! PostgreSQL's process titles do.
+//! **Invariants.** It is read once, and never changes: copied, because programs write
+//! over the strings of their environment, as PostgreSQL's process titles do. What is not
+//! understood is said, and is as if it were not there.
+//!
+//! **Locks.** None: the first who asks fills a cell, others wait for it.
+//!
+//! **At a fork.** The child has the same.
 #![expect(unsafe_code, reason = "reads a write-once cell")]
 
 use core::cell::UnsafeCell;

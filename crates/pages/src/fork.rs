@@ -5,10 +5,19 @@
 //! that writes there fails. So parent and child are to share no such page, and
 //! the child must find all memory as it was at one moment: that of the fork.
 //!
+//! **Invariants.** A fork never fails for want of huge pages, but where this page says
+//! so; what cannot be told is answered by the safe thing. Whatever was done for a fork
+//! that the kernel then refused is undone.
+//!
+//! **Locks.** One guard holds the signals, the gate and the protection of memory, in
+//! this order, and lets go of them in the other one.
+//!
+//! **At a fork.** The rest of this page.
+//!
 //! # From prepare to parent and child
 //! libc calls the handlers that were registered for a fork: all `prepare`, the
 //! last one first, then it forks, then all `parent` or `child`, the first one
-//! first. Ours are the first ones ([`watch`], [`index`]), so that our
+//! first. Ours are the first ones ([`watch`], [`register`]), so that our
 //! `prepare` runs last and our `parent` and `child` run before those of others.
 //! In between, who may do what?
 //!

@@ -9,13 +9,16 @@
 //! | System V segments that this process has made | [`sysv`] | the same |
 //! | what of all this the program has locked | [`mlocked`] | the same |
 //!
-//! Nothing is populated, removed, moved or advised that is not entered here as
-//! ours. What is shared with other processes cannot be replaced by other memory;
+//! **Invariants.** Nothing is populated, removed, moved or advised that is not entered
+//! here as ours. What is shared with other processes cannot be replaced by other memory;
 //! a [`witness`] tells whether there are any.
 //!
-//! Looks are free of locks, so that a signal handler may look at any time. Who
-//! changes an entry has a [`turn`](crate::rt::turn): no signal handler of this thread can want
-//! one meanwhile, and a fork waits for its end.
+//! **Locks.** Looks take none, so that a signal handler may look at any time. Who
+//! changes an entry has a [`turn`](crate::rt::turn): no signal handler of this thread can
+//! want one meanwhile.
+//!
+//! **At a fork.** It waits for whoever has a turn. The child has the same tables, and
+//! shares with its parent what is shared; what it has locked is not.
 
 use core::ops::Range;
 

@@ -6,12 +6,18 @@
 //! * [`text`]: what is never written; first by [`own_pages`], those of the
 //!   file itself, then by a copy, which all processes may [`share`], or which is
 //!   [`unshared`]. [`data`]: what is.
-//! * [`contents`]: what of it must be copied; [`file_mapping`](crate::kernel::file_mapping): what the kernel says of
+//! * [`contents`]: what of it must be copied; [`file_mapping`](crate::kernel::file_mapping): what the kernel says
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
 //!   more.
 //!
-//! The copy is made aside and takes the place of the original in one system
-//! call, so that there is no moment without it.
+//! **Invariants.** The copy is made aside and takes the place of the original in one
+//! system call, so that there is no moment without it. A failure before leaves the
+//! program on its own pages. What was read-only stays so.
+//!
+//! **Locks.** None: one thread runs, or what is written is left alone.
+//!
+//! **At a fork.** Data and bss are extents, and go the way of the heap; text is never
+//! written, and shared.
 
 pub mod contents;
 pub mod data;

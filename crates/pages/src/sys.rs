@@ -1,6 +1,14 @@
-//! System calls, made directly and not by functions that others interpose. Each keeps the thread's `errno` as it was: the caller gets
-//! the error as a value, and the program we run in never sees it. Which are made
-//! under a filter of the program's, [`filter`](fn@filter) says.
+//! System calls, made directly and not by functions that others interpose.
+//!
+//! **Invariants.** Each keeps the thread's `errno` as it was: the caller gets the error
+//! as a value, and the program we run in never sees it. Which are made under a filter of
+//! the program's, [`filter`](fn@filter) says: a call that the program does not make may
+//! end it there.
+//!
+//! **Locks.** None.
+//!
+//! **At a fork.** What is kept of the process (its number, a limit that is raised for
+//! one open) is found out again in the child.
 
 mod call;
 pub mod cast;

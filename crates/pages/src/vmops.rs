@@ -16,6 +16,13 @@
 //! * [`by_number`]: the same calls, made through `syscall(2)`.
 //! * Everything else is none of ours: `None` sends the caller to whoever would
 //!   have done it without us.
+//!
+//! **Invariants.** What the kernel would refuse is refused with its number; what it would
+//! do is done, or is an error that says why, and never half of it.
+//!
+//! **Locks.** The turn of the table that is changed, taken once for each call.
+//!
+//! **At a fork.** A call that is under way ends before the fork begins.
 
 use core::ffi::c_int;
 use core::ops::Range;

@@ -1,0 +1,136 @@
+//! The house: which file knows which, read from the sources. A newcomer finds what
+//! decides something below what uses it, never beside it.
+
+mod arrows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use arrows::{Arrows, arrows};
+
+/// All crates.
+const CRATES: [&str; 9] = [
+    "admin", "contract", "ctl", "elf", "heap", "link", "model", "pages", "preload",
+];
+
+/// So many arrows there may be between the wings of `pages`.
+const MOST_ARROWS: usize = 60;
+
+/// So many sources one folder may have; the crate's own is a list of wings.
+const MOST_ROOMS: usize = 16;
+
+fn sources(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("crates/{name}/src"))
+}
+
+/// The wings in the order of the table in `lib.rs`, the ground first.
+fn wings() -> Vec<String> {
+    let text = fs::read_to_string(sources("pages").join("lib.rs")).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("//! | [`"));
+    rows.map(|row| row.split('`').next().unwrap().to_owned())
+        .collect()
+}
+
+fn wing(module: &str) -> &str {
+    module.split("::").next().unwrap()
+}
+
+/// What is left when every file that knows none of the others was taken away, again
+/// and again: the files of circles, and those above them.
+fn circles(mut arrows: Arrows) -> Arrows {
+    loop {
+        let ground: BTreeSet<String> = arrows
+            .iter()
+            .filter(|(_, known)| known.iter().all(|other| !arrows.contains_key(other)))
+            .map(|(module, _)| module.clone())
+            .collect();
+        if ground.is_empty() {
+            return arrows;
+        }
+        arrows.retain(|module, _| !ground.contains(module));
+    }
+}
+
+#[test]
+fn circles_are_found() {
+    let arrows = |pairs: &[(&str, &str)]| -> Arrows {
+        let mut all = Arrows::new();
+        for (from, to) in pairs {
+            all.entry((*to).to_owned()).or_default();
+            let known = all.entry((*from).to_owned()).or_default();
+            known.insert((*to).to_owned());
+        }
+        all
+    };
+    assert!(circles(arrows(&[("a", "b"), ("b", "c"), ("a", "c")])).is_empty());
+    let found = circles(arrows(&[("a", "b"), ("b", "c"), ("c", "b"), ("c", "d")]));
+    assert_eq!(found.keys().collect::<Vec<_>>(), ["a", "b", "c"]);
+}
+
+/// Whether a file is the head of the folder that the other one is in. They are one
+/// family: the head holds what all of them share.
+fn is_head_of(head: &str, module: &str) -> bool {
+    let below = module.strip_prefix(head);
+    below.is_some_and(|below| below.starts_with("::"))
+}
+
+fn without_families(arrows: Arrows) -> Arrows {
+    let without = |(module, mut known): (String, BTreeSet<String>)| {
+        known.retain(|other| !is_head_of(other, &module) && !is_head_of(&module, other));
+        (module, known)
+    };
+    arrows.into_iter().map(without).collect()
+}
+
+#[test]
+fn no_two_files_know_each_other() {
+    for name in CRATES {
+        let found = circles(without_families(arrows(&sources(name))));
+        assert!(found.is_empty(), "crates/{name}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_wing_knows_those_above_it_in_the_list_only() {
+    let wings = wings();
+    let floor = |module: &str| {
+        let found = wings.iter().position(|name| name == wing(module));
+        found.unwrap_or_else(|| panic!("{module} is in no wing of lib.rs"))
+    };
+    let mut between: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for (module, known) in arrows(&sources("pages")) {
+        for other in known.iter().filter(|other| wing(other) != wing(&module)) {
+            assert!(floor(other) < floor(&module), "{module} knows {other}");
+            let pair = (wing(&module).to_owned(), wing(other).to_owned());
+            let arrow = format!("{module} -> {other}");
+            between.entry(pair).or_default().push(arrow);
+        }
+    }
+    assert!(wings.len() > 10, "{wings:?}");
+    assert!(between.len() <= MOST_ARROWS, "{} {between:#?}", between.len());
+}
+
+#[test]
+fn a_wing_begins_with_what_holds_in_it() {
+    for wing in wings() {
+        let text = fs::read_to_string(sources("pages").join(format!("{wing}.rs"))).unwrap();
+        for subject in ["//! **Invariants.** ", "//! **Locks.** ", "//! **At a fork.** "] {
+            assert!(text.contains(subject), "{wing}.rs lacks {subject:?}");
+        }
+    }
+}
+
+#[test]
+fn no_folder_has_more_rooms_than_one_remembers() {
+    fn look(folder: &Path) {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+        let rooms = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let rooms = rooms.count();
+        assert!(rooms <= MOST_ROOMS, "{}: {rooms}", folder.display());
+        folders.iter().for_each(|folder| look(folder));
+    }
+    let wings = wings();
+    wings.iter().map(|wing| sources("pages").join(wing)).for_each(|wing| look(&wing));
+}
