@@ -7,6 +7,7 @@ use std::ffi::OsString;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use hugetools_ctl::apply::Applied;
 use hugetools_ctl::args;
 use hugetools_ctl::bundle::Bundle;
 use hugetools_ctl::caller::Caller;
@@ -15,6 +16,7 @@ use hugetools_ctl::exec;
 use hugetools_ctl::explain::{self, required};
 use hugetools_ctl::explore::explore;
 use hugetools_ctl::failure::Failure;
+use hugetools_ctl::foresee::Foreseen;
 use hugetools_ctl::live::Live;
 use hugetools_ctl::messages::Outlet;
 use hugetools_ctl::note::{Level, Note};
@@ -126,8 +128,17 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
         Some(policy) => policy.set(&root)?,
         None => None,
     };
-    let mut effects = Live::new(&root);
-    let findings = explore(run, caller, &root, Some(&BUNDLE), &mut effects)?;
+    let bundle = Some(&BUNDLE);
+    let findings = match run.starts() {
+        true => explore(
+            run,
+            caller,
+            &root,
+            bundle,
+            &mut Applied(&mut Live::new(&root)),
+        ),
+        false => explore(run, caller, &root, bundle, &mut Foreseen),
+    }?;
     let mut plan = plan::make(run, caller, &findings);
     plan.notes.extend(policy.map(Note::warning));
     if run.explain {

@@ -11,6 +11,7 @@ use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::effects::Effects;
 use hugetools_ctl::explore::explore;
+use hugetools_ctl::foresee::Foreseen;
 use hugetools_ctl::layout::{Layout, Place};
 use hugetools_ctl::live::Live;
 use hugetools_ctl::plan;
@@ -237,7 +238,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match explore(&run, &caller, &root, None, &mut Live::new(&root)) {
+        match explore(&run, &caller, &root, None, &mut Foreseen) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());

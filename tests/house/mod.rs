@@ -27,7 +27,9 @@ fn sources(name: &str) -> PathBuf {
 /// The wings in the order of the table in `lib.rs`, the ground first.
 fn wings() -> Vec<String> {
     let text = fs::read_to_string(sources("pages").join("lib.rs")).unwrap();
-    let rows = text.lines().filter_map(|line| line.strip_prefix("//! | [`"));
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("//! | [`"));
     rows.map(|row| row.split('`').next().unwrap().to_owned())
         .collect()
 }
@@ -108,14 +110,22 @@ fn a_wing_knows_those_above_it_in_the_list_only() {
         }
     }
     assert!(wings.len() > 10, "{wings:?}");
-    assert!(between.len() <= MOST_ARROWS, "{} {between:#?}", between.len());
+    assert!(
+        between.len() <= MOST_ARROWS,
+        "{} {between:#?}",
+        between.len()
+    );
 }
 
 #[test]
 fn a_wing_begins_with_what_holds_in_it() {
     for wing in wings() {
         let text = fs::read_to_string(sources("pages").join(format!("{wing}.rs"))).unwrap();
-        for subject in ["//! **Invariants.** ", "//! **Locks.** ", "//! **At a fork.** "] {
+        for subject in [
+            "//! **Invariants.** ",
+            "//! **Locks.** ",
+            "//! **At a fork.** ",
+        ] {
             assert!(text.contains(subject), "{wing}.rs lacks {subject:?}");
         }
     }
@@ -124,13 +134,20 @@ fn a_wing_begins_with_what_holds_in_it() {
 #[test]
 fn no_folder_has_more_rooms_than_one_remembers() {
     fn look(folder: &Path) {
-        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let entries = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let (folders, files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
-        let rooms = files.iter().filter(|path| path.extension().is_some_and(|end| end == "rs"));
+        let rooms = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|end| end == "rs"));
         let rooms = rooms.count();
         assert!(rooms <= MOST_ROOMS, "{}: {rooms}", folder.display());
         folders.iter().for_each(|folder| look(folder));
     }
     let wings = wings();
-    wings.iter().map(|wing| sources("pages").join(wing)).for_each(|wing| look(&wing));
+    wings
+        .iter()
+        .map(|wing| sources("pages").join(wing))
+        .for_each(|wing| look(&wing));
 }

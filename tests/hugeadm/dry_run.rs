@@ -3,7 +3,9 @@
 use proptest::prelude::*;
 
 use crate::support::cases;
+use crate::support::needs::programs;
 use crate::support::tool::{hugeadm, sh};
+use crate::support::traced::{changes, strace};
 use crate::support::tree::{self, difference, machines, snapshot};
 
 /// Options that may be given in any number, with a value for each time.
@@ -140,6 +142,26 @@ proptest! {
         prop_assert!(ran.status != 0 || shell.status == 0, "{:?}", shell);
         let changed = difference(&snapshot(real.path()), &snapshot(scripted.path()));
         prop_assert!(changed.is_empty(), "{:?}\n{}", changed, script.out);
+    }
+}
+
+/// On the machine that this runs on, call by call.
+#[test]
+fn no_call_of_a_dry_run_changes_anything() {
+    let test = "hugeadm --dry-run, call by call";
+    if !programs(test, &["strace"]) {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let trace = dir.path().join("trace");
+    let pools = ["--pool-pages-min=DEFAULT:+8", "--pool-pages-max=2MB:16"];
+    for option in CHANGES.iter().chain(&pools) {
+        let mut command = strace(&trace);
+        command.arg(env!("CARGO_BIN_EXE_hugeadm"));
+        command.args(["--dry-run", option]).env("LC_ALL", "C");
+        command.output().unwrap();
+        let changes = changes(&trace);
+        assert!(changes.is_empty(), "{option}: {changes:#?}");
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod adopt;
 mod alone;
+mod dry_run;
 mod environment;
 mod exec;
 mod explain;

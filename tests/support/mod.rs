@@ -13,6 +13,7 @@ pub(crate) mod program;
 pub(crate) mod restore;
 pub(crate) mod session;
 pub(crate) mod tool;
+pub(crate) mod traced;
 pub(crate) mod tree;
 
 /// A property test of so many cases. A failing case is printed; nothing is

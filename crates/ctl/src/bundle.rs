@@ -50,18 +50,12 @@ pub(crate) fn carries(path: &Path) -> bool {
     !bytes.iter().any(odd)
 }
 
-/// The file `name` on disk, put there if need be and if it is allowed; else
-/// where it would be.
+/// The file `name` on disk, put there if need be.
 ///
 /// # Errors
 /// Why none of the places will do.
-pub(crate) fn place(
-    bundle: &Bundle<'_>,
-    name: &str,
-    caller: &Caller,
-    may_write: bool,
-) -> Result<PathBuf, String> {
-    place_in(&places(caller), bundle, name, caller.euid, may_write)
+pub(crate) fn place(bundle: &Bundle<'_>, name: &str, caller: &Caller) -> Result<PathBuf, String> {
+    place_in(&places(caller), bundle, name, caller.euid)
 }
 
 fn place_in(
@@ -69,15 +63,52 @@ fn place_in(
     bundle: &Bundle<'_>,
     name: &str,
     user: u32,
-    may_write: bool,
 ) -> Result<PathBuf, String> {
     let contents = bundle.contents(name);
+    first(places, |place| {
+        put(place, bundle.digest, name, contents, user)
+    })
+}
+
+/// Where the file `name` would be put; nothing is changed.
+///
+/// # Errors
+/// Why none of the places will do.
+pub(crate) fn future_place(
+    bundle: &Bundle<'_>,
+    name: &str,
+    caller: &Caller,
+) -> Result<PathBuf, String> {
+    future_place_in(&places(caller), bundle, name, caller.euid)
+}
+
+fn future_place_in(
+    places: &[Place],
+    bundle: &Bundle<'_>,
+    name: &str,
+    user: u32,
+) -> Result<PathBuf, String> {
+    first(places, |place| {
+        place.check_base(user)?;
+        let flags = statvfs(&place.base)?.flags();
+        match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
+            false => Ok(place.dir().join(bundle.digest).join(name)),
+            true => Err(io::Error::other("it is on a noexec or read-only mount")),
+        }
+    })
+}
+
+/// The first place that will do.
+fn first(
+    places: &[Place],
+    path_in: impl Fn(&Place) -> io::Result<PathBuf>,
+) -> Result<PathBuf, String> {
     let mut reasons = Vec::new();
     for place in places {
         let dir = place.dir();
         let attempt = match carries(&dir) {
             false => Err(io::Error::other("LD_PRELOAD cannot carry its name")),
-            true => put(place, bundle.digest, name, contents, user, may_write),
+            true => path_in(place),
         };
         match attempt {
             Ok(path) => return Ok(path),
@@ -91,22 +122,7 @@ fn place_in(
 }
 
 /// Gives the file's path in one place.
-fn put(
-    place: &Place,
-    digest: &str,
-    name: &str,
-    contents: &[u8],
-    user: u32,
-    may_write: bool,
-) -> io::Result<PathBuf> {
-    if !may_write {
-        place.check_base(user)?;
-        let flags = statvfs(&place.base)?.flags();
-        return match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
-            false => Ok(place.dir().join(digest).join(name)),
-            true => Err(io::Error::other("it is on a noexec or read-only mount")),
-        };
-    }
+fn put(place: &Place, digest: &str, name: &str, contents: &[u8], user: u32) -> io::Result<PathBuf> {
     let dir = place.open(digest, user)?;
     let path = dir.join(name);
     if is_right(&path, contents, user)? {

@@ -7,10 +7,10 @@ use hugetools_elf::Ident;
 use crate::allocator::Own;
 use crate::kernel::Wants;
 use crate::note::{Level, Note};
-use crate::preflight::Subject;
 use crate::request::{HeapEngine, Preload, Run};
 use crate::runtimes::Beyond;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::{Image, Libc, Target};
 
 /// What serves the heap.

@@ -16,8 +16,8 @@ use crate::engine::{Engine, describe};
 use crate::explore::Findings;
 use crate::note::{Level, Note};
 use crate::plan::Plan;
-use crate::preflight::Subject;
 use crate::request::Run;
+use crate::subject::Subject;
 use crate::target::{Image, Libc, Target};
 
 /// All that is asked for will be had.

@@ -15,7 +15,7 @@ use hugetools_model::{FileError, Root};
 use crate::allocator;
 use crate::bundle::Bundle;
 use crate::caller::Caller;
-use crate::effects::Effects;
+use crate::changes::Changes;
 use crate::engine::{self, Decision, Engine, Look, Means};
 use crate::failure::Failure;
 use crate::kernel::{Kernel, Wants, check_size};
@@ -110,9 +110,7 @@ impl Asked {
     }
 }
 
-/// Finds out what the plan depends on. Nothing is changed, except that the
-/// library inside hugectl is put on disk where it is needed, and that the page
-/// cache is made to hold text in huge pages.
+/// Finds out what the plan depends on. Nothing is changed but by `changes`.
 ///
 /// # Errors
 /// When the program cannot be run, or something was asked that cannot be had.
@@ -121,7 +119,7 @@ pub fn explore(
     caller: &Caller,
     root: &Root,
     bundle: Option<&Bundle<'_>>,
-    effects: &mut dyn Effects,
+    changes: &mut dyn Changes,
 ) -> Result<Findings, Failure> {
     let Asked {
         verbosity,
@@ -136,24 +134,23 @@ pub fn explore(
     let decision = engine::decide(asked, Means::of(run), &look);
     let library = match decision.library {
         None => None,
-        Some(name) => Some(find_library(run, name, caller, bundle)?),
+        Some(name) => Some(find_library(run, name, caller, bundle, changes)?),
     };
     let library_dir = library_dir(run, library.as_ref())?;
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
-    let library_is_there = is_there(run, library.as_ref());
+    let library_is_there = is_there(library.as_ref(), changes);
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
     let search = segments::Search {
         asked,
         libraries,
         caller,
-        may_change: run.starts(),
     };
     let mut parts = search.measure(root, &look).map_err(own)?;
     let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
     search
-        .prepare(root, &look, &kernel, &mut parts, effects)
+        .prepare(root, &look, &kernel, &mut parts, changes)
         .map_err(own)?;
     let scene = |target| Scene {
         run,
@@ -208,9 +205,9 @@ fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Optio
 }
 
 /// Whether the library's file will be on disk.
-fn is_there(run: &Run, library: Option<&Found>) -> bool {
+fn is_there(library: Option<&Found>, changes: &dyn Changes) -> bool {
     match library {
-        Some(Found::At(path)) => run.starts() || path.exists(),
+        Some(Found::At(path)) => changes.are_made() || path.exists(),
         _ => false,
     }
 }
@@ -339,10 +336,11 @@ fn find_library(
     name: &str,
     caller: &Caller,
     bundle: Option<&Bundle<'_>>,
+    changes: &mut dyn Changes,
 ) -> Result<Found, Failure> {
     match &run.library {
         Library::At(dir) => locate::below(dir, name).map(Found::At),
-        Library::Auto => Ok(locate::find(caller, name, bundle, run.starts())),
+        Library::Auto => Ok(locate::find(caller, name, bundle, changes)),
         Library::ByName => {
             let found = loader(caller).find_preload(name.as_bytes());
             Ok(match found {

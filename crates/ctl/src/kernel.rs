@@ -2,6 +2,7 @@
 //! than the request calls for, because every program waits for it.
 
 mod group;
+pub(crate) mod namespace;
 mod source;
 
 pub use source::{Share, Source};

@@ -3,7 +3,8 @@
 //! ```text
 //! argv --args--> Args --request--> Request
 //!   Run:    target (look), locate and bundle (library), parts (segments),
-//!           kernel (preflight's facts), prepare (the page cache)
+//!           kernel (preflight's facts), prepare (the page cache): what they
+//!           change is behind changes, made by apply or looked ahead by foresee
 //!           --plan--> Plan --> print as shell | exec
 //!           with a report: watch
 //!   Status: status --> Proof --> table | JSON
@@ -16,9 +17,11 @@
 mod accounts;
 pub mod adopt;
 mod allocator;
+pub mod apply;
 pub mod args;
 pub mod bundle;
 pub mod caller;
+pub mod changes;
 pub mod effects;
 pub mod emit;
 pub mod engine;
@@ -27,6 +30,7 @@ pub mod explain;
 pub mod explore;
 pub mod failure;
 mod files;
+pub mod foresee;
 pub mod kernel;
 pub mod layout;
 mod ldcache;
@@ -50,6 +54,7 @@ mod shell;
 pub mod shortfall;
 mod starter;
 pub mod status;
+mod subject;
 pub mod surroundings;
 mod sys;
 pub mod target;

@@ -21,6 +21,7 @@ use hugetools_elf::{Elf, Ident};
 
 use crate::bundle::{self, Bundle};
 use crate::caller::Caller;
+use crate::changes::Changes;
 use crate::failure::Failure;
 use crate::files;
 
@@ -116,9 +117,14 @@ pub fn near(caller: &Caller, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Looks for the library `name` near hugectl, then inside it. `may_write`
-/// allows to put the copy inside on disk; else its future path is the answer.
-pub fn find(caller: &Caller, name: &str, bundle: Option<&Bundle<'_>>, may_write: bool) -> Found {
+/// Looks for the library `name` near hugectl, then inside it. The copy inside is put
+/// on disk where changes are made; else its future path is the answer.
+pub fn find(
+    caller: &Caller,
+    name: &str,
+    bundle: Option<&Bundle<'_>>,
+    changes: &mut dyn Changes,
+) -> Found {
     if let Some(path) = near(caller, name) {
         return Found::At(path);
     }
@@ -126,7 +132,7 @@ pub fn find(caller: &Caller, name: &str, bundle: Option<&Bundle<'_>>, may_write:
         None => Found::Nowhere(format!(
             "there is no {name} beside hugectl or in its prefix"
         )),
-        Some(bundle) => match bundle::place(bundle, name, caller, may_write) {
+        Some(bundle) => match changes.place_library(bundle, name, caller) {
             Ok(path) => Found::At(path),
             Err(why) => Found::Nowhere(format!(
                 "the {name} inside hugectl cannot be put anywhere: {why}"
@@ -187,6 +193,7 @@ fn absolute(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::foresee::Foreseen;
 
     const BUNDLE: Bundle<'static> = Bundle {
         digest: "0123abcd",
@@ -198,7 +205,7 @@ mod tests {
     fn the_copy_inside_is_the_last_resort() {
         let mut caller = Caller::this([]);
         caller.exe = Some(PathBuf::from("/no/such/bin/hugectl"));
-        let found = find(&caller, LIBRARY, Some(&BUNDLE), false);
+        let found = find(&caller, LIBRARY, Some(&BUNDLE), &mut Foreseen);
         let Found::At(path) = found else {
             panic!("{found:?}");
         };
@@ -208,7 +215,7 @@ mod tests {
             path.display()
         );
         assert!(!path.exists());
-        let nowhere = find(&caller, LIBRARY, None, true);
+        let nowhere = find(&caller, LIBRARY, None, &mut Foreseen);
         let text = "there is no libhugetlbfs.so beside hugectl or in its prefix";
         assert_eq!(nowhere, Found::Nowhere(text.to_owned()));
     }

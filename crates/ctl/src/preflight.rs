@@ -1,8 +1,6 @@
 //! What will fall short, said before the program starts: each time the fact,
 //! its figure, the consequence and the command that mends it.
 
-mod subject;
-
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::list::format_list;
 use hugetools_model::pool::{self, Pool};
@@ -12,7 +10,7 @@ use hugetools_model::{sysctl, thp};
 use crate::kernel::{Kernel, OVERCOMMIT, SETTINGS, Share, Source, USEFUL, Wants};
 use crate::note::{Level, Note};
 use crate::shortfall::Shortfall;
-pub(crate) use subject::Subject;
+use crate::subject::Subject;
 
 /// What is to be said about the request on this machine.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use hugetools_model::thp::Thp;
 
 use crate::allocator::Own;
 use crate::caller::Caller;
-use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::{self, Opened};
 use crate::wrapped::layers;
 

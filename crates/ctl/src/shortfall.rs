@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::preflight::Subject;
+use crate::subject::Subject;
 
 /// One thing that falls short.
 #[derive(Debug, Clone, PartialEq, Eq)]

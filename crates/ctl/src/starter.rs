@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::caller::Caller;
-use crate::preflight::Subject;
 use crate::request::Run;
 use crate::shell;
 use crate::shortfall::{Remedy, Shortfall};
+use crate::subject::Subject;
 use crate::wrapped::{base, layers};
 
 /// Directories that login shells, sudo and units look for programs in.

@@ -6,8 +6,6 @@ mod filter;
 mod place;
 mod share;
 
-pub(crate) use place::user_namespace;
-
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, FileError, Root};
 

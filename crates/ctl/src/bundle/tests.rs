@@ -23,7 +23,7 @@ fn at(base: &Path, name: &str) -> Place {
 }
 
 fn put_in(base: &Path) -> Result<PathBuf, String> {
-    place_in(&[at(base, "ours")], &BUNDLE, HEAP_LIBRARY, me(), true)
+    place_in(&[at(base, "ours")], &BUNDLE, HEAP_LIBRARY, me())
 }
 
 fn read(path: &Path) -> Vec<u8> {
@@ -56,7 +56,7 @@ fn what_is_put_is_what_is_inside() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, 0o644);
     let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
     assert_eq!(names.len(), 1, "no draft is left");
-    let small = place_in(&[at(dir.path(), "ours")], &BUNDLE, LIBRARY, me(), true).unwrap();
+    let small = place_in(&[at(dir.path(), "ours")], &BUNDLE, LIBRARY, me()).unwrap();
     assert_eq!(read(&small), BUNDLE.preload);
 }
 
@@ -154,9 +154,9 @@ fn the_next_place_is_taken_where_one_will_not_do() {
         at(Path::new("/proc"), "ours"),
         at(dir.path(), "ours"),
     ];
-    let path = place_in(&places, &BUNDLE, LIBRARY, me(), true).unwrap();
+    let path = place_in(&places, &BUNDLE, LIBRARY, me()).unwrap();
     assert!(path.starts_with(dir.path().join("ours")));
-    let reasons = place_in(&places[..3], &BUNDLE, LIBRARY, me(), true).unwrap_err();
+    let reasons = place_in(&places[..3], &BUNDLE, LIBRARY, me()).unwrap_err();
     assert_eq!(reasons.matches("; ").count(), 2, "{reasons}");
     assert!(fs::read_dir(&blank).unwrap().next().is_none());
 }
@@ -164,11 +164,11 @@ fn the_next_place_is_taken_where_one_will_not_do() {
 #[test]
 fn nothing_is_written_where_it_is_not_allowed() {
     let dir = tempfile::tempdir().unwrap();
-    let path = place_in(&[at(dir.path(), "ours")], &BUNDLE, LIBRARY, me(), false).unwrap();
+    let path = future_place_in(&[at(dir.path(), "ours")], &BUNDLE, LIBRARY, me()).unwrap();
     assert_eq!(path, dir.path().join("ours/0123abcd").join(LIBRARY));
     assert!(fs::read_dir(dir.path()).unwrap().next().is_none());
     let absent = [at(&dir.path().join("absent"), "ours")];
-    assert!(place_in(&absent, &BUNDLE, LIBRARY, me(), false).is_err());
+    assert!(future_place_in(&absent, &BUNDLE, LIBRARY, me()).is_err());
 }
 
 #[test]

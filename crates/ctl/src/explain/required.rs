@@ -15,9 +15,9 @@ use crate::engine::Engine;
 use crate::explore::Findings;
 use crate::parts::Parts;
 use crate::plan::{Plan, RELINK, is_left_out};
-use crate::preflight::Subject;
 use crate::request::Run;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::Target;
 
 /// One segment that is required.

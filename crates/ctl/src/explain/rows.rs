@@ -11,8 +11,8 @@ use crate::engine::Engine;
 use crate::explore::Findings;
 use crate::kernel::{Kernel, USEFUL, Wants};
 use crate::plan::{Plan, is_left_out, pages_within};
-use crate::preflight::Subject;
 use crate::request::Run;
+use crate::subject::Subject;
 use crate::target::{Image, Target};
 
 /// The rows of all segments that are asked for.

@@ -5,11 +5,11 @@ use hugetools_model::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root, thp};
 
 use crate::caller::Caller;
-use crate::effects::Effects;
+use crate::changes::Changes;
 use crate::engine::Look;
 use crate::kernel::{Kernel, Wants};
 use crate::parts::{self, Parts};
-use crate::prepare::{self, Job};
+use crate::prepare::Job;
 use crate::target::{Image, Target};
 use crate::text_files;
 
@@ -35,8 +35,6 @@ pub(super) struct Search<'a> {
     pub(super) libraries: bool,
     /// Who asks.
     pub(super) caller: &'a Caller,
-    /// Whether the page cache may be changed.
-    pub(super) may_change: bool,
 }
 
 impl Search<'_> {
@@ -67,7 +65,7 @@ impl Search<'_> {
         look: &Look,
         kernel: &Kernel,
         parts: &mut Parts,
-        effects: &mut dyn Effects,
+        changes: &mut dyn Changes,
     ) -> Result<(), FileError> {
         let target = self.target(look);
         let target = target.filter(|target| text_files::are_tried(target, self.asked, kernel));
@@ -80,10 +78,7 @@ impl Search<'_> {
         };
         if let Some(size) = size {
             let jobs = self.jobs(target, size, parts);
-            let one = |job: &Job| match self.may_change {
-                true => prepare::run(job, size, self.caller, effects),
-                false => prepare::foresee(job, size, self.caller),
-            };
+            let one = |job: &Job| changes.prepare_text(job, size, self.caller);
             // A recorded machine has no page cache.
             if root.is_live() {
                 parts.prepared = jobs.iter().map(one).collect();

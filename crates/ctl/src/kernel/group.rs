@@ -4,7 +4,7 @@ use hugetools_model::sysctl;
 use hugetools_model::{FileError, KPath, Root};
 
 use crate::caller::Caller;
-use crate::surroundings::user_namespace;
+use crate::kernel::namespace::user_namespace;
 
 /// Whether the caller may have `SHM_HUGETLB`: by `CAP_IPC_LOCK` or by group.
 pub(super) fn may_lock(root: &Root, caller: &Caller) -> Result<bool, FileError> {

@@ -18,10 +18,11 @@ use crate::engine::{self, Engine};
 use crate::explore::Findings;
 use crate::locate::Found;
 use crate::note::{Level, Note};
-use crate::preflight::{self, Needs, Subject};
+use crate::preflight::{self, Needs};
 use crate::preload;
 use crate::request::{Preload, ReportTo, Run};
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::Image;
 use crate::watch::To;
 

@@ -11,8 +11,6 @@ use memchr::memmem::Finder;
 
 use crate::wrapped::base;
 
-use super::table::{HASKELL, JEMALLOC, PREFIXED};
-
 /// How a program is known.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum By {
@@ -27,6 +25,11 @@ pub(super) enum By {
     /// Its constants have all of these texts, which are among [`TEXTS`].
     Holds(&'static [&'static [u8]]),
 }
+
+/// Texts that stand in programs with an allocator of a kind inside.
+pub(super) const JEMALLOC: &[u8] = b"<jemalloc>: ";
+pub(super) const PREFIXED: &[u8] = b"_RJEM_MALLOC_CONF\0";
+pub(super) const HASKELL: &[u8] = b"Ignoring GHCRTS variable";
 
 /// The texts that are looked for.
 const TEXTS: [&[u8]; 3] = [JEMALLOC, PREFIXED, HASKELL];

@@ -1,6 +1,6 @@
 //! The programs that are known.
 
-use super::marks::By;
+use super::marks::{By, HASKELL, JEMALLOC, PREFIXED};
 
 /// What a program manages itself, and what puts that on huge pages.
 #[derive(Debug, PartialEq, Eq)]
@@ -30,10 +30,6 @@ pub(super) enum Done {
 }
 
 pub(super) const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
-
-pub(super) const JEMALLOC: &[u8] = b"<jemalloc>: ";
-pub(super) const PREFIXED: &[u8] = b"_RJEM_MALLOC_CONF\0";
-pub(super) const HASKELL: &[u8] = b"Ignoring GHCRTS variable";
 
 /// The first that fits is meant.
 pub(super) const RUNTIMES: &[Runtime] = &[

@@ -5,8 +5,8 @@ use hugetools_model::{FileError, KPath};
 
 use super::{Scene, Surroundings};
 use crate::note::{Level, Note};
-use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::sys;
 
 const STATUS: &str = "/proc/self/status";

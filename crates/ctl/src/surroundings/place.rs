@@ -2,9 +2,10 @@
 //! refused, whoever gives them.
 
 use hugetools_model::mount::{self, mounted_at};
-use hugetools_model::{FileError, KPath, Root};
+use hugetools_model::{FileError, Root};
 use std::path::Path;
 
+use crate::kernel::namespace::user_namespace;
 use crate::note::Note;
 
 /// What is to be known of commands that mend something.
@@ -28,12 +29,4 @@ pub(super) fn look(root: &Root) -> Result<Vec<Note>, FileError> {
         }
     }
     Ok(notes)
-}
-
-/// The map of a user namespace that is not the machine's own.
-pub(crate) fn user_namespace(root: &Root) -> Result<Option<String>, FileError> {
-    let map = root.read_opt(&KPath::from("/proc/self/uid_map"))?;
-    let map = map.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let words = map.map(|map| map.split_whitespace().collect::<Vec<_>>().join(" "));
-    Ok(words.filter(|words| words != "0 0 4294967295" && !words.is_empty()))
 }

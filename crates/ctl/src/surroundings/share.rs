@@ -12,8 +12,8 @@ use nix::unistd::{AccessFlags, eaccess};
 use super::Scene;
 use crate::accounts;
 use crate::note::{Level, Note};
-use crate::preflight::Subject;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 
 const NOT_SHARED: &str = "text is not shared: each process has a copy of its own";
 

@@ -9,10 +9,10 @@ use crate::explore::Findings;
 use crate::layout::{Obstacle, Part};
 use crate::note::{Level, Note};
 use crate::parts::is_reachable;
-use crate::preflight::Subject;
 use crate::prepare::{Prepared, State, Why};
 use crate::request::Run;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::{Image, Target};
 
 /// What is to be said before the pools are looked at.

@@ -9,9 +9,9 @@ use hugetools_contract::env::{self, Limit, Pages};
 use super::Maker;
 use crate::engine::Engine;
 use crate::kernel::Source;
-use crate::preflight::Subject;
 use crate::request::Run;
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 use crate::target::Target;
 
 impl Maker<'_> {

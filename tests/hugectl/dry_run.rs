@@ -1,0 +1,68 @@
+//! A plan that is only printed changes nothing, call by call.
+
+use super::place::Place;
+use crate::support::bless;
+use crate::support::needs::programs;
+use crate::support::traced::{changes, strace_words};
+
+/// The command lines of a transcript that start nothing.
+fn lines(name: &str) -> Vec<String> {
+    let text = bless::text(&format!("tests/expected/hugectl/{name}"));
+    let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
+    let plans = lines.filter(|line| line.contains("--dry-run") || line.contains("--explain"));
+    plans.map(str::to_owned).collect()
+}
+
+fn trace_all(name: &str, least: usize) {
+    let test = format!("a plan is printed without a change: {name}");
+    if !programs(&test, &["strace"]) {
+        return;
+    }
+    let place = Place::new();
+    place.others_library("others");
+    place.file("bin/script", "#!/bin/sh\necho script\n", 0o755);
+    let large = include_str!("../programs/segments.c");
+    place.build("large", large, &["-pie", "-fPIE"]);
+    place.build("fixed", large, &["-no-pie", "-fno-pie"]);
+    let trace = place.path("trace");
+    let hugectl = format!("{} hugectl", strace_words(&trace));
+    let lines = lines(name);
+    assert!(lines.len() >= least, "{}", lines.len());
+    for line in lines {
+        // As a word of its own: a path may hold it, too.
+        let traced = line.replacen("hugectl ", &format!("{hugectl} "), 1);
+        place.shell(&traced);
+        let changes = changes(&trace);
+        assert!(changes.is_empty(), "{line}: {changes:#?}");
+    }
+}
+
+#[test]
+fn dry_runs_change_nothing() {
+    trace_all("dry-run.txt", 10);
+}
+
+#[test]
+fn explanations_change_nothing() {
+    trace_all("explain.txt", 3);
+}
+
+/// Alone, with the libraries inside: a start would put one on disk.
+#[test]
+fn the_library_inside_stays_there() {
+    if !programs("a dry run of hugectl alone", &["strace"]) {
+        return;
+    }
+    let place = Place::new();
+    std::fs::remove_dir_all(place.path("prefix/lib")).unwrap();
+    let trace = place.path("trace");
+    let hugectl = format!("{} hugectl", strace_words(&trace));
+    for how in ["--dry-run", "--explain"] {
+        let options = "--text --data --bss --heap --shm";
+        let done = place.shell(&format!("{hugectl} {how} {options} sh -c true"));
+        // 3: an explanation of what falls short.
+        assert!([0, 3].contains(&done.status), "{done:?}");
+        let changes = changes(&trace);
+        assert!(changes.is_empty(), "{how}: {changes:#?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! System calls that change something, as strace(1) shows them.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::Command;
+
+/// Calls by which a tool could change the machine, files or the page cache.
+const CALLS: &str = "trace=open,openat,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,\
+    unlink,unlinkat,rmdir,link,linkat,symlink,symlinkat,truncate,ftruncate,fallocate,chmod,fchmod,\
+    fchmodat,chown,fchown,fchownat,fadvise64,mount,umount2,swapon,swapoff,setxattr,utimensat";
+
+/// strace, whose command follows; it and its children are traced into a file.
+pub(crate) fn strace(trace: &Path) -> Command {
+    let mut command = Command::new("strace");
+    let file = [OsStr::new("-o"), trace.as_os_str()];
+    command.args(["-f", "-qq", "-e", CALLS, "-e", "signal=none"]);
+    command.args(file);
+    command
+}
+
+/// The same in front of a command of a shell's.
+pub(crate) fn strace_words(trace: &Path) -> String {
+    let command = strace(trace);
+    let words = command.get_args().map(|word| word.to_str().unwrap());
+    format!("strace '{}'", words.collect::<Vec<_>>().join("' '"))
+}
+
+/// The lines of a trace that change something.
+pub(crate) fn changes(trace: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(trace).unwrap();
+    assert!(text.contains("open"), "nothing was traced: {text}");
+    let lines = text.lines().filter(|line| does_change(line));
+    lines.map(str::to_owned).collect()
+}
+
+fn does_change(line: &str) -> bool {
+    let call = line
+        .split_once(' ')
+        .map_or(line, |(_, call)| call.trim_start());
+    let has_failed = call.contains(" = -1 ");
+    let is_open = call.starts_with("open");
+    let may_write = ["O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_TMPFILE"];
+    let is_null = call.contains("\"/dev/null\"") || call.contains("\"/dev/tty\"");
+    match is_open {
+        true => !has_failed && !is_null && may_write.iter().any(|flag| call.contains(flag)),
+        false if call.starts_with("fadvise64") => call.contains("POSIX_FADV_DONTNEED"),
+        false => !has_failed && call.contains('('),
+    }
+}
+
+#[test]
+fn what_changes_is_told_from_what_does_not() {
+    for (line, changes) in [
+        (
+            "7 openat(AT_FDCWD, \"/etc/x\", O_RDONLY|O_CLOEXEC) = 3",
+            false,
+        ),
+        (
+            "7 openat(AT_FDCWD, \"/etc/x\", O_WRONLY|O_CREAT|O_CLOEXEC, 0666) = 3",
+            true,
+        ),
+        (
+            "7 openat(AT_FDCWD, \"/etc/x\", O_WRONLY|O_CLOEXEC) = -1 EACCES (Permission denied)",
+            false,
+        ),
+        ("7 openat(AT_FDCWD, \"/dev/null\", O_RDWR) = 3", false),
+        ("7 mkdir(\"/run/x\", 0700) = 0", true),
+        ("7 mkdir(\"/run/x\", 0700) = -1 EEXIST (File exists)", false),
+        ("7 fadvise64(3, 0, 4096, POSIX_FADV_DONTNEED) = 0", true),
+        ("7 fadvise64(3, 0, 0, POSIX_FADV_SEQUENTIAL) = 0", false),
+        ("7 +++ exited with 0 +++", false),
+    ] {
+        assert_eq!(does_change(line), changes, "{line}");
+    }
+}
