@@ -208,8 +208,7 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
 fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;
-    let mut effects = Live::new(&root);
-    let findings = explore(&emit.run, &caller, &root, None, &mut effects)?;
+    let findings = explore(&emit.run, &caller, &root, None, &mut Foreseen)?;
     let plan = plan::make(&emit.run, &caller, &findings);
     say(&plan.notes, findings.verbosity);
     let text = emit::text(emit, &caller, &findings, &plan)?;

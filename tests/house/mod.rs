@@ -151,3 +151,33 @@ fn no_folder_has_more_rooms_than_one_remembers() {
         .map(|wing| sources("pages").join(wing))
         .for_each(|wing| look(&wing));
 }
+
+/// What CONTRIBUTING names is there; a file alone stands beside the one before it.
+#[test]
+fn what_the_map_names_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
+    let mut found = 0;
+    for row in text.lines().filter(|line| line.starts_with("| ")) {
+        let mut before = PathBuf::new();
+        for name in row
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| name.ends_with(".rs"))
+        {
+            let above = before.ancestors().skip(1);
+            let mut places = above.map(|dir| dir.join(name)).filter(|path| path.exists());
+            let path = match name.starts_with("crates/") || name.starts_with("tests/") {
+                true => Some(root.join(name)),
+                false => places
+                    .next()
+                    .or_else(|| Some(root.join("crates").join(name))),
+            };
+            before = path.unwrap();
+            assert!(before.exists(), "{row}: {name}");
+            found += 1;
+        }
+    }
+    assert!(found > 20, "{found}");
+}
