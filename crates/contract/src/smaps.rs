@@ -89,8 +89,12 @@ impl<'a> Iterator for Records<'a> {
                 break record;
             }
         };
-        while !self.rest.is_empty() {
+        loop {
+            self.pass_over_nothing();
             let before = self.rest;
+            if before.is_empty() {
+                break;
+            }
             let line = self.line();
             if parse_head(line).is_some() {
                 self.rest = before;
@@ -108,6 +112,16 @@ impl<'a> Records<'a> {
         self.rest
     }
 
+    /// Passes over fields of which there is nothing: most are so.
+    fn pass_over_nothing(&mut self) {
+        while let Some((line, rest)) = self.rest.split_first_chunk() {
+            if !is_nothing(line) {
+                break;
+            }
+            self.rest = rest;
+        }
+    }
+
     fn line(&mut self) -> &'a [u8] {
         let (line, rest) = match newline(self.rest) {
             Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
@@ -118,18 +132,41 @@ impl<'a> Records<'a> {
     }
 }
 
+/// The length of a field's line, unless its number is very large.
+const FIELD: usize = 28;
+
+/// Whether this is one line, of a field of which there are 0 kB.
+fn is_nothing(line: &[u8; FIELD]) -> bool {
+    const NOTHING: &[u8; 8] = b"   0 kB\n";
+    let has_no_end = |at: usize| {
+        let word = line[at..at + 8].try_into().unwrap_or([0; 8]);
+        line_ends(u64::from_le_bytes(word)) == 0
+    };
+    line[FIELD - 8..] == *NOTHING
+        && line[0].is_ascii_uppercase()
+        && has_no_end(0)
+        && has_no_end(8)
+        && has_no_end(12)
+}
+
+/// Not 0 where one of eight bytes is a line end: the lowest bit that is set is the
+/// highest of the first such byte.
+fn line_ends(bytes: u64) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const LINE_ENDS: u64 = u64::from_ne_bytes([b'\n'; 8]);
+    // A byte that is a line end becomes 0, and the lowest such byte is told.
+    let zeros = bytes ^ LINE_ENDS;
+    zeros.wrapping_sub(ONES) & !zeros & (ONES << 7)
+}
+
 /// Where the first line ends, eight bytes at a time: a process may have megabytes of
 /// this.
 fn newline(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const LINE_ENDS: u64 = u64::from_ne_bytes([b'\n'; 8]);
     let mut words = text.chunks_exact(8);
     let mut at = 0;
     for word in &mut words {
         let bytes = word.try_into().unwrap_or([0; 8]);
-        // A byte that is a line end becomes 0, and the lowest such byte is told.
-        let zeros = u64::from_le_bytes(bytes) ^ LINE_ENDS;
-        let found = zeros.wrapping_sub(ONES) & !zeros & (ONES << 7);
+        let found = line_ends(u64::from_le_bytes(bytes));
         if found != 0 {
             return Some(at + found.trailing_zeros() as usize / 8);
         }
@@ -235,23 +272,29 @@ fn field(line: &[u8]) -> Option<(Field, &[u8])> {
 }
 
 fn hex(text: &[u8]) -> Option<(u64, &[u8])> {
-    number(text, 16)
+    number::<16>(text)
 }
 
 fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
-    number(text, 10)
+    number::<10>(text)
 }
 
 /// A number that is too large is none.
-fn number(text: &[u8], radix: u32) -> Option<(u64, &[u8])> {
+fn number<const RADIX: u8>(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut number: u64 = 0;
     let mut rest = text;
     while let [byte, after @ ..] = rest {
-        let Some(digit) = char::from(*byte).to_digit(radix) else {
-            break;
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => break,
         };
+        if digit >= RADIX {
+            break;
+        }
         number = number
-            .checked_mul(u64::from(radix))?
+            .checked_mul(u64::from(RADIX))?
             .checked_add(u64::from(digit))?;
         rest = after;
     }
@@ -287,6 +330,28 @@ mod tests {
         assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
         assert_eq!((all[0].shared_pages, all[1].shared_pages), (0, 12 << 10));
         assert!(all[2].executable);
+    }
+
+    /// A field of nothing is passed over only where its line is that one line.
+    #[test]
+    fn fields_of_nothing() {
+        let head = "1000-2000 rw-p 0 00:00 1 /a\n";
+        let rest = "Rss:                   8 kB\nAnonHugePages:         0 kB\n";
+        for (before, rss) in [
+            ("Swap:                  0 kB\n", 8 << 10),
+            (
+                "Locked:                0 kB\nSwap:                  0 kB\n",
+                8 << 10,
+            ),
+            ("VmFlags: rd\nRss:     0 kB\n", 8 << 10),
+            ("", 8 << 10),
+        ] {
+            let text = std::format!("{head}{before}{rest}{head}");
+            let all: Vec<_> = records(text.as_bytes()).collect();
+            assert_eq!((all.len(), all[0].rss), (2, rss), "{before}");
+        }
+        let text = std::format!("{head}VmFlags: rd\nRss:         4   0 kB\n{head}");
+        assert_eq!(records(text.as_bytes()).next().unwrap().rss, 4 << 10);
     }
 
     #[test]
