@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::live::{remove_group, skip};
+use crate::support::live::{machine, remove_group, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
@@ -252,6 +252,53 @@ fn a_daemon_that_lets_go_of_all_is_watched() {
     assert_eq!(all.len(), 1, "{all:?}");
     assert_eq!(all[0]["ended"]["value"], 9);
     assert!(resident(&all[0]) > 0, "{all:?}");
+}
+
+/// What was required of one that is killed, and whether it was kept, is told, too; also of
+/// its child.
+#[test]
+fn what_was_required_is_told() {
+    let Some(live) = machine("the report of what was required") else {
+        return;
+    };
+    live.set_pool(60);
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let report = |name: &str| format!("--report={}", dir.path().join(name).display());
+    let start = |options: &[&str], words: &[&str]| {
+        let mut command = tool("hugectl");
+        command.arg("-q").args(options).arg(&program).args(words);
+        Running::start(command)
+    };
+    let mut killed = start(&["--require=heap:50", &report("killed")], &["KILL", "48"]);
+    assert_eq!(killed.line(), "ready");
+    be_seen(killed.child.id());
+    assert_eq!(killed.end().0.signal(), Some(9));
+    let all = lines(&dir.path().join("killed"), 1);
+    let required = &all[0]["required"][0];
+    assert_eq!(
+        (&required["segment"], &required["percent"]),
+        (&json!("heap"), &json!(50))
+    );
+    assert_eq!(required["met"], true, "{all:?}");
+    assert!(required["huge"].as_u64() >= Some(SIZE << 20), "{all:?}");
+    // The parent's memory leaves the pool for its child.
+    let mut parent = start(&["--require=heap:50", &report("child")], &["child", "48"]);
+    let child: u32 = parent.line().parse().unwrap();
+    be_seen(child);
+    let mut kill = Command::new("kill");
+    kill.args(["-KILL", &child.to_string(), &parent.child.id().to_string()]);
+    assert!(kill.status().unwrap().success());
+    parent.end();
+    for line in lines(&dir.path().join("child"), 2) {
+        let required = &line["required"][0];
+        assert_eq!(required["segment"], "heap", "{line}");
+        let huge = required["huge"].as_u64().unwrap();
+        // What has left it is not kept, and what has not, is.
+        assert_eq!(required["met"] == true, huge >= SIZE << 20, "{line}");
+    }
 }
 
 /// Twenty at once, one file: whole lines, one for each.

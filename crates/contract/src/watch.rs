@@ -6,8 +6,11 @@
 //! counts those that it is in ([`Slot::image`]), and notes the last one that a
 //! report was made of ([`Slot::told`]): what ends untold, the watcher tells.
 
+pub mod demands;
+
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use self::demands::Demands;
 use crate::report::Peak;
 use crate::segment::Huge;
 
@@ -63,6 +66,8 @@ pub struct Slot {
     resident: AtomicU64,
     at: AtomicU64,
     huge: [(AtomicU64, AtomicU64); 4],
+    /// What is required of the last image.
+    pub demands: Demands,
 }
 
 impl Slot {
@@ -135,6 +140,7 @@ impl Slot {
     /// Makes room for another process.
     pub fn clear(&self) {
         self.set_peak(&Peak::default());
+        self.demands.clear();
         for number in [
             &self.image,
             &self.told,

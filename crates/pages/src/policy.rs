@@ -18,3 +18,4 @@ pub mod quota;
 pub(crate) mod release;
 pub mod required;
 pub mod thp;
+pub mod witnessed;

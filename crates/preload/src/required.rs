@@ -28,7 +28,7 @@ use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
 use crate::segments::pages_for;
-use crate::{kept, marker, scratch};
+use crate::{kept, marker, scratch, watched};
 
 /// Whether what is required of the program's start is met; says what is not.
 pub(crate) fn is_met() -> bool {
@@ -51,7 +51,9 @@ pub(crate) fn is_met() -> bool {
         met.is_err()
     });
     // All of them are said.
-    refused.count() == 0
+    let refused = refused.count();
+    watched::note_required(met(&[], &mut NONE.clone()));
+    refused == 0
 }
 
 /// Says what is not met.

@@ -9,10 +9,11 @@
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use hugetools_contract::report::Peak;
+use hugetools_contract::report::{Met, Peak};
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::kernel::procfile;
+use hugetools_pages::policy::witnessed;
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, File, Filter};
@@ -38,6 +39,7 @@ pub(crate) fn begin(send: impl FnOnce(&[u8])) {
     }
     slot.set_peak(&Peak::default());
     slot.forked.store(0, Ordering::Relaxed);
+    slot.demands.set(&[]);
     slot.image.fetch_add(1, Ordering::AcqRel);
     PID.store(sys::getpid(), Ordering::Release);
     if config::get().report == Target::File {
@@ -53,15 +55,22 @@ extern "C" fn in_child() {
     if sys::filter() == Filter::Own {
         return;
     }
+    // What it has is not what its parent has, from here on.
+    witnessed::set(None);
     let parent = SLOT.load(Ordering::Relaxed);
     let claim = || page()?.claim(own_number()?);
     let Some(index) = claim().filter(|index| *index != parent) else {
         return;
     };
+    let asked = page().and_then(|page| page.slots.get(parent));
     SLOT.store(index, Ordering::Relaxed);
     TEXT.store(0, Ordering::Relaxed);
     if let Some(slot) = page().and_then(|page| page.slots.get(index)) {
         slot.forked.store(1, Ordering::Relaxed);
+        if let Some(asked) = asked {
+            slot.demands.take_over(&asked.demands);
+        }
+        witnessed::set(Some(slot.demands.failed()));
         slot.image.fetch_add(1, Ordering::AcqRel);
         PID.store(sys::getpid(), Ordering::Release);
     }
@@ -120,6 +129,14 @@ pub(crate) fn is_own() -> bool {
 /// The most that the watcher has seen.
 pub(crate) fn peak() -> Peak {
     own().map(Slot::peak).unwrap_or_default()
+}
+
+/// Notes what is required of this image, and from now on when it is not kept.
+pub(crate) fn note_required(all: &[Met]) {
+    if let Some(slot) = own() {
+        slot.demands.set(all);
+        witnessed::set(Some(slot.demands.failed()));
+    }
 }
 
 /// Notes that the report of this image is made.

@@ -4,6 +4,7 @@ use core::fmt::{self, Write};
 
 use super::tenths::Tenths;
 use crate::env::{Required, Share};
+use crate::segment::{Row, Segment};
 
 /// What was required of a segment, and whether it was met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,19 @@ pub struct Met {
     pub huge: u64,
     /// Whether that was enough, and no request fell short.
     pub met: bool,
+}
+
+impl Met {
+    /// Takes what there is of a segment that no file has, of which nothing was measured
+    /// before the program began, from the rows of a report.
+    pub fn measure(&mut self, rows: &[Row<'_>]) {
+        let Required(segment, _) = self.required;
+        if matches!(segment, Segment::Heap | Segment::Shm) {
+            let rows = || rows.iter().filter(|row| row.segment == segment);
+            self.bytes = rows().map(|row| row.resident).sum();
+            self.huge = rows().map(Row::huge_bytes).sum();
+        }
+    }
 }
 
 /// Writes the field of a JSON object, where anything was required.
@@ -64,7 +78,6 @@ pub(super) fn write_line(all: &[Met], out: &mut impl Write) -> fmt::Result {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::segment::Segment;
     use std::string::String;
 
     #[test]

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use hugetools_contract::report::{Ended, Life, Peak, Proof};
+use hugetools_contract::report::{Ended, Life, Met, Peak, Proof};
 use hugetools_contract::watch::Slot;
 use hugetools_model::Root;
 
@@ -147,7 +147,7 @@ impl Watched {
         self.take_text(shared, output);
         let was_forked = self.forked || self.is_stranger;
         if !was_forked && self.is_untold(slot, now.snapshot.is_attached()) {
-            self.tell(Ended::Exec, output);
+            self.tell(Ended::Exec, slot, output);
         }
         self.is_stranger = was_forked && slot.image.load(Ordering::Acquire) == self.images;
         self.peak = Peak::default();
@@ -191,7 +191,7 @@ impl Watched {
             .is_some_and(|last| last.snapshot.is_attached());
         let still = !is_told && !is_gone;
         if is_another && was_seen && !self.forked && self.is_untold(slot, still) {
-            self.tell(Ended::Exec, output);
+            self.tell(Ended::Exec, slot, output);
         }
         if is_gone || is_another && was_seen {
             self.last = None;
@@ -201,7 +201,7 @@ impl Watched {
         let is_killed = matches!(ended, Ended::Signal { .. });
         let is_apart = self.is_stranger || !is_another && self.is_unheard(&ended);
         if !is_told && !is_apart && (is_killed || !is_on_its_way) {
-            self.tell(ended, output);
+            self.tell(ended, slot, output);
         }
         slot.clear();
     }
@@ -214,7 +214,7 @@ impl Watched {
             && self.last.as_ref().is_some_and(has_library)
     }
 
-    fn tell(&self, ended: Ended, output: &mut Output) {
+    fn tell(&self, ended: Ended, slot: &Slot, output: &mut Output) {
         let end = wall_clock();
         let life = Life {
             ended,
@@ -224,21 +224,22 @@ impl Watched {
             peak: self.peak,
         };
         let json = output.is_json();
+        let required: Vec<Met> = slot.demands.get().collect();
         let text = match &self.last {
-            Some(last) => last.snapshot.with_life(life).to_text(json),
-            None => self.unseen(life, json),
+            Some(last) => last.snapshot.with_life(life, required).to_text(json),
+            None => self.unseen(life, &required, json),
         };
         output.write(text.as_bytes());
     }
 
     /// The report of an image that was never seen.
-    fn unseen(&self, life: Life, json: bool) -> String {
+    fn unseen(&self, life: Life, required: &[Met], json: bool) -> String {
         let proof = Proof {
             pid: self.pid,
             exe: b"?",
             name: b"?",
             rows: &[],
-            required: &[],
+            required,
             warning: Some("it ended before it could be looked at"),
             life: Some(life),
         };

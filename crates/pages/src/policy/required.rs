@@ -5,13 +5,14 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
 use hugetools_contract::segment::Segment;
+use hugetools_contract::watch::demands::bit;
 
 use crate::config::{self, starter_message};
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
 use crate::extent::{Extent, Holds, index, page_sizes};
-use crate::policy::{pool_backoff, thp};
+use crate::policy::{pool_backoff, thp, witnessed};
 use crate::rt::message::{Amount, Level, SizeName, say_once};
 
 /// Whether `more` bytes of the heap may lie on pages below those asked for, which
@@ -82,6 +83,7 @@ pub fn note_refused(segment: Segment) {
         Segment::Shm => SHM_FELL.store(true, Ordering::Relaxed),
         _ => {}
     }
+    witnessed::note(bit(segment));
 }
 
 /// Says once that the heap cannot have `more` bytes as it is required. The gate
@@ -91,7 +93,7 @@ pub(crate) fn heap_refused(more: usize) {
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    HEAP_FELL.store(true, Ordering::Relaxed);
+    note_refused(Segment::Heap);
     let huge = usize::try_from(Standing::take().huge).unwrap_or(usize::MAX);
     let (what, huge, more) = (Required(Segment::Heap, share), Amount(huge), Amount(more));
     let asked = config::get().heap.and_then(page_sizes::asked_size);
@@ -126,7 +128,7 @@ pub(crate) fn heap_moved(moved: usize) {
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    HEAP_FELL.store(true, Ordering::Relaxed);
+    note_refused(Segment::Heap);
     say_once(
         &SAID,
         Level::Error,
@@ -184,7 +186,7 @@ pub fn tell_of_shm(may_follow: bool, text: core::fmt::Arguments<'_>) {
     match config::share_of_shm().filter(|_| !may_follow) {
         None => starter_message::say(Level::Warning, text),
         Some(share) => {
-            SHM_FELL.store(true, Ordering::Relaxed);
+            note_refused(Segment::Shm);
             let what = Required(Segment::Shm, share);
             starter_message::say(
                 Level::Error,

@@ -1,0 +1,146 @@
+//! What was required of a process, where its watcher can read it: of one that is
+//! killed, the library says nothing any more.
+
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::env::{Require, Required, Share};
+use crate::report::Met;
+use crate::segment::Segment;
+
+/// As many as can be required.
+const COUNT: usize = Require::SEGMENTS.len();
+
+/// What is required of each segment, in the order of [`Require::SEGMENTS`].
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Demands {
+    all: [Demand; COUNT],
+    /// A bit for each that has failed since.
+    failed: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Demand {
+    bytes: AtomicU64,
+    huge: AtomicU64,
+    /// 0 where nothing is required; else [`THERE`], and [`MET`] where it was met at the
+    /// start, and the percentage, 0 for all in whole huge pages.
+    word: AtomicU64,
+}
+
+const THERE: u64 = 1;
+const MET: u64 = 2;
+const PERCENT: u32 = 8;
+
+/// The bit of a segment in [`Demands::failed`].
+pub fn bit(segment: Segment) -> u32 {
+    let at = Require::SEGMENTS.iter().position(|other| *other == segment);
+    at.map_or(0, |at| 1 << at)
+}
+
+impl Demands {
+    /// Notes what is required, and what was measured.
+    pub fn set(&self, all: &[Met]) {
+        self.clear();
+        for met in all {
+            let Required(segment, share) = met.required;
+            let at = Require::SEGMENTS.iter().position(|other| *other == segment);
+            let Some(demand) = at.and_then(|at| self.all.get(at)) else {
+                continue;
+            };
+            let percent = match share {
+                Share::Whole => 0,
+                Share::Percent(percent) => u64::from(percent),
+            };
+            demand.bytes.store(met.bytes, Ordering::Relaxed);
+            demand.huge.store(met.huge, Ordering::Relaxed);
+            let met = if met.met { MET } else { 0 };
+            let word = THERE | met | percent << PERCENT;
+            demand.word.store(word, Ordering::Release);
+        }
+    }
+
+    /// The same as another process has, whose child this is.
+    pub fn take_over(&self, other: &Demands) {
+        for (demand, other) in self.all.iter().zip(&other.all) {
+            for (word, other) in [
+                (&demand.bytes, &other.bytes),
+                (&demand.huge, &other.huge),
+                (&demand.word, &other.word),
+            ] {
+                word.store(other.load(Ordering::Acquire), Ordering::Release);
+            }
+        }
+        let failed = other.failed.load(Ordering::Relaxed);
+        self.failed.store(failed, Ordering::Relaxed);
+    }
+
+    /// A word in which whoever sets a [`bit`] says that a segment has failed.
+    pub fn failed(&self) -> &AtomicU32 {
+        &self.failed
+    }
+
+    /// What is required, with what was measured at the start.
+    pub fn get(&self) -> impl Iterator<Item = Met> + '_ {
+        let all = self.all.iter().zip(Require::SEGMENTS);
+        let failed = self.failed.load(Ordering::Relaxed);
+        all.filter_map(move |(demand, segment)| {
+            let word = demand.word.load(Ordering::Acquire);
+            let percent = u8::try_from(word >> PERCENT).ok()?;
+            let share = match percent {
+                0 => Share::Whole,
+                percent => Share::Percent(percent),
+            };
+            (word & THERE != 0).then_some(Met {
+                required: Required(segment, share),
+                bytes: demand.bytes.load(Ordering::Relaxed),
+                huge: demand.huge.load(Ordering::Relaxed),
+                met: word & MET != 0 && failed & bit(segment) == 0,
+            })
+        })
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&self) {
+        for demand in &self.all {
+            demand.word.store(0, Ordering::Release);
+        }
+        self.failed.store(0, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn what_is_noted_is_read_and_may_fail_later() {
+        let demands = Demands::default();
+        assert_eq!(demands.get().count(), 0);
+        let met = |segment, share| Met {
+            required: Required(segment, share),
+            bytes: 8 << 20,
+            huge: 6 << 20,
+            met: true,
+        };
+        let all = [
+            met(Segment::Bss, Share::Percent(70)),
+            met(Segment::Heap, Share::Whole),
+        ];
+        demands.set(&all);
+        assert_eq!(demands.get().collect::<Vec<_>>(), all);
+        demands
+            .failed()
+            .fetch_or(bit(Segment::Heap), Ordering::Relaxed);
+        let now: Vec<bool> = demands.get().map(|met| met.met).collect();
+        assert_eq!(now, [true, false]);
+        let child = Demands::default();
+        child.take_over(&demands);
+        assert!(child.get().eq(demands.get()));
+        demands.clear();
+        assert_eq!(demands.get().count(), 0);
+    }
+}
