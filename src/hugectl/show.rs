@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::request::Status;
-use hugetools_ctl::status::{self, Snapshot, Whom};
+use hugetools_ctl::status::{self, Snapshot, Totals, Whom};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 
@@ -23,6 +23,11 @@ pub(super) fn show(status: &Status) -> Result<(), Failure> {
 /// The processes at one moment.
 fn look(root: &Root, status: &Status) -> Result<String, Failure> {
     let mut warnings = Vec::new();
+    if status.totals {
+        let all = each(root, status, &mut warnings, |pid| Totals::take(root, pid))?;
+        say(&warnings, status);
+        return Ok(status::totals(&all, &warnings, status.json));
+    }
     let mut frames = status.sizes.then(|| status::frames(root));
     let mut take = |pid| {
         let mut snapshot = Snapshot::take(root, pid)?;
@@ -37,16 +42,29 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
         say(&warnings, status);
         return Ok(snapshot.to_text(status.json));
     }
+    let all = each(root, status, &mut warnings, take)?;
+    for why in all.iter().filter_map(Snapshot::warning) {
+        if !warnings.iter().any(|told| told == why) {
+            warnings.push(why.to_owned());
+        }
+    }
+    say(&warnings, status);
+    Ok(status::several(&all, &warnings, status.json))
+}
+
+/// Looks at each of the processes that are meant.
+fn each<T>(
+    root: &Root,
+    status: &Status,
+    warnings: &mut Vec<String>,
+    mut take: impl FnMut(Pid) -> Result<T, Failure>,
+) -> Result<Vec<T>, Failure> {
     let chosen = status::choose(root, &status.whom, status.tree)?;
     let named = |pid: Pid| status.whom.contains(&Whom::Pid(pid));
-    let mut snapshots = Vec::new();
+    let mut all = Vec::new();
     for pid in chosen.pids {
         match take(pid) {
-            Ok(snapshot) => {
-                let why = snapshot.warning().map(str::to_owned);
-                warnings.extend(why.filter(|why| !warnings.contains(why)));
-                snapshots.push(snapshot);
-            }
+            Ok(one) => all.push(one),
             Err(why) if named(pid) => return Err(why),
             // It may have ended meanwhile.
             Err(why) => warnings.push(why.to_string()),
@@ -59,8 +77,7 @@ fn look(root: &Root, status: &Status) -> Result<String, Failure> {
             "process {pids}: may not be looked at; ask as its owner, or with CAP_SYS_PTRACE"
         ));
     }
-    say(&warnings, status);
-    Ok(status::several(&snapshots, &warnings, status.json))
+    Ok(all)
 }
 
 /// What may not be read; JSON has it in the document.

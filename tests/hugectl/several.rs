@@ -62,6 +62,47 @@ fn processes_are_found_by_number_and_name() {
     );
 }
 
+/// What the kernel adds up is what the segments add up to, of processes that stand still.
+#[test]
+fn totals_are_the_sums() {
+    let place = Place::new();
+    let name = name("s");
+    let (first, second) = (start(&place, &name), start(&place, &name));
+    let sums = |processes: &serde_json::Value| -> Vec<[u64; 2]> {
+        let of = |it: &serde_json::Value| {
+            let rows = it["segments"].as_array().unwrap().iter();
+            rows.fold([0, 0], |[resident, huge], row| {
+                let sizes = row["huge"].as_object().unwrap().values();
+                let bytes: u64 = sizes.map(|bytes| bytes.as_u64().unwrap()).sum();
+                [resident + row["resident"].as_u64().unwrap(), huge + bytes]
+            })
+        };
+        processes.as_array().unwrap().iter().map(of).collect()
+    };
+    let whole = json(&place.run(&["--json", "--status", &name]));
+    let totals = json(&place.run(&["--json", "--totals", "--status", &name]));
+    assert_eq!(pids(&totals), pids(&whole));
+    let told = totals["processes"].as_array().unwrap().iter().map(|it| {
+        let of = |key: &str| it["totals"][key].as_u64().unwrap();
+        [of("resident"), of("thp") + of("hugetlb")]
+    });
+    // The kernel adds pages of its own, such as the vdso, of which no segment is.
+    for (told, sum) in told.zip(sums(&whole["processes"])) {
+        assert_eq!(told[1], sum[1]);
+        assert!(
+            (0..64 << 10).contains(&(told[0] - sum[0])),
+            "{told:?} {sum:?}"
+        );
+    }
+    let table = place.run(&["--totals", "--status", &first.pid(), &second.pid()]);
+    assert_eq!(
+        (table.status, table.out.lines().count()),
+        (0, 4),
+        "{table:?}"
+    );
+    assert!(table.out.lines().last().unwrap().trim().starts_with("all "));
+}
+
 /// A name that is longer than the kernel keeps is found all the same.
 #[test]
 fn long_names_are_found() {

@@ -222,7 +222,7 @@ fn write_row(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
 }
 
 /// A JSON string; what is no UTF-8 becomes U+FFFD.
-fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
+pub fn write_string(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     out.write_char('"')?;
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

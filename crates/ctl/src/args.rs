@@ -39,7 +39,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT|PROGRAM]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes|--totals] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT|PROGRAM]",
     after_help = EXAMPLES,
     infer_long_args = true,
     args_override_self = true,
@@ -204,6 +204,11 @@ pub struct Args {
     /// multi-size THP included
     #[arg(long, help_heading = "Proof")]
     pub sizes: bool,
+
+    /// With --status: only what each process has in all, which the kernel adds up; cheap
+    /// where there are many processes or mappings
+    #[arg(long, help_heading = "Proof")]
+    pub totals: bool,
 
     /// With --status or --pid: again and again, each SECONDS, until the processes
     /// have ended

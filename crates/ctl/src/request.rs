@@ -153,6 +153,8 @@ pub struct Status {
     pub tree: bool,
     /// And the sizes of folios.
     pub sizes: bool,
+    /// Only what each has in all.
+    pub totals: bool,
     /// Again and again, with so much time in between.
     pub watch: Option<Duration>,
     /// As JSON.
@@ -259,6 +261,24 @@ fn status(args: Args) -> Result<Status, Failure> {
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
     let watch = watch(args.watch.as_deref())?;
+    if args.sizes && args.totals {
+        return usage("--sizes and --totals: one or the other");
+    }
+    starts_nothing(&args)?;
+    Ok(Status {
+        whom,
+        tree: args.tree,
+        sizes: args.sizes,
+        totals: args.totals,
+        watch,
+        json: args.json,
+        steps: args.steps,
+        sysroot: args.sysroot,
+    })
+}
+
+/// What has a meaning only where a program is started.
+fn starts_nothing(args: &Args) -> Result<(), Failure> {
     let starting = [
         (args.anon, "--anon"),
         (args.stack, "--stack"),
@@ -303,15 +323,7 @@ fn status(args: Args) -> Result<Status, Failure> {
             "--status starts no program, so {program} has no meaning with it"
         ));
     }
-    Ok(Status {
-        whom,
-        tree: args.tree,
-        sizes: args.sizes,
-        watch,
-        json: args.json,
-        steps: args.steps,
-        sysroot: args.sysroot,
-    })
+    Ok(())
 }
 
 /// The time between two looks.
@@ -464,6 +476,7 @@ fn not_of_status(args: &Args) -> Result<(), Failure> {
     let all = [
         (args.tree, "--tree", "--status"),
         (args.sizes, "--sizes", "--status"),
+        (args.totals, "--totals", "--status"),
         (args.watch.is_some(), "--watch", "--status or --pid"),
         (args.anon, "--anon", "--pid"),
         (args.stack, "--stack", "--pid"),

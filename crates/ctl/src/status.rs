@@ -5,13 +5,14 @@ mod mappings;
 mod objects;
 mod reason;
 mod several;
+mod totals;
 mod whole;
 mod whom;
 
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::report::{Life, Peak, Proof, base};
+use hugetools_contract::report::{Life, Met, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_contract::smaps::Record;
 use hugetools_model::folio::Frames;
@@ -30,6 +31,7 @@ use whole::Whole;
 pub(crate) use folios::base_page;
 pub use folios::frames;
 pub use several::several;
+pub use totals::{Totals, totals};
 pub use whom::{Chosen, Whom, choose};
 
 /// A process at one moment.
@@ -43,6 +45,8 @@ pub struct Snapshot {
     known: Vec<Known>,
     reasons: Reasons,
     life: Option<Life>,
+    /// What was required of it.
+    required: Vec<Met>,
     /// What it lies in, where that was asked for.
     folios: Option<Folios>,
 }
@@ -55,9 +59,7 @@ impl Snapshot {
     pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
         let mappings = Mappings::read(root, pid).map_err(|error| unreadable(pid, &error))?;
         if mappings.is_empty() {
-            return Err(Failure::Own(format!(
-                "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
-            )));
+            return Err(nothing(pid));
         }
         let exe = exe(root, pid, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
@@ -74,6 +76,7 @@ impl Snapshot {
             exe,
             mappings,
             life: None,
+            required: Vec::new(),
             folios: None,
         })
     }
@@ -92,11 +95,12 @@ impl Snapshot {
         self.folios.as_ref()?.left.as_deref()
     }
 
-    /// The same of a process that has ended since.
+    /// The same of a process that has ended since, of which so much was required.
     #[must_use]
-    pub(crate) fn with_life(&self, life: Life) -> Snapshot {
+    pub(crate) fn with_life(&self, life: Life, required: Vec<Met>) -> Snapshot {
         Snapshot {
             life: Some(life),
+            required,
             ..self.clone()
         }
     }
@@ -180,12 +184,14 @@ impl Snapshot {
             row.reason = self.reason(row, text, data);
             row.folios = self.folios.as_ref().and_then(|folios| folios.of_row(row));
         }
+        let mut required = self.required.clone();
+        required.iter_mut().for_each(|met| met.measure(&rows));
         show(&Proof {
             pid: self.pid.get(),
             exe: &self.exe,
             name: &self.name,
             rows: &rows,
-            required: &[],
+            required: &required,
             warning: self.warning(),
             life: self.life,
         })
@@ -209,6 +215,12 @@ impl Snapshot {
             _ => None,
         }
     }
+}
+
+fn nothing(pid: Pid) -> Failure {
+    Failure::Own(format!(
+        "process {pid} has no memory of its own: it is a part of the kernel, or has ended"
+    ))
 }
 
 fn unreadable(pid: Pid, error: &FileError) -> Failure {

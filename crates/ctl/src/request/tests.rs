@@ -105,7 +105,7 @@ fn odd_sizes_name_the_option() {
 fn what_has_no_meaning_together() {
     assert!(wrong("--status 1 --heap").contains("--heap has no meaning"));
     assert!(wrong("--status 1 --json prog").contains("prog has no meaning"));
-    for option in ["--tree", "--sizes", "--watch", "--watch=5"] {
+    for option in ["--tree", "--sizes", "--totals", "--watch", "--watch=5"] {
         let name = option.split('=').next().unwrap();
         let line = format!("{option} prog");
         assert!(wrong(&line).starts_with(&format!("{name} needs --status")));
