@@ -36,6 +36,7 @@ complete -c hugectl -l no-inherit -d 'Only PROGRAM gets huge pages, not the prog
 complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy, so that perf finds its symbols'
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l sizes -d 'With --status, as root: what sizes of folios really lie in each segment, multi-size THP included'
+complete -c hugectl -l totals -d 'With --status: only what each process has in all, which the kernel adds up; cheap where there are many processes or mappings'
 complete -c hugectl -l anon -d 'With --pid: private memory that the program has mapped by itself, or its allocator or virtual machine'
 complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
 complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'

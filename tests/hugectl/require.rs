@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build, build_as};
-use crate::support::tool::{Ran, tool, write};
+use crate::support::tool::{Ran, copy, tool, write};
 
 /// What `segments` prints where it runs.
 const RUNS: &str = "sum 2\n";
@@ -376,5 +376,53 @@ fn the_report_says_whether_it_was_met() {
     assert!(
         required[0]["huge"].as_u64() < required[0]["bytes"].as_u64(),
         "{required}"
+    );
+}
+
+/// Targets that nothing of ours can get into are refused before they begin.
+#[test]
+fn what_cannot_be_reached_is_refused() {
+    let Some(live) = machine("what is required of targets out of reach") else {
+        return;
+    };
+    live.set_pool(20);
+    let Some(program) = build("explained", Libc::Glibc, &[]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (secure, foreign) = (dir.path().join("secure"), dir.path().join("foreign"));
+    copy(&program, &secure);
+    std::os::unix::fs::chown(&secure, Some(65534), Some(65534)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    fs::set_permissions(&secure, mode).unwrap();
+    // The machine's number, in its header.
+    let mut bytes = fs::read(&program).unwrap();
+    bytes[18..20].copy_from_slice(&[8, 0]);
+    write(&foreign, &bytes);
+    fs::set_permissions(
+        &foreign,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let root = dir.path().to_str().unwrap();
+    let is_not_met = "--require=heap is not met: ";
+    refused(
+        "--require=heap",
+        &secure,
+        "heap 1",
+        &[is_not_met, "is set-user-id"],
+    );
+    refused(
+        "--require=heap",
+        &foreign,
+        "heap 1",
+        &[is_not_met, "our libraries are for"],
+    );
+    let chroot = Path::new("/usr/sbin/chroot");
+    refused(
+        "--require=heap",
+        chroot,
+        &format!("{root} /secure"),
+        &[is_not_met, " has no "],
     );
 }

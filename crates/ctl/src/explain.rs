@@ -174,13 +174,25 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
     Explained {
         head,
         program: target.map(|target| program(target, findings)),
-        segments: rows,
         required,
         notes: told(Level::Info)
             .filter(|note| target.is_none_or(|target| *note != describe(target).text))
+            .chain(shows_later(&rows))
             .collect(),
+        segments: rows,
         shortfalls,
     }
+}
+
+/// What nobody can tell before the program is there: its libraries run code of theirs
+/// before ours does.
+fn shows_later(rows: &[Row]) -> Option<String> {
+    let is_moved = |row: &&Row| row.segment == "data" || row.segment == "bss";
+    let is_huge = |row: &Row| matches!(row.rung, Some(Rung::Pool | Rung::Thp));
+    let text = "data and bss: where a library starts threads before the program begins, they \
+                stay where they are; that shows at the start";
+    let any = rows.iter().filter(is_moved).any(is_huge);
+    any.then(|| text.to_owned())
 }
 
 /// Why nothing can be told of a program.

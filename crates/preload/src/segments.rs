@@ -157,6 +157,8 @@ fn level(got: Got, why: Option<Why>, config: &Config) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
+        // hugectl may have spoken of the pool, and cannot have known this.
+        Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config.level_of_news(),
         Some(_) => config.level(),
     }
 }

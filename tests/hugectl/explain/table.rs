@@ -183,6 +183,25 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
+        name: "a node that is short by one page",
+        pool: 10,
+        before: "numactl --membind=0",
+        line: "--data DIR/segments",
+        rungs: &[("data", "pool"), ("bss", "pool")],
+        fact: "the pool of 2MB pages has 10 pages (20MB) left",
+        ..PLAIN
+    },
+    Situation {
+        name: "threads before the program begins",
+        pool: 30,
+        line: "--data DIR/early",
+        status: 0,
+        rungs: &[("data", "pool"), ("bss", "pool")],
+        besides: &["threads before the program begins"],
+        mend: Mend::No,
+        ..PLAIN
+    },
+    Situation {
         name: "transparent huge pages are off",
         set: "hugeadm --thp-never",
         line: "--heap=thp DIR/explained heap 40",

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
-use crate::support::program::{Libc, build};
+use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, hugectl, write};
 
 const OWN: &str = "
@@ -18,6 +18,16 @@ static char pool[1 << 20]; static unsigned long used;
 void *malloc(unsigned long n) { void *p = pool + used; used += (n + 15) & ~15ul; return p; }
 void free(void *p) { (void)p; }
 int main(void) { return 0; }";
+
+const EARLY: &str = "
+#include <pthread.h>
+#include <unistd.h>
+static void *idle(void *at) { pause(); return at; }
+__attribute__((constructor)) static void begin(void)
+{ pthread_t thread; pthread_create(&thread, 0, idle, 0); }";
+
+/// What the library says where it was not the first.
+const THREADS: &str = "threads ran before it could be moved";
 
 pub(super) struct World<'l> {
     live: &'l Live,
@@ -82,9 +92,9 @@ impl Answer {
         })
     }
 
-    /// Whether an error or a warning has this in it.
+    /// Whether an error, a warning or a note has this in it.
     pub(super) fn is_said(&self, text: &str) -> bool {
-        let said = ["errors", "warnings"].map(|key| self.document[key].to_string());
+        let said = ["errors", "warnings", "notes"].map(|key| self.document[key].to_string());
         said.concat().contains(text)
     }
 
@@ -166,12 +176,33 @@ impl<'l> World<'l> {
             &format!("#!{}\n", self.path("segments").display()),
         );
         self.foreign();
+        self.early(&fixed);
         self.text("own.c", OWN);
         let own = format!(
             "cc -fno-builtin {0}/own.c -o {0}/own",
             self.dir.path().display()
         );
         self.shell(&own);
+    }
+
+    /// A program with a library that starts a thread before ours is there.
+    fn early(&self, fixed: &[&str]) {
+        let dir = self.dir.path().display().to_string();
+        self.text("early.c", EARLY);
+        self.shell(&format!(
+            "cc -shared -fPIC -pthread {dir}/early.c -o {dir}/libearly.so"
+        ));
+        let (at, found) = (format!("-L{dir}"), format!("-Wl,-rpath,{dir}"));
+        let library = ["-Wl,--no-as-needed", &at, &found, "-learly"];
+        self.put(
+            "early",
+            build_as(
+                "segments-early",
+                "segments",
+                Libc::Glibc,
+                &[fixed, &library].concat(),
+            ),
+        );
     }
 
     /// The same file, for another machine.
@@ -338,6 +369,8 @@ impl Place<'_> {
             let (resident, huge, how) = done.had(segment, answer.object(segment));
             let is_had = match (segment, first.as_str()) {
                 (_, "unknown") => true,
+                // Nobody can tell that, and it is said when it is so.
+                ("data" | "bss", _) if done.err.contains(THREADS) => answer.is_said("threads"),
                 // shmget may be refused what mappings get.
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
                 ("heap" | "shm", _) if resident < 1 << 20 => true,

@@ -77,6 +77,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.thp_policy.is_some(), "--thp-policy"),
         (args.tree, "--tree"),
         (args.sizes, "--sizes"),
+        (args.totals, "--totals"),
         (args.text_libs, "--text-libs"),
         (args.disable.is_some(), "--disable"),
         (args.share_text, "--share-text"),
