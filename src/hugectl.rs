@@ -14,7 +14,7 @@ use hugetools_ctl::caller::Caller;
 use hugetools_ctl::emit;
 use hugetools_ctl::exec;
 use hugetools_ctl::explain::{self, required};
-use hugetools_ctl::explore::explore;
+use hugetools_ctl::explore::{Findings, explore};
 use hugetools_ctl::failure::Failure;
 use hugetools_ctl::foresee::Foreseen;
 use hugetools_ctl::live::Live;
@@ -128,17 +128,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
         Some(policy) => policy.set(&root)?,
         None => None,
     };
-    let bundle = Some(&BUNDLE);
-    let findings = match run.starts() {
-        true => explore(
-            run,
-            caller,
-            &root,
-            bundle,
-            &mut Applied(&mut Live::new(&root)),
-        ),
-        false => explore(run, caller, &root, bundle, &mut Foreseen),
-    }?;
+    let findings = find_out(run, caller, &root)?;
     let mut plan = plan::make(run, caller, &findings);
     plan.notes.extend(policy.map(Note::warning));
     if run.explain {
@@ -187,6 +177,16 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// What the plan depends on: with the changes of a start made, or only foreseen.
+fn find_out(run: &Run, caller: &Caller, root: &Root) -> Result<Findings, Failure> {
+    let bundle = Some(&BUNDLE);
+    if run.starts() {
+        let mut effects = Live::new(root);
+        return explore(run, caller, root, bundle, &mut Applied(&mut effects));
+    }
+    explore(run, caller, root, bundle, &mut Foreseen)
 }
 
 /// The place for messages, where the program is started and they go elsewhere.

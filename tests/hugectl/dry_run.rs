@@ -7,7 +7,7 @@ use crate::support::traced::{changes, strace_words};
 
 /// The command lines of a transcript that start nothing.
 fn lines(name: &str) -> Vec<String> {
-    let text = bless::text(&format!("tests/expected/hugectl/{name}"));
+    let text = bless::text(format!("tests/expected/hugectl/{name}"));
     let lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
     let plans = lines.filter(|line| line.contains("--dry-run") || line.contains("--explain"));
     plans.map(str::to_owned).collect()

@@ -4,27 +4,21 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hugetools_contract::env::Pages;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, usage};
 use hugetools_pages::fork::recollapse;
 use hugetools_pages::heap::commit::{self, Wish};
-use hugetools_pages::heap::promote;
 use hugetools_pages::policy::first_look;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
-use hugetools_pages::rt::fork_gate;
 use hugetools_pages::rt::message::{Amount, Level, say_once};
-use hugetools_pages::sys::{self, Result, SpaceLimit};
+use hugetools_pages::sys::{self, SpaceLimit};
 
+use crate::asked::{HANDING_OVER, layout, watch_growth};
 use crate::kept::{self, Heap};
 use crate::state::{self, State};
 use crate::{before, idle, mimalloc, nodes};
-
-/// Whether an extent is being handed over: what mimalloc takes into use then
-/// are its own tables.
-static HANDING_OVER: AtomicBool = AtomicBool::new(false);
 
 /// Bytes of address space that mimalloc manages, and how many are in use.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
@@ -32,13 +26,6 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 
 /// The most that was in use.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-/// Blocks of the program with extents of their own: how many, and their bytes.
-static BLOCKS: AtomicUsize = AtomicUsize::new(0);
-static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
-
-/// So many of them at most, since the register has places for 512 extents.
-const MOST_BLOCKS: usize = 256;
 
 /// The first extent of a process, and the largest of those that follow, each of
 /// which is as large as what there was before: a program may limit its address
@@ -122,32 +109,6 @@ fn make_ready() {
     };
     state::finish();
     recollapse::set_waker(|| state::attend(true));
-}
-
-/// Whether the heap is to have huge pages: not in a program that
-/// `HUGETLB_RESTRICT_EXE` leaves out, or that is set-user-id.
-pub(crate) fn wish() -> Wish {
-    match config::get().heap {
-        Some(_) => Wish::Best,
-        None => Wish::Plain,
-    }
-}
-
-/// Which huge pages the heap is to have.
-pub(crate) fn layout() -> Layout {
-    static KNOWN: [AtomicUsize; 3] = [const { AtomicUsize::new(usize::MAX) }; 3];
-    let [unit, huge, big] = &KNOWN;
-    if big.load(Ordering::Acquire) == usize::MAX {
-        let layout = Layout::of(config::get().heap.unwrap_or(Pages::Thp));
-        unit.store(layout.unit, Ordering::Relaxed);
-        huge.store(usize::from(layout.huge), Ordering::Relaxed);
-        big.store(layout.big, Ordering::Release);
-    }
-    Layout {
-        unit: unit.load(Ordering::Relaxed),
-        huge: huge.load(Ordering::Relaxed) == 1,
-        big: big.load(Ordering::Relaxed),
-    }
 }
 
 /// Hands an extent of about `len` bytes to mimalloc, for threads of a node; a
@@ -269,15 +230,6 @@ unsafe extern "C" fn commit(
     true
 }
 
-/// Sees to the small beginning of a heap that has grown: once there is room for
-/// others, since it may take a while, and they go on meanwhile.
-pub(crate) fn watch_growth() {
-    if !HANDING_OVER.load(Ordering::Acquire) {
-        let _pass = fork_gate::GATE.pass();
-        promote::watch();
-    }
-}
-
 /// Adds extents before those that there are run out: one, or one for each node.
 fn grow(used: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
@@ -319,65 +271,6 @@ extern "C" fn hugetools_makes_room(node: c_int) -> bool {
         sys::yield_now();
     }
     false
-}
-
-/// A block of the program that mimalloc maps by itself, since it is too large
-/// or too far aligned for an arena: an extent of its own, all in use. `None`
-/// where there is no place for an extent.
-pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
-    let mut layout = layout();
-    if len < layout.big {
-        layout.big = 0;
-    }
-    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
-        return None;
-    }
-    let extent = index::create(0, len, layout.unit, layout).ok()?;
-    if let Err(error) = commit::commit(extent, extent.base, len, wish()) {
-        commit::decommit(extent, extent.base, len);
-        index::destroy(extent);
-        return Some(Err(error));
-    }
-    BLOCKS.fetch_add(1, Ordering::Relaxed);
-    BLOCK_BYTES.fetch_add(bytes_of(extent), Ordering::Relaxed);
-    watch_growth();
-    Some(Ok(extent.base))
-}
-
-/// Unmaps a part of a block, or all of it; `false` where it is none of ours.
-pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
-    let Some(extent) = index::extent_at(addr) else {
-        return false;
-    };
-    let before = bytes_of(extent);
-    commit::decommit(extent, addr, len);
-    let left = bytes_of(extent);
-    BLOCK_BYTES.fetch_sub(before - left, Ordering::Relaxed);
-    if left == 0 {
-        BLOCKS.fetch_sub(1, Ordering::Relaxed);
-        index::destroy(extent);
-    }
-    true
-}
-
-fn bytes_of(extent: &Extent) -> usize {
-    extent.used_slices() * SLICE
-}
-
-/// Blocks with extents of their own, but for those that grow.
-pub(crate) struct Blocks {
-    /// How many.
-    pub(crate) count: usize,
-    /// Their bytes.
-    pub(crate) bytes: usize,
-}
-
-/// The blocks of [`map_block`].
-pub(crate) fn blocks() -> Blocks {
-    Blocks {
-        count: BLOCKS.load(Ordering::Relaxed),
-        bytes: BLOCK_BYTES.load(Ordering::Relaxed),
-    }
 }
 
 /// Bytes of address space that mimalloc manages.

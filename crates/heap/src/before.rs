@@ -12,7 +12,7 @@ use hugetools_pages::extent::{Holds, index, usage};
 use hugetools_pages::heap::{commit, half_empty};
 use hugetools_pages::sys;
 
-use crate::{arena, growing, idle, mimalloc, nodes};
+use crate::{growing, idle, mapped, mimalloc, nodes};
 
 /// The heap grows by one of so many parts from one try to the next.
 const PARTS: usize = 32;
@@ -82,6 +82,6 @@ fn bytes_of_arenas() -> usize {
     let has = extents
         .map(|extent| extent.used_slices() * SLICE)
         .sum::<usize>();
-    let blocks = arena::blocks().bytes + growing::extents().map(growing::len).sum::<usize>();
+    let blocks = mapped::blocks().bytes + growing::extents().map(growing::len).sum::<usize>();
     has.saturating_sub(blocks)
 }

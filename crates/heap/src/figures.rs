@@ -3,6 +3,7 @@
 
 use core::ffi::c_void;
 
+use crate::mapped;
 use hugetools_pages::extent::stats::Stats;
 use hugetools_pages::rt::side_stack::on_side_stack;
 
@@ -44,7 +45,7 @@ impl Figures {
 
     fn find() -> Figures {
         let stats = Stats::take();
-        let blocks = arena::blocks();
+        let blocks = mapped::blocks();
         let large_bytes = blocks.bytes + growing::extents().map(growing::len).sum::<usize>();
         let mut figures = Figures {
             arenas: stats.taken.saturating_sub(large_bytes),

@@ -12,7 +12,7 @@ use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
 
-use crate::{arena, room};
+use crate::{asked, room};
 
 /// Smaller blocks are copied: that costs less than an extent.
 pub(crate) const SMALLEST: usize = 8 << 20;
@@ -51,7 +51,7 @@ pub(crate) fn extent_of(block: *const c_void) -> Option<&'static Extent> {
 /// A block of `size` bytes with room to grow; `None` where one is not worth an
 /// extent, or there is no room or memory for it.
 pub(crate) fn create(size: usize) -> Option<*mut c_void> {
-    let layout = arena::layout();
+    let layout = asked::layout();
     if size < least(&layout) || !room::may_be_had(size) {
         return None;
     }
@@ -78,9 +78,9 @@ fn least(layout: &Layout) -> usize {
 
 /// Puts memory behind a new extent's block, or frees the extent.
 fn filled(extent: &'static Extent, size: usize) -> Option<*mut c_void> {
-    match commit::commit(extent, extent.base, size, arena::wish()) {
+    match commit::commit(extent, extent.base, size, asked::wish()) {
         Ok(_) => {
-            arena::watch_growth();
+            asked::watch_growth();
             Some(extent.base as *mut c_void)
         }
         Err(_) => {
@@ -112,7 +112,7 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     let end = extent.base + old;
     if new < old {
         commit::decommit(extent, extent.base + new, old - new);
-    } else if new > old && commit::commit(extent, end, new - old, arena::wish()).is_err() {
+    } else if new > old && commit::commit(extent, end, new - old, asked::wish()).is_err() {
         commit::decommit(extent, end, new - old);
         return false;
     }

@@ -17,6 +17,7 @@
 #![no_std]
 
 mod arena;
+mod asked;
 mod before;
 mod deep;
 mod direct;
@@ -29,6 +30,7 @@ mod idle;
 mod kept;
 mod large;
 mod malloc;
+mod mapped;
 mod mimalloc;
 pub mod names;
 mod namespace;

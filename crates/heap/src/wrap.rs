@@ -6,19 +6,21 @@
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::sync::atomic::AtomicU32;
 
+use crate::asked;
+use crate::mapped;
 use hugetools_pages::extent::index;
 use hugetools_pages::rt::fork_gate;
 use hugetools_pages::rt::lock::Lock;
 use hugetools_pages::sys::{self, Filter, cast};
 
-use crate::{arena, state};
+use crate::state;
 
 /// Whether a mapping holds blocks of the program, not tables of mimalloc.
 fn is_block(len: usize, prot: c_int, fd: c_int) -> bool {
     fd == -1
         && prot == libc::PROT_READ | libc::PROT_WRITE
         && state::is_ready()
-        && len >= arena::layout().unit
+        && len >= asked::layout().unit
 }
 
 #[unsafe(no_mangle)]
@@ -31,7 +33,7 @@ unsafe extern "C" fn __wrap_mmap(
     offset: libc::off_t,
 ) -> *mut c_void {
     let block = match is_block(len, prot, fd) {
-        true => arena::map_block(len),
+        true => mapped::map_block(len),
         false => None,
     };
     // SAFETY: mimalloc's own mapping.
@@ -41,7 +43,7 @@ unsafe extern "C" fn __wrap_mmap(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_munmap(addr: *mut c_void, len: usize) -> c_int {
-    if arena::unmap_block(addr as usize, len) {
+    if mapped::unmap_block(addr as usize, len) {
         return 0;
     }
     // SAFETY: mimalloc's own mapping.

@@ -1,0 +1,76 @@
+//! Blocks of the program with extents of their own, which mimalloc maps by itself.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetools_pages::extent::slice_bitmap::SLICE;
+use hugetools_pages::extent::{Extent, index};
+use hugetools_pages::heap::commit;
+use hugetools_pages::sys::Result;
+
+use crate::asked::{layout, watch_growth, wish};
+
+/// Blocks of the program with extents of their own: how many, and their bytes.
+static BLOCKS: AtomicUsize = AtomicUsize::new(0);
+static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
+
+/// So many of them at most, since the register has places for 512 extents.
+const MOST_BLOCKS: usize = 256;
+
+/// A block of the program that mimalloc maps by itself, since it is too large
+/// or too far aligned for an arena: an extent of its own, all in use. `None`
+/// where there is no place for an extent.
+pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
+    let mut layout = layout();
+    if len < layout.big {
+        layout.big = 0;
+    }
+    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
+        return None;
+    }
+    let extent = index::create(0, len, layout.unit, layout).ok()?;
+    if let Err(error) = commit::commit(extent, extent.base, len, wish()) {
+        commit::decommit(extent, extent.base, len);
+        index::destroy(extent);
+        return Some(Err(error));
+    }
+    BLOCKS.fetch_add(1, Ordering::Relaxed);
+    BLOCK_BYTES.fetch_add(bytes_of(extent), Ordering::Relaxed);
+    watch_growth();
+    Some(Ok(extent.base))
+}
+
+/// Unmaps a part of a block, or all of it; `false` where it is none of ours.
+pub(crate) fn unmap_block(addr: usize, len: usize) -> bool {
+    let Some(extent) = index::extent_at(addr) else {
+        return false;
+    };
+    let before = bytes_of(extent);
+    commit::decommit(extent, addr, len);
+    let left = bytes_of(extent);
+    BLOCK_BYTES.fetch_sub(before - left, Ordering::Relaxed);
+    if left == 0 {
+        BLOCKS.fetch_sub(1, Ordering::Relaxed);
+        index::destroy(extent);
+    }
+    true
+}
+
+fn bytes_of(extent: &Extent) -> usize {
+    extent.used_slices() * SLICE
+}
+
+/// Blocks with extents of their own, but for those that grow.
+pub(crate) struct Blocks {
+    /// How many.
+    pub(crate) count: usize,
+    /// Their bytes.
+    pub(crate) bytes: usize,
+}
+
+/// The blocks of [`map_block`].
+pub(crate) fn blocks() -> Blocks {
+    Blocks {
+        count: BLOCKS.load(Ordering::Relaxed),
+        bytes: BLOCK_BYTES.load(Ordering::Relaxed),
+    }
+}
