@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use arrows::{Arrows, arrows};
 
 /// All crates.
-const CRATES: [&str; 9] = [
-    "admin", "contract", "ctl", "elf", "heap", "link", "model", "pages", "preload",
+const CRATES: [&str; 10] = [
+    "admin", "contract", "ctl", "elf", "heap", "link", "model", "pages", "preload", "ship",
 ];
 
 /// So many arrows there may be between the wings of `pages`.

@@ -15,10 +15,12 @@ use crate::status::Whom;
 use crate::thp_policy::ThpPolicy;
 
 mod adopt;
+mod emit;
 mod require;
 mod whom;
 
 pub use adopt::Adopt;
+pub use emit::{Emit, EmitKind};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,49 +33,6 @@ pub enum Request {
     Adopt(Adopt),
     /// Say what another starter needs to be told.
     Emit(Emit),
-}
-
-/// Say what another starter needs to be told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emit {
-    /// For whom.
-    pub kind: EmitKind,
-    /// The unit, or what runs in the container, where it is said.
-    pub name: Option<OsString>,
-    /// What is asked for: a dry run, of a program for an environment file only.
-    pub run: Run,
-}
-
-/// Who starts the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmitKind {
-    /// systemd, by a drop-in.
-    Systemd,
-    /// Who reads a file of variables.
-    Environment,
-    /// docker, podman, nerdctl.
-    Docker,
-    /// Kubernetes.
-    Kubernetes,
-}
-
-impl EmitKind {
-    const ALL: [EmitKind; 4] = [
-        EmitKind::Systemd,
-        EmitKind::Environment,
-        EmitKind::Docker,
-        EmitKind::Kubernetes,
-    ];
-
-    /// The word of the option.
-    pub fn word(self) -> &'static str {
-        match self {
-            EmitKind::Systemd => "systemd",
-            EmitKind::Environment => "environment",
-            EmitKind::Docker => "docker",
-            EmitKind::Kubernetes => "kubernetes",
-        }
-    }
 }
 
 /// Start a program, or say how.
@@ -208,7 +167,7 @@ impl Request {
         match (args.pid.is_empty(), args.status.is_empty(), &args.emit) {
             (false, _, _) => adopt::adopt(args).map(Request::Adopt),
             (true, false, _) => status(args).map(Request::Status),
-            (true, true, Some(_)) => emit(args).map(Request::Emit),
+            (true, true, Some(_)) => emit::read(args).map(Request::Emit),
             (true, true, None) => run(args).map(Request::Run),
         }
     }
@@ -221,39 +180,6 @@ pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
         Step::Quieter => level.saturating_sub(1),
         Step::Exactly(level) => *level,
     })
-}
-
-fn emit(mut args: Args) -> Result<Emit, Failure> {
-    let word = args.emit.take().unwrap_or_default();
-    let mut kinds = EmitKind::ALL.into_iter();
-    let Some(kind) = kinds.find(|kind| kind.word() == word) else {
-        return usage(format!("--emit={word}: no such kind"));
-    };
-    let none = [
-        (args.dry_run, "--dry-run"),
-        (args.explain, "--explain"),
-        (args.json, "--json"),
-        (args.sysroot.is_some(), "--sysroot"),
-        (args.no_inherit, "--no-inherit"),
-        (args.thp_policy.is_some(), "--thp-policy"),
-    ];
-    if let Some((_, option)) = none.iter().find(|(given, _)| *given) {
-        return usage(format!(
-            "--emit starts no program, so {option} has no meaning with it"
-        ));
-    }
-    let name = args.command.first().cloned();
-    if kind != EmitKind::Environment {
-        if let Some(more) = args.command.get(1) {
-            let more = Path::new(more).display();
-            return usage(format!("--emit={word}: one unit or image, and not {more}"));
-        }
-        // It is no program of this machine.
-        args.command.clear();
-    }
-    args.dry_run = true;
-    let run = run(args)?;
-    Ok(Emit { kind, name, run })
 }
 
 fn status(args: Args) -> Result<Status, Failure> {

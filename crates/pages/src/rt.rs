@@ -13,6 +13,7 @@
 
 pub mod bell;
 pub mod fork_gate;
+pub mod kept_file;
 pub mod lock;
 pub mod mem;
 pub mod message;

@@ -6,10 +6,11 @@
 #![expect(unsafe_code, reason = "reads a copy that stays")]
 
 use core::ffi::{CStr, c_int};
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_pages::config::leaked_copy::keep;
 use hugetools_pages::config::{self, Target};
+use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
 
@@ -17,10 +18,8 @@ use crate::{marker, scratch};
 
 const SMAPS: &CStr = c"/proc/self/smaps";
 
-/// The descriptor, or -1, which file it was, and whose memory it shows.
-static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
+/// The open file, and whose memory it shows.
+static OPEN: KeptFile = KeptFile::none();
 static OWNER: AtomicU32 = AtomicU32::new(0);
 
 /// The path of the program, and how long it is.
@@ -41,11 +40,7 @@ pub(crate) fn prepare() {
     }
     let file = File::open(SMAPS, libc::O_RDONLY).ok();
     if let Some(file) = file.and_then(File::out_of_the_way) {
-        if let Some((device, inode)) = sys::identity(file.fd()) {
-            DEVICE.store(device, Ordering::Relaxed);
-            INODE.store(inode, Ordering::Relaxed);
-            DESCRIPTOR.store(file.into_fd(), Ordering::Release);
-        }
+        OPEN.keep_open(file);
     }
 }
 
@@ -73,11 +68,6 @@ pub(crate) fn exe() -> Option<&'static [u8]> {
 
 /// The open file, if it is still that and shows this process, not its parent.
 fn kept() -> Option<c_int> {
-    let fd = DESCRIPTOR.load(Ordering::Acquire);
-    let file = (
-        DEVICE.load(Ordering::Relaxed),
-        INODE.load(Ordering::Relaxed),
-    );
     let is_own = OWNER.load(Ordering::Acquire) == sys::getpid();
-    (fd >= 0 && is_own && sys::identity(fd) == Some(file)).then_some(fd)
+    OPEN.get().filter(|_| is_own)
 }

@@ -3,10 +3,10 @@
 
 use core::ffi::c_int;
 use core::fmt;
-use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use hugetools_contract::report::Proof;
 use hugetools_pages::config::{self, Target};
+use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::rt::side_stack::on_side_stack;
@@ -14,33 +14,21 @@ use hugetools_pages::sys::{self, Errno, File, Result};
 
 use crate::scratch::Text;
 
-/// The descriptor, or -1, and which file it was.
-static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
+/// The open file.
+static REPORT: KeptFile = KeptFile::none();
 
 /// Opens it, where a report is to be written to one.
 pub(crate) fn prepare() {
     let kept = open().and_then(Result::ok).and_then(File::out_of_the_way);
-    let Some(file) = kept else {
-        return;
-    };
-    if let Some((device, inode)) = sys::identity(file.fd()) {
-        DEVICE.store(device, Ordering::Relaxed);
-        INODE.store(inode, Ordering::Relaxed);
-        DESCRIPTOR.store(file.into_fd(), Ordering::Release);
+    if let Some(file) = kept {
+        REPORT.keep_open(file);
     }
 }
 
 /// The descriptor, if the program has neither closed it nor given its number
 /// to another file.
 pub(crate) fn kept() -> Option<c_int> {
-    let fd = DESCRIPTOR.load(Ordering::Acquire);
-    let file = (
-        DEVICE.load(Ordering::Relaxed),
-        INODE.load(Ordering::Relaxed),
-    );
-    (fd >= 0 && sys::identity(fd) == Some(file)).then_some(fd)
+    REPORT.get()
 }
 
 /// Opens it anew; none where no report goes to a file.

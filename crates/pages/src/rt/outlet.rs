@@ -6,17 +6,16 @@
 //! root. Where it has closed it, it is opened anew by its name.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use hugetools_contract::env::Messages;
 
+use crate::rt::kept_file::KeptFile;
 use crate::rt::path::Path;
 use crate::sys::{self, File};
 
-/// The descriptor, or -1, and which file it was.
-static DESCRIPTOR: AtomicI32 = AtomicI32::new(-1);
-static DEVICE: AtomicU64 = AtomicU64::new(0);
-static INODE: AtomicU64 = AtomicU64::new(0);
+/// The open file.
+static PLACE: KeptFile = KeptFile::none();
 
 /// Where messages go instead of standard error; null where they do not.
 static ELSEWHERE: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_mut());
@@ -25,7 +24,9 @@ static ELSEWHERE: AtomicPtr<Messages<'static>> = AtomicPtr::new(core::ptr::null_
 /// start.
 pub fn prepare(messages: Option<&'static Messages<'static>>) {
     match messages {
-        None => remember(2),
+        None => {
+            PLACE.keep(2);
+        }
         Some(messages) => {
             ELSEWHERE.store(core::ptr::from_ref(messages).cast_mut(), Ordering::Release);
             open_elsewhere(messages);
@@ -49,13 +50,13 @@ fn elsewhere() -> Option<&'static Messages<'static>> {
 
 /// Whether somebody gets what is written now.
 pub fn is_open() -> bool {
-    kept().is_some() || is_elsewhere()
+    PLACE.get().is_some() || is_elsewhere()
 }
 
 /// Writes with the descriptor, where there is one. To be called on a stack and with
 /// signals as [`sys::write_quietly`] asks for.
 pub fn write(bytes: &[u8]) {
-    if let Some(fd) = kept() {
+    if let Some(fd) = PLACE.get() {
         return sys::write_quietly(fd, bytes);
     }
     if let Some(file) = elsewhere().and_then(open) {
@@ -70,30 +71,12 @@ fn open_elsewhere(messages: &Messages<'_>) {
         (handed.file.is_none() || handed.file == Some(file)).then_some(fd)
     });
     if let Some(fd) = handed {
-        return remember(fd);
+        PLACE.keep(fd);
+        return;
     }
     if let Some(file) = open(messages).and_then(File::out_of_the_way) {
-        remember(file.into_fd());
+        PLACE.keep_open(file);
     }
-}
-
-fn remember(fd: c_int) {
-    if let Some((device, inode)) = sys::identity(fd) {
-        DEVICE.store(device, Ordering::Relaxed);
-        INODE.store(inode, Ordering::Relaxed);
-        DESCRIPTOR.store(fd, Ordering::Release);
-    }
-}
-
-/// The descriptor, if the program has neither closed it nor given its number to
-/// another file.
-fn kept() -> Option<c_int> {
-    let fd = DESCRIPTOR.load(Ordering::Acquire);
-    let then = (
-        DEVICE.load(Ordering::Relaxed),
-        INODE.load(Ordering::Relaxed),
-    );
-    (fd >= 0 && sys::identity(fd) == Some(then)).then_some(fd)
 }
 
 /// Opens the file by its name. A pipe that nobody reads is none.

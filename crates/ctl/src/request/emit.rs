@@ -1,0 +1,85 @@
+//! What is asked of `--emit`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::{Run, run, usage};
+use crate::args::Args;
+use crate::failure::Failure;
+
+/// Say what another starter needs to be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emit {
+    /// For whom.
+    pub kind: EmitKind,
+    /// The unit, or what runs in the container, where it is said.
+    pub name: Option<OsString>,
+    /// What is asked for: a dry run, of a program for an environment file only.
+    pub run: Run,
+}
+
+/// Who starts the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmitKind {
+    /// systemd, by a drop-in.
+    Systemd,
+    /// Who reads a file of variables.
+    Environment,
+    /// docker, podman, nerdctl.
+    Docker,
+    /// Kubernetes.
+    Kubernetes,
+}
+
+impl EmitKind {
+    const ALL: [EmitKind; 4] = [
+        EmitKind::Systemd,
+        EmitKind::Environment,
+        EmitKind::Docker,
+        EmitKind::Kubernetes,
+    ];
+
+    /// The word of the option.
+    pub fn word(self) -> &'static str {
+        match self {
+            EmitKind::Systemd => "systemd",
+            EmitKind::Environment => "environment",
+            EmitKind::Docker => "docker",
+            EmitKind::Kubernetes => "kubernetes",
+        }
+    }
+}
+
+/// Validates it.
+pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
+    let word = args.emit.take().unwrap_or_default();
+    let mut kinds = EmitKind::ALL.into_iter();
+    let Some(kind) = kinds.find(|kind| kind.word() == word) else {
+        return usage(format!("--emit={word}: no such kind"));
+    };
+    let none = [
+        (args.dry_run, "--dry-run"),
+        (args.explain, "--explain"),
+        (args.json, "--json"),
+        (args.sysroot.is_some(), "--sysroot"),
+        (args.no_inherit, "--no-inherit"),
+        (args.thp_policy.is_some(), "--thp-policy"),
+    ];
+    if let Some((_, option)) = none.iter().find(|(given, _)| *given) {
+        return usage(format!(
+            "--emit starts no program, so {option} has no meaning with it"
+        ));
+    }
+    let name = args.command.first().cloned();
+    if kind != EmitKind::Environment {
+        if let Some(more) = args.command.get(1) {
+            let more = Path::new(more).display();
+            return usage(format!("--emit={word}: one unit or image, and not {more}"));
+        }
+        // It is no program of this machine.
+        args.command.clear();
+    }
+    args.dry_run = true;
+    let run = run(args)?;
+    Ok(Emit { kind, name, run })
+}
