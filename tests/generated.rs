@@ -2,6 +2,7 @@
 //! writes them: the options between two marks in the man pages, whose prose
 //! is by hand, and the completions as a whole.
 
+mod json;
 mod library;
 mod shells;
 

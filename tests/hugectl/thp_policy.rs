@@ -18,8 +18,10 @@ fn a_ban_is_set_inherited_and_lifted() {
     let (allowed, forbidden) = ("THP_enabled:\t1\n", "THP_enabled:\t0\n");
     assert_eq!(says(&["--thp-policy=never"]).0, forbidden.repeat(2));
     let inside = tool("hugectl").get_program().to_str().unwrap().to_owned();
-    let lifted = says(&["--thp-policy=never", &inside, "-q", "--thp-policy=always"]);
-    assert_eq!(lifted.0, allowed.repeat(2));
+    let (out, err) = says(&["--thp-policy=never", &inside, "--thp-policy=always"]);
+    assert_eq!(out, allowed.repeat(2));
+    // Where the machine has them, a lifted ban is all that was asked for.
+    assert!(err.is_empty() || err.contains("set to never"), "{err}");
     let kept = says(&["--thp-policy=never", &inside, "-qq", "--shm"]);
     assert_eq!(kept.0, forbidden.repeat(2));
     // Where the kernel has it not, a line says so; what asks has them either way.

@@ -279,7 +279,7 @@ impl Check<'_> {
                         (prctl PR_SET_THP_DISABLE)";
             let short = Shortfall::new(subject, fact).then(then);
             let short = short.says("/proc/self/status", "THP_enabled: 0");
-            self.warn(short.advise("start it from elsewhere"));
+            self.warn(short.advise("hugectl --thp-policy=always lifts that"));
         } else {
             self.memory_group(subject);
         }

@@ -4,6 +4,7 @@
 
 use hugetools_model::Root;
 use hugetools_model::error::describe_errno;
+use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
 
 use crate::failure::Failure;
@@ -42,6 +43,7 @@ impl ThpPolicy {
     /// # Errors
     /// When the kernel refuses.
     pub fn set(self, root: &Root) -> Result<Option<String>, Failure> {
+        let was_banned = is_banned(root);
         let set = match self {
             _ if !root.is_live() => Ok(()),
             ThpPolicy::Always => ban(Ban::Lifted),
@@ -49,7 +51,7 @@ impl ThpPolicy {
             ThpPolicy::Never => ban(Ban::Complete),
         };
         match set {
-            Ok(()) => Ok(self.short(mode(root).as_deref())),
+            Ok(()) => Ok(self.short(mode(root).as_deref(), was_banned)),
             Err(error) if self == ThpPolicy::Advised => Ok(Some(format!(
                 "--thp-policy=advised: this kernel does not have it ({}), nothing was changed\n  \
                  Linux 6.18 has it (PR_THP_DISABLE_EXCEPT_ADVISED)",
@@ -63,10 +65,12 @@ impl ThpPolicy {
         }
     }
 
-    /// What a machine whose `enabled` is this word leaves to be desired.
-    fn short(self, mode: Option<&str>) -> Option<String> {
+    /// What a machine whose `enabled` is this word leaves to be desired. A ban that was
+    /// lifted is all that was to be had.
+    fn short(self, mode: Option<&str>, was_banned: bool) -> Option<String> {
         match (self, mode) {
             (ThpPolicy::Always, Some("always")) | (ThpPolicy::Never, _) => None,
+            (ThpPolicy::Always, Some("madvise")) if was_banned => None,
             (ThpPolicy::Always, None) => {
                 Some("--thp-policy=always: the kernel has no transparent huge pages".to_owned())
             }
@@ -91,6 +95,13 @@ impl ThpPolicy {
     }
 }
 
+/// Whether this process has inherited a ban.
+fn is_banned(root: &Root) -> bool {
+    let own = Pid::new(std::process::id());
+    let enabled = own.map(|pid| process::thp_enabled(root, pid));
+    enabled.is_some_and(|enabled| enabled.unwrap_or(None) == Some(false))
+}
+
 fn mode(root: &Root) -> Option<String> {
     Thp::read(root).ok().flatten()?.enabled
 }
@@ -105,9 +116,10 @@ mod tests {
             assert_eq!(ThpPolicy::of_word(word).map(ThpPolicy::word), Some(word));
         }
         assert_eq!(ThpPolicy::of_word("madvise"), None);
-        let short = |policy: ThpPolicy, mode| policy.short(mode).unwrap_or_default();
+        let short = |policy: ThpPolicy, mode| policy.short(mode, false).unwrap_or_default();
         assert_eq!(short(ThpPolicy::Always, Some("always")), "");
         assert!(short(ThpPolicy::Always, Some("madvise")).contains("set to madvise"));
+        assert_eq!(ThpPolicy::Always.short(Some("madvise"), true), None);
         assert_eq!(short(ThpPolicy::Advised, Some("madvise")), "");
         assert!(short(ThpPolicy::Advised, Some("never")).contains("there are no"));
         assert_eq!(short(ThpPolicy::Never, Some("always")), "");
