@@ -25,7 +25,9 @@ impl Place {
         fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
         let place = Place { dir };
         copy(env!("CARGO_BIN_EXE_hugectl"), place.path("hugectl"));
-        let script = b"#!/usr/bin/perl\nmy $x = 'x' x 80_000_000; print length $x;\n";
+        // It has them for a while, so that whoever watches it sees them.
+        let script = b"#!/usr/bin/perl\nmy $x = 'x' x 80_000_000; \
+            select undef, undef, undef, 1; print length $x;\n";
         write(&place.path("takes"), script);
         fs::set_permissions(place.path("takes"), Permissions::from_mode(0o755)).unwrap();
         place
