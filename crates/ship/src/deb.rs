@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Dirs, From, Item, Part};
+use crate::layout::{self, From, Item, Part};
 use crate::run;
 use crate::stage::put;
 use crate::text;

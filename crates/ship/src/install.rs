@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::args::Where;
+use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Dirs, From, Item, Part};
+use crate::layout::{self, From, Item, Part};
 use crate::loader;
 use crate::manifest::Manifest;
 use crate::stage::{below, put};

@@ -10,6 +10,7 @@
 
 pub mod args;
 pub mod deb;
+pub mod dirs;
 mod failure;
 pub mod install;
 pub mod layout;

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::deb::clear;
+use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, Dirs, Item, Part};
+use crate::layout::{self, Item, Part};
 use crate::run;
 use crate::stage::put;
 use crate::text;

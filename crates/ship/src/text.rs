@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::Dirs;
 use crate::run;
 use crate::tree::Tree;
 
