@@ -29,9 +29,10 @@ const REMOVED: [&str; 7] = [
 ];
 
 /// What the libraries are made of.
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "Cargo.toml",
     "Cargo.lock",
+    "crates/kernfs",
     "crates/contract",
     "crates/pages",
     "crates/preload",

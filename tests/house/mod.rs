@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use arrows::{Arrows, arrows};
 
 /// All crates.
-const CRATES: [&str; 10] = [
-    "admin", "contract", "ctl", "elf", "heap", "link", "model", "pages", "preload", "ship",
+const CRATES: [&str; 11] = [
+    "admin", "contract", "ctl", "elf", "heap", "kernfs", "link", "model", "pages", "preload",
+    "ship",
 ];
 
 /// So many arrows there may be between the wings of `pages`.

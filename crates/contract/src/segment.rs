@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use crate::smaps::Record;
+use hugetools_kernfs::smaps::Record;
 
 /// Where the heap library asks for its address space, so that others know a
 /// heap when they see one: 32 TiB from 48 TiB on. Where the kernel gives other
@@ -333,7 +333,7 @@ fn put<'a>(rows: &mut [Row<'a>], filled: usize, piece: &Row<'a>) -> usize {
 mod tests {
     extern crate std;
     use super::*;
-    use crate::smaps::records;
+    use hugetools_kernfs::smaps::records;
     use proptest::prelude::*;
     use std::format;
     use std::string::String;

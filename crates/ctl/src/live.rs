@@ -6,8 +6,8 @@ use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use hugetools_contract::smaps::{Record, records};
 use hugetools_model::process::Pid;
+use hugetools_model::smaps::{Record, records};
 use hugetools_model::{Bytes, KPath, PageSize, Root};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 

@@ -19,6 +19,8 @@
 //!
 //! [`seconds`] are a time, as options take it. [`head`] is what the documents of all tools begin with.
 //!
+//! [`smaps`] are the records of a process, as `kernfs` reads them for the libraries, too.
+//!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
 //!
@@ -54,6 +56,7 @@ pub mod zone;
 
 pub use error::FileError;
 pub use head::Head;
+pub use hugetools_kernfs::smaps;
 pub use kpath::KPath;
 pub use machine::Machine;
 pub use root::Root;

@@ -8,7 +8,7 @@
 //!   [`unshared`]. [`data`]: what is.
 //! * [`contents`]: what of it must be copied; [`file_mapping`](crate::kernel::file_mapping): what the kernel says
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
-//!   more.
+//!   more; [`symbols`]: the functions in it, by name, for perf.
 //!
 //! **Invariants.** The copy is made aside and takes the place of the original in one
 //! system call, so that there is no moment without it. A failure before leaves the
@@ -27,6 +27,7 @@ pub mod load;
 pub mod own_pages;
 pub mod pool_file;
 pub mod share;
+pub mod symbols;
 pub mod tail;
 pub mod text;
 pub mod unshared;

@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
-use hugetools_contract::smaps::records;
+use hugetools_kernfs::smaps::records;
 use hugetools_pages::config::{self, Target};
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::kin::{self, Kin};

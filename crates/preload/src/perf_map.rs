@@ -6,8 +6,8 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_contract::symbols;
 use hugetools_pages::segment::load::Load;
+use hugetools_pages::segment::symbols;
 use hugetools_pages::sys::{self, File};
 
 /// Whether this process has begun its file.

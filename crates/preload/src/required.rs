@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hugetools_contract::env::{Required, Share};
 use hugetools_contract::report::{self, Met};
 use hugetools_contract::segment::{self, Row, Segment};
-use hugetools_contract::smaps::records;
+use hugetools_kernfs::smaps::records;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, kin, populate};
 use hugetools_pages::migrate::aside::Aside;

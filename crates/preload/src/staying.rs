@@ -10,7 +10,7 @@ use core::fmt::{self, Write};
 use hugetools_contract::env;
 use hugetools_contract::report::{self, Lossy, Proof};
 use hugetools_contract::segment::{self, Row};
-use hugetools_contract::smaps::records;
+use hugetools_kernfs::smaps::records;
 use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::kernel::{facts, procfile};
 use hugetools_pages::rt::message::{Level, say};

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use hugetools_contract::segment::{Segment, piece};
-use hugetools_contract::smaps::Record;
 use hugetools_model::Root;
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 
 use super::obstacle::{self, Facts};

@@ -2,7 +2,7 @@
 //! tells.
 
 use hugetools_contract::segment::Segment;
-use hugetools_contract::smaps::Record;
+use hugetools_model::smaps::Record;
 
 use super::reason::Reason;
 

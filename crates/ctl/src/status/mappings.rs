@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use hugetools_contract::smaps::{Record, records};
 use hugetools_model::error::Op;
 use hugetools_model::process::Pid;
+use hugetools_model::smaps::{Record, records};
 use hugetools_model::{FileError, Root};
 
 /// How much text is looked at at once.
@@ -139,7 +139,7 @@ fn fill(file: &mut File, text: &mut [u8], filled: &mut usize) -> io::Result<bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hugetools_contract::smaps;
+    use hugetools_model::smaps;
     use std::io::{Seek, Write};
 
     /// So many mappings, of which some names are longer than others.

@@ -8,10 +8,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::segment::{Extent, Segment};
-use hugetools_contract::smaps::Record;
 use hugetools_elf::{Class, Elf, Endian, Load};
 use hugetools_model::Root;
 use hugetools_model::process::{self, Pid, Words};
+use hugetools_model::smaps::Record;
 
 use super::mappings::Mappings;
 use crate::files;

@@ -2,11 +2,11 @@
 //! outside.
 
 use hugetools_contract::env::{Pages, Settings};
-use hugetools_contract::smaps::Record;
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool::{self, Pool};
 use hugetools_model::process::{self, Pid};
+use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{self, Lossy, base};
-use hugetools_contract::smaps::records;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::smaps::records;
 use hugetools_model::{FileError, Root};
 
 use super::unreadable;

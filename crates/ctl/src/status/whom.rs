@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::base;
-use hugetools_contract::smaps::records;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
 
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! Looking what the kernel says of a mapping.
 
-use hugetools_contract::smaps::records;
+use hugetools_kernfs::smaps::records;
 
 use crate::kernel::procfile::{self, each_line};
 

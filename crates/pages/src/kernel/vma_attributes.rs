@@ -4,7 +4,7 @@
 
 use core::ops::Range;
 
-use hugetools_contract::smaps;
+use hugetools_kernfs::smaps;
 
 use crate::kernel::procfile::each_line;
 use crate::sys::{self, Policy};

@@ -9,7 +9,7 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_contract::smaps::records;
+use hugetools_kernfs::smaps::records;
 
 use super::load::Load;
 use super::why::Why;

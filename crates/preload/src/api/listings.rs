@@ -5,7 +5,7 @@
 
 use core::ffi::CStr;
 
-use hugetools_contract::mounts::Scanner;
+use hugetools_kernfs::mount_scanner::Scanner;
 use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys::{Errno, File, Result, errno};
 

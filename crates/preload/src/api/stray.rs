@@ -4,7 +4,7 @@
 //! be memory of somebody who does not know.
 #![expect(unsafe_code, reason = "unmaps memory of the program")]
 
-use hugetools_contract::smaps;
+use hugetools_kernfs::smaps;
 use hugetools_pages::sys;
 
 use crate::scratch;

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use hugetools_contract::smaps::{Record, records};
 use hugetools_model::process::{self, Pid};
+use hugetools_model::smaps::{Record, records};
 use hugetools_model::{KPath, PageSize, Root};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};

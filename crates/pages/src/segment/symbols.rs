@@ -95,10 +95,8 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "reads the test itself")]
 mod tests {
-    extern crate std;
     use super::*;
     use proptest::prelude::*;
-    use std::vec::Vec;
 
     fn this_program() -> Vec<u8> {
         std::fs::read("/proc/self/exe").unwrap()
