@@ -4,6 +4,8 @@
 
 use core::ffi::CStr;
 
+use crate::escape::Decoder;
+
 /// The longest path, with the zero byte at its end.
 pub const PATH_MAX: usize = 4096;
 
@@ -17,14 +19,7 @@ pub struct Scanner {
     field: u8,
     point: Text<PATH_MAX>,
     kind: Text<16>,
-    escape: Escape,
-}
-
-/// The beginning of an escape: `\` and up to two of its three digits.
-#[derive(Debug, Default)]
-struct Escape {
-    digits: [u8; 2],
-    len: Option<usize>,
+    decoder: Decoder,
 }
 
 impl Scanner {
@@ -34,10 +29,7 @@ impl Scanner {
             field: 0,
             point: Text::new(),
             kind: Text::new(),
-            escape: Escape {
-                digits: [0; 2],
-                len: None,
-            },
+            decoder: Decoder::new(),
         }
     }
 
@@ -50,13 +42,13 @@ impl Scanner {
         }
         match byte {
             b'\n' => {
-                self.end_escape();
+                self.end_word();
                 let found = self.field >= 2 && self.kind.is(HUGETLBFS) && self.point.is_whole();
                 self.field = 0;
                 return found;
             }
             b' ' | b'\t' => {
-                self.end_escape();
+                self.end_word();
                 self.field += 1;
                 match self.field {
                     1 => self.point.clear(),
@@ -65,7 +57,10 @@ impl Scanner {
                 }
             }
             _ => match self.field {
-                1 => self.take_escaped(byte),
+                1 => {
+                    let point = &mut self.point;
+                    self.decoder.take(byte, &mut |byte| point.push(byte));
+                }
                 2 => self.kind.push(byte),
                 _ => {}
             },
@@ -78,36 +73,10 @@ impl Scanner {
         CStr::from_bytes_until_nul(&self.point.bytes).unwrap_or(c"")
     }
 
-    fn take_escaped(&mut self, byte: u8) {
-        let is_digit = matches!(byte, b'0'..=b'7');
-        match self.escape.len {
-            None if byte == b'\\' => self.escape.len = Some(0),
-            None => self.point.push(byte),
-            Some(2) if is_digit => {
-                let [high, middle] = self.escape.digits.map(|digit| digit - b'0');
-                self.escape.len = None;
-                // Three digits make at most 511; the kernel writes no such.
-                self.point.push(high << 6 | middle << 3 | (byte - b'0'));
-            }
-            Some(len @ (0 | 1)) if is_digit => {
-                self.escape.digits[len] = byte;
-                self.escape.len = Some(len + 1);
-            }
-            Some(_) => {
-                self.end_escape();
-                self.take_escaped(byte);
-            }
-        }
-    }
-
     /// What began as an escape was none.
-    fn end_escape(&mut self) {
-        if let Some(len) = self.escape.len.take() {
-            self.point.push(b'\\');
-            for digit in &self.escape.digits[..len] {
-                self.point.push(*digit);
-            }
-        }
+    fn end_word(&mut self) {
+        let point = &mut self.point;
+        self.decoder.end(&mut |byte| point.push(byte));
     }
 }
 

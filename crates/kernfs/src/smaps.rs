@@ -1,5 +1,7 @@
 //! The records of `/proc/<pid>/smaps`: one per mapping.
 
+use crate::number::{decimal, hex};
+
 /// One mapping and what the kernel counts of it, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Record<'a> {
@@ -269,36 +271,6 @@ fn field(line: &[u8]) -> Option<(Field, &[u8])> {
         [b'V', ..] => Some((Field::Flags, line.strip_prefix(b"VmFlags:")?)),
         _ => None,
     }
-}
-
-fn hex(text: &[u8]) -> Option<(u64, &[u8])> {
-    number::<16>(text)
-}
-
-fn decimal(text: &[u8]) -> Option<(u64, &[u8])> {
-    number::<10>(text)
-}
-
-/// A number that is too large is none.
-fn number<const RADIX: u8>(text: &[u8]) -> Option<(u64, &[u8])> {
-    let mut number: u64 = 0;
-    let mut rest = text;
-    while let [byte, after @ ..] = rest {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            b'A'..=b'F' => byte - b'A' + 10,
-            _ => break,
-        };
-        if digit >= RADIX {
-            break;
-        }
-        number = number
-            .checked_mul(u64::from(RADIX))?
-            .checked_add(u64::from(digit))?;
-        rest = after;
-    }
-    (rest.len() < text.len()).then_some((number, rest))
 }
 
 #[cfg(test)]

@@ -8,10 +8,12 @@
 
 pub mod refusals;
 
+use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
+
 use crate::error::FileError;
 use crate::kpath::KPath;
 use crate::mount::{self, Mount};
-use crate::root::Root;
+use crate::root::{Root, not_a_number};
 use crate::size::{Bytes, PageSize};
 use crate::vmstat;
 
@@ -141,10 +143,12 @@ fn tightest_of(
         return Ok(None);
     };
     let mut found: Option<Limit> = None;
-    for group in groups(&bytes, controller.name) {
+    // Outside the reader's namespace nothing can be read.
+    let groups = groups(&bytes, controller.name).filter(|group| !group.is_outside());
+    for group in groups {
         // The root group has no limits, and most processes are in it; in a
         // container, what looks like it may have some.
-        let mount = match group.path.is_empty() {
+        let mount = match group.names().next().is_none() {
             true => usual_place(root, group.version, controller),
             false => mount_point(root, group.version, controller)?,
         };
@@ -155,7 +159,7 @@ fn tightest_of(
             Version::One => controller.one,
             Version::Two => controller.two,
         };
-        for dir in dirs(root, &mount, &group.path) {
+        for dir in dirs(root, &mount, &group) {
             for names in names {
                 let limit = read_limit(root, &dir, names, controller.prefix)?;
                 let tighter =
@@ -165,45 +169,6 @@ fn tightest_of(
         }
     }
     Ok(found)
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    One,
-    Two,
-}
-
-/// The group of a process in one hierarchy.
-#[derive(Debug, PartialEq, Eq)]
-struct Group {
-    version: Version,
-    /// Its directories, from the root of the hierarchy on.
-    path: Vec<String>,
-}
-
-/// The hierarchies that can have the controller, from lines such as
-/// `5:hugetlb:/a` and `0::/a`.
-fn groups(bytes: &[u8], controller: &str) -> Vec<Group> {
-    let text = String::from_utf8_lossy(bytes);
-    let lines = text.lines();
-    lines
-        .filter_map(|line| parse_group(line, controller))
-        .collect()
-}
-
-fn parse_group(line: &str, controller: &str) -> Option<Group> {
-    let mut fields = line.splitn(3, ':');
-    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-    let version = match (number, controllers) {
-        ("0", "") => Version::Two,
-        (_, names) if names.split(',').any(|name| name == controller) => Version::One,
-        _ => return None,
-    };
-    let names = path.split('/').filter(|name| !name.is_empty());
-    // Outside the reader's control group namespace nothing can be read.
-    let path: Vec<String> = names.map(str::to_owned).collect();
-    let inside = !path.iter().any(|name| name == "..");
-    inside.then_some(Group { version, path })
 }
 
 /// The usual place of a hierarchy, if it is there.
@@ -249,11 +214,11 @@ fn mount_point(
 
 /// The group's directory and those above it. In a container the mount shows
 /// less than the path says: then what is there holds.
-fn dirs(root: &Root, mount: &KPath, path: &[String]) -> Vec<KPath> {
+fn dirs(root: &Root, mount: &KPath, group: &Group<'_>) -> Vec<KPath> {
     let mut dirs = vec![mount.clone()];
     let mut dir = mount.clone();
-    for name in path {
-        dir = dir.join(name);
+    for name in group.names() {
+        dir = dir.join(String::from_utf8_lossy(name));
         if !root.exists(&dir) {
             break;
         }
@@ -272,14 +237,11 @@ fn read_limit(
     let Some(bytes) = root.read_opt(&file)? else {
         return Ok(None);
     };
-    if bytes.trim_ascii() == b"max" {
-        return Ok(None);
-    }
-    let limit = root.number(&file)?;
-    // Version 1 writes the largest number of bytes that it can count.
-    if limit >= 1 << 62 {
-        return Ok(None);
-    }
+    let limit = match text::Limit::parse(&bytes) {
+        Some(text::Limit::Bytes(limit)) => limit,
+        Some(text::Limit::None) => return Ok(None),
+        None => return Err(not_a_number(&file, &bytes)),
+    };
     let used = dir.join(format_args!("{prefix}{}", names.used));
     Ok(Some(Limit {
         limit: Bytes::new(limit),
@@ -291,7 +253,6 @@ fn read_limit(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use std::fs;
     use std::io::Write;
 
@@ -394,12 +355,5 @@ mod tests {
             ("/sys/fs/cgroup/hugetlb.2MB.max", "0\n"),
         ]);
         assert_eq!(find(&outside), None);
-    }
-
-    proptest! {
-        #[test]
-        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = groups(&bytes, "hugetlb");
-        }
     }
 }

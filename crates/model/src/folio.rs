@@ -11,6 +11,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use hugetools_kernfs::pagemap::Entry;
+
 use crate::error::{FileError, Op};
 use crate::kpath::KPath;
 use crate::process::Pid;
@@ -21,9 +23,6 @@ const HEAD: u64 = 1 << 15;
 const TAIL: u64 = 1 << 16;
 const HUGETLB: u64 = 1 << 17;
 const ZERO: u64 = 1 << 24;
-/// Bits of `pagemap`.
-const PRESENT: u64 = 1 << 63;
-const FRAME: u64 = (1 << 55) - 1;
 
 /// Page frames of a block that are known: not more than a table of 64 TiB would have.
 const MOST_BLOCKS: usize = 1 << 19;
@@ -187,12 +186,13 @@ impl Pages {
                 break;
             }
             at += entries.len() as u64;
-            for entry in entries.iter().filter(|entry| *entry & PRESENT != 0) {
-                let size = match (entry & FRAME, frames.part(entry & FRAME)?) {
-                    (0, _) => return Err(self.no_frames()),
-                    (_, Part::Zero) => continue,
-                    (_, Part::Hugetlb) => hugetlb,
-                    (_, Part::Folio(order)) => page << order,
+            let entries = entries.into_iter().map(Entry::new);
+            for entry in entries.filter(|entry| entry.is_present()) {
+                let frame = entry.frame().ok_or_else(|| self.no_frames())?;
+                let size = match frames.part(frame)? {
+                    Part::Zero => continue,
+                    Part::Hugetlb => hugetlb,
+                    Part::Folio(order) => page << order,
                 };
                 *sizes.entry(size).or_default() += page;
                 found += page;

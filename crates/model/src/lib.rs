@@ -19,7 +19,8 @@
 //!
 //! [`seconds`] are a time, as options take it. [`head`] is what the documents of all tools begin with.
 //!
-//! [`smaps`] are the records of a process, as `kernfs` reads them for the libraries, too.
+//! Text that the libraries read, too, is parsed by `kernfs`, such as [`smaps`] and lines of
+//! a name and a value ([`keyed`]).
 //!
 //! Parsers take bytes and know no path; [`root::Root`] is the only module that
 //! opens a kernel file. Nothing here prints or decides.
@@ -56,7 +57,7 @@ pub mod zone;
 
 pub use error::FileError;
 pub use head::Head;
-pub use hugetools_kernfs::smaps;
+pub use hugetools_kernfs::{choice, keyed, smaps};
 pub use kpath::KPath;
 pub use machine::Machine;
 pub use root::Root;

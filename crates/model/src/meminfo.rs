@@ -1,6 +1,7 @@
 //! `/proc/meminfo` and its per-node form
 //! `/sys/devices/system/node/node*/meminfo`.
 
+use hugetools_kernfs::keyed::{self, Quantity};
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -48,81 +49,65 @@ impl Meminfo {
 
     /// Parses the contents of the file.
     pub fn parse(bytes: &[u8]) -> Result<Meminfo, String> {
-        let bytes_of = |name| find(bytes, name).map(|field| field?.bytes()).transpose();
-        let pages_of = |name| find(bytes, name).map(|field| field?.pages()).transpose();
-        let size = bytes_of("Hugepagesize")?;
+        let line = |name: &str| keyed::line(bytes, name.as_bytes());
+        let bytes_of = |name| line(name).map(|line| in_bytes(line, name)).transpose();
+        let pages_of = |name| line(name).map(|line| in_pages(line, name)).transpose();
+        let size = bytes_of("Hugepagesize:")?;
         Ok(Meminfo {
-            total: bytes_of("MemTotal")?.unwrap_or_default(),
-            free: bytes_of("MemFree")?.unwrap_or_default(),
-            available: bytes_of("MemAvailable")?,
-            swap_total: bytes_of("SwapTotal")?.unwrap_or_default(),
-            swap_free: bytes_of("SwapFree")?.unwrap_or_default(),
+            total: bytes_of("MemTotal:")?.unwrap_or_default(),
+            free: bytes_of("MemFree:")?.unwrap_or_default(),
+            available: bytes_of("MemAvailable:")?,
+            swap_total: bytes_of("SwapTotal:")?.unwrap_or_default(),
+            swap_free: bytes_of("SwapFree:")?.unwrap_or_default(),
             huge_page_size: size.and_then(|size| PageSize::new(size.get())),
-            huge_total: pages_of("HugePages_Total")?,
-            huge_free: pages_of("HugePages_Free")?,
-            huge_reserved: pages_of("HugePages_Rsvd")?,
-            huge_surplus: pages_of("HugePages_Surp")?,
+            huge_total: pages_of("HugePages_Total:")?,
+            huge_free: pages_of("HugePages_Free:")?,
+            huge_reserved: pages_of("HugePages_Rsvd:")?,
+            huge_surplus: pages_of("HugePages_Surp:")?,
         })
     }
 }
 
 /// The `MemTotal` line of a node's `meminfo`, which begins `Node <n> `.
 pub fn parse_node_total(bytes: &[u8]) -> Result<Option<Bytes>, String> {
-    for line in bytes.split(|b| *b == b'\n') {
+    let name = "MemTotal:";
+    let mut lines = bytes.split(|byte| *byte == b'\n');
+    let line = lines.find_map(|line| {
+        let mut words = line.splitn(3, |byte| *byte == b' ');
+        let is_node = words.next() == Some(b"Node");
+        let line = words.nth(1).filter(|_| is_node)?;
+        line.starts_with(name.as_bytes()).then_some(line)
+    });
+    line.map(|line| in_bytes(line, name)).transpose()
+}
+
+/// The bytes that a line says of a name.
+fn in_bytes(line: &[u8], name: &str) -> Result<Bytes, String> {
+    let found = quantity(line, name)?;
+    let bytes = found.bytes().map(Bytes::new);
+    bytes.ok_or_else(|| {
+        let name = name.trim_end_matches(':');
+        format!("{name}: {} kB do not fit into 64 bits", found.number)
+    })
+}
+
+/// The pages that a line says of a name.
+fn in_pages(line: &[u8], name: &str) -> Result<PageCount, String> {
+    match quantity(line, name)? {
+        found if found.is_kib => {
+            let name = name.trim_end_matches(':');
+            Err(format!("{name}: a page count with a unit"))
+        }
+        found => Ok(PageCount::new(found.number)),
+    }
+}
+
+fn quantity(line: &[u8], name: &str) -> Result<Quantity, String> {
+    let value = keyed::value_in(line, name.as_bytes());
+    value.and_then(Quantity::parse).ok_or_else(|| {
         let line = String::from_utf8_lossy(line);
-        let mut words = line.splitn(3, ' ');
-        if words.next() == Some("Node") {
-            let rest = words.nth(1).unwrap_or("");
-            if let Some(field) = Field::of(rest, "MemTotal") {
-                return field.and_then(|field| field.bytes()).map(Some);
-            }
-        }
-    }
-    Ok(None)
-}
-
-struct Field {
-    name: &'static str,
-    number: u64,
-    unit: bool,
-}
-
-impl Field {
-    /// The field when this line is about `name`; an error when its value is
-    /// no number.
-    fn of(line: &str, name: &'static str) -> Option<Result<Field, String>> {
-        let rest = line.strip_prefix(name)?.strip_prefix(':')?;
-        let mut words = rest.split_ascii_whitespace();
-        let number = words.next().and_then(|word| word.parse().ok());
-        let field = match (number, words.next(), words.next()) {
-            (Some(number), None, _) => Ok((number, false)),
-            (Some(number), Some("kB"), None) => Ok((number, true)),
-            _ => Err(format!("odd line {:?}", line.trim_end())),
-        };
-        Some(field.map(|(number, unit)| Field { name, number, unit }))
-    }
-
-    fn bytes(&self) -> Result<Bytes, String> {
-        match self.unit {
-            true => Bytes::from_kib(self.number),
-            false => Some(Bytes::new(self.number)),
-        }
-        .ok_or_else(|| format!("{}: {} kB do not fit into 64 bits", self.name, self.number))
-    }
-
-    fn pages(&self) -> Result<PageCount, String> {
-        match self.unit {
-            false => Ok(PageCount::new(self.number)),
-            true => Err(format!("{}: a page count with a unit", self.name)),
-        }
-    }
-}
-
-fn find(bytes: &[u8], name: &'static str) -> Option<Result<Field, String>> {
-    bytes
-        .split(|b| *b == b'\n')
-        .filter(|line| line.starts_with(name.as_bytes()))
-        .find_map(|line| Field::of(&String::from_utf8_lossy(line), name))
+        format!("odd line {:?}", line.trim_end())
+    })
 }
 
 #[cfg(test)]

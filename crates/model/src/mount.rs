@@ -5,6 +5,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use hugetools_kernfs::escape::decode;
+use hugetools_kernfs::mountinfo;
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -62,39 +64,33 @@ pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
 
 /// Parses `mountinfo`; lines that are none are left out.
 pub fn parse_mountinfo(bytes: &[u8]) -> Vec<Mount> {
-    lines(bytes).filter_map(parse_mountinfo_line).collect()
+    lines(bytes).filter_map(of_mountinfo).collect()
 }
 
 /// Parses `/proc/mounts`.
 pub fn parse_mounts(bytes: &[u8]) -> Vec<Mount> {
-    lines(bytes).filter_map(parse_mounts_line).collect()
+    lines(bytes).filter_map(of_mounts).collect()
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty())
 }
 
-/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
-fn parse_mountinfo_line(line: &[u8]) -> Option<Mount> {
-    let words: Vec<&[u8]> = line.split(|b| *b == b' ').collect();
-    let dash = words.iter().skip(6).position(|word| *word == b"-")? + 6;
-    let (point, options) = (*words.get(4)?, *words.get(5)?);
-    let fs_type = *words.get(dash + 1)?;
-    let super_options = words.get(dash + 3).copied().unwrap_or_default();
+fn of_mountinfo(line: &[u8]) -> Option<Mount> {
+    let mount = mountinfo::Mount::of_mountinfo(line)?;
     Some(Mount {
-        point: unescape(point).into(),
-        fs_type: text(fs_type),
-        options: join_options(&text(options), &text(super_options)),
+        point: unescape(mount.point).into(),
+        fs_type: text(mount.fs_type),
+        options: join_options(&text(mount.options), &text(mount.fs_options)),
     })
 }
 
-fn parse_mounts_line(line: &[u8]) -> Option<Mount> {
-    let mut words = line.split(|b| *b == b' ').skip(1);
-    let (point, fs_type, options) = (words.next()?, words.next()?, words.next()?);
+fn of_mounts(line: &[u8]) -> Option<Mount> {
+    let mount = mountinfo::Mount::of_mounts(line)?;
     Some(Mount {
-        point: unescape(point).into(),
-        fs_type: text(fs_type),
-        options: text(options),
+        point: unescape(mount.point).into(),
+        fs_type: text(mount.fs_type),
+        options: text(mount.options),
     })
 }
 
@@ -129,31 +125,8 @@ fn text(bytes: &[u8]) -> String {
 /// Decodes `\040`, `\011`, `\012`, `\134` and any other three octal digits.
 pub(crate) fn unescape(bytes: &[u8]) -> OsString {
     let mut out = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&first, tail)) = rest.split_first() {
-        match (first, octal(tail)) {
-            (b'\\', Some(byte)) => {
-                out.push(byte);
-                rest = &tail[3..];
-            }
-            _ => {
-                out.push(first);
-                rest = tail;
-            }
-        }
-    }
+    decode(bytes, |byte| out.push(byte));
     OsString::from_vec(out)
-}
-
-fn octal(digits: &[u8]) -> Option<u8> {
-    let mut value = 0u16;
-    for digit in digits.get(..3)? {
-        match digit {
-            b'0'..=b'7' => value = value * 8 + u16::from(digit - b'0'),
-            _ => return None,
-        }
-    }
-    u8::try_from(value).ok()
 }
 
 /// The mount that covers a path: the last one made at exactly this point.

@@ -6,6 +6,7 @@
 //! sysctl of the same name counts the persistent pages only. Writing either
 //! sets the persistent pages.
 
+use hugetools_kernfs::pool::kib_of_dir;
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -126,11 +127,7 @@ pub(crate) fn with_mempolicy(root: &Root, pools: &[Pool]) -> Vec<PageSize> {
 
 /// The page size in a directory's name, as in `hugepages-2048kB`.
 pub(crate) fn size_of_dir(name: &std::ffi::OsStr) -> Option<PageSize> {
-    let kib = name
-        .to_str()?
-        .strip_prefix("hugepages-")?
-        .strip_suffix("kB")?;
-    kib.parse().ok().and_then(PageSize::from_kib)
+    kib_of_dir(name.as_encoded_bytes()).and_then(PageSize::from_kib)
 }
 
 /// The sizes that the machine has pools of, smallest first. The default size

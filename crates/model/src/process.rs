@@ -2,6 +2,12 @@
 
 use std::path::PathBuf;
 
+pub use hugetools_kernfs::auxv::Words;
+pub use hugetools_kernfs::environ::variable;
+pub use hugetools_kernfs::pagemap::Entry;
+pub use hugetools_kernfs::stat::Stat;
+use hugetools_kernfs::{auxv, keyed};
+
 use crate::error::{FileError, Op};
 use crate::kpath::KPath;
 use crate::root::Root;
@@ -66,11 +72,7 @@ pub fn name(root: &Root, pid: Pid) -> Option<Vec<u8>> {
 
 /// The number of the process that started it, or has it since that ended.
 pub fn parent(root: &Root, pid: Pid) -> Option<u32> {
-    let stat = root.read(&pid.path("stat")).ok()?;
-    // The name before it may have blanks and brackets of its own.
-    let end = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut words = stat[end + 1..].split(|byte| *byte == b' ').skip(2);
-    std::str::from_utf8(words.next()?).ok()?.parse().ok()
+    Stat::parse(&root.read(&pid.path("stat")).ok()?)?.parent()
 }
 
 /// The environment that the process was started with, as `NAME=value` entries
@@ -87,20 +89,13 @@ pub fn is_whole(environ: &[u8]) -> bool {
     environ.is_empty() || entries.all(|entry| entry.contains(&b'='))
 }
 
-/// The value of a variable in such an environment.
-pub fn variable<'e>(environ: &'e [u8], name: &str) -> Option<&'e [u8]> {
-    let mut entries = environ.split(|byte| *byte == 0);
-    entries.find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
-}
-
 /// `THP_enabled` of `/proc/<pid>/status`: whether the process may have
 /// transparent huge pages at all (`PR_SET_THP_DISABLE`). `None` where the
 /// kernel does not say, before Linux 5.0.
 pub fn thp_enabled(root: &Root, pid: Pid) -> Result<Option<bool>, FileError> {
     let bytes = root.read(&pid.path("status"))?;
-    let mut lines = bytes.split(|byte| *byte == b'\n');
-    let value = lines.find_map(|line| line.strip_prefix(b"THP_enabled:"));
-    Ok(value.map(|value| value.trim_ascii() != b"0"))
+    let value = keyed::value(&bytes, b"THP_enabled:");
+    Ok(value.map(|value| value != b"0"))
 }
 
 /// What the kernel told the program at its start (`/proc/<pid>/auxv`).
@@ -112,48 +107,18 @@ pub struct Auxv {
     pub page_size: Option<u64>,
 }
 
-/// How a process writes its numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Words {
-    /// 8 bytes, else 4.
-    pub wide: bool,
-    /// The highest byte first.
-    pub big_endian: bool,
-}
-
 /// Reads `/proc/<pid>/auxv`.
 pub fn auxv(root: &Root, pid: Pid, words: Words) -> Result<Auxv, FileError> {
     Ok(Auxv::parse(&root.read(&pid.path("auxv"))?, words))
 }
 
 impl Auxv {
-    /// Parses the contents of the file: pairs of key and value up to key 0.
+    /// Parses the contents of the file.
     pub fn parse(bytes: &[u8], words: Words) -> Auxv {
-        const AT_PHDR: u64 = 3;
-        const AT_PAGESZ: u64 = 6;
-        let width = if words.wide { 8 } else { 4 };
-        let numbers: Vec<u64> = bytes
-            .chunks_exact(width)
-            .map(|word| number(word, words.big_endian))
-            .collect();
-        let mut auxv = Auxv::default();
-        for pair in numbers.chunks_exact(2) {
-            match pair[0] {
-                0 => break,
-                AT_PHDR => auxv.phdr = Some(pair[1]),
-                AT_PAGESZ => auxv.page_size = Some(pair[1]),
-                _ => {}
-            }
+        Auxv {
+            phdr: auxv::value(bytes, words, auxv::PHDR),
+            page_size: auxv::value(bytes, words, auxv::PAGE_SIZE),
         }
-        auxv
-    }
-}
-
-fn number(word: &[u8], big_endian: bool) -> u64 {
-    let join = |n: u64, byte: &u8| (n << 8) | u64::from(*byte);
-    match big_endian {
-        true => word.iter().fold(0, join),
-        false => word.iter().rev().fold(0, join),
     }
 }
 
@@ -184,36 +149,6 @@ mod tests {
         for over in [&b"\0\0\0\0"[..], b"server: idle\0\0\0", b"A=x\0\0\0"] {
             assert!(!is_whole(over), "{over:?}");
         }
-    }
-
-    #[test]
-    fn auxv_of_either_width_and_order() {
-        let little = Words {
-            wide: true,
-            big_endian: false,
-        };
-        let mut bytes = Vec::new();
-        for word in [6u64, 4096, 3, 0x5555_0040, 0, 0, 6, 1] {
-            bytes.extend(word.to_le_bytes());
-        }
-        let auxv = Auxv::parse(&bytes, little);
-        assert_eq!((auxv.phdr, auxv.page_size), (Some(0x5555_0040), Some(4096)));
-        let big = Words {
-            wide: false,
-            big_endian: true,
-        };
-        let bytes = [0, 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 3];
-        let auxv = Auxv::parse(&bytes, big);
-        assert_eq!((auxv.phdr, auxv.page_size), (None, Some(65536)));
-    }
-
-    #[test]
-    fn a_variable_is_found_by_its_whole_name() {
-        let (_dir, root) = tree("environ", b"AB=1\0A=x=y\0odd\0C=\0");
-        let environ = read_environ(&root, SEVEN).unwrap();
-        assert_eq!(variable(&environ, "A"), Some(&b"x=y"[..]));
-        assert_eq!(variable(&environ, "C"), Some(&b""[..]));
-        assert_eq!(variable(&environ, "odd"), None);
     }
 
     #[test]

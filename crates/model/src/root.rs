@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 #[cfg(any(test, feature = "fixture"))]
 use std::sync::{Arc, Mutex};
 
+use hugetools_kernfs::number::alone;
 use serde::Serialize;
 
 use crate::error::{FileError, Op};
@@ -273,13 +274,13 @@ fn is_absent(error: &io::Error) -> bool {
 }
 
 fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {
-    std::str::from_utf8(bytes)
-        .ok()
-        .and_then(|text| text.trim().parse().ok())
-        .ok_or_else(|| {
-            let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
-            FileError::content(path, format!("not a number: {:?}", shown.trim_end()))
-        })
+    alone(bytes).ok_or_else(|| not_a_number(path, bytes))
+}
+
+/// What is said of a file that holds something else.
+pub(crate) fn not_a_number(path: &KPath, bytes: &[u8]) -> FileError {
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(40)]);
+    FileError::content(path, format!("not a number: {:?}", shown.trim_end()))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ pub mod stats;
 
 use std::collections::BTreeMap;
 
+use hugetools_kernfs::choice::{chosen, offered};
 use serde::Serialize;
 
 use crate::error::FileError;
 use crate::kpath::KPath;
-use crate::list::{choices, chosen};
 use crate::root::Root;
 use crate::size::PageSize;
 
@@ -88,8 +88,9 @@ impl ThpSettings {
         let files = ["enabled", "defrag", "shmem_enabled"].map(|name| dir().join(name));
         for path in files.into_iter().chain(of_sizes) {
             let bytes = root.read_opt(&path)?.unwrap_or_default();
-            if let Some(offered) = std::str::from_utf8(&bytes).ok().and_then(choices) {
-                words.insert(path, offered);
+            if let Some(offered) = offered(&bytes) {
+                let text = |word| String::from_utf8_lossy(word).into_owned();
+                words.insert(path, offered.map(text).collect());
             }
         }
         Ok(ThpSettings {
@@ -232,11 +233,17 @@ fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
 }
 
 fn choice(root: &Root, path: &KPath) -> Result<Option<String>, FileError> {
-    let Some(bytes) = root.read_opt(path)? else {
-        return Ok(None);
-    };
-    match std::str::from_utf8(&bytes).ok().and_then(chosen) {
-        Some(word) => Ok(Some(word.to_owned())),
+    let bytes = root.read_opt(path)?;
+    bytes.map(|bytes| marked(path, &bytes)).transpose()
+}
+
+/// The word that is chosen in the contents of a file such as `enabled`.
+///
+/// # Errors
+/// When none is marked.
+pub fn marked(path: &KPath, bytes: &[u8]) -> Result<String, FileError> {
+    match chosen(bytes).and_then(|word| std::str::from_utf8(word).ok()) {
+        Some(word) => Ok(word.to_owned()),
         None => Err(FileError::content(path, "no choice is marked")),
     }
 }

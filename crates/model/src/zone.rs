@@ -4,6 +4,7 @@
 //! *gigantic*: made by searching for contiguous memory, and without
 //! overcommit before Linux 6.19.
 
+use hugetools_kernfs::auxv;
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -142,15 +143,9 @@ pub fn parse_orders(buddyinfo: &[u8]) -> Option<u32> {
 }
 
 /// `AT_PAGESZ` of an auxiliary vector: pairs of machine words.
-fn parse_page_size(auxv: &[u8]) -> Option<Bytes> {
-    const WORD: usize = size_of::<usize>();
-    let word = |bytes: &[u8]| bytes.try_into().ok().map(usize::from_ne_bytes);
-    auxv.chunks_exact(2 * WORD).find_map(|pair| {
-        let (key, value) = pair.split_at(WORD);
-        let wanted = word(key)? == usize::try_from(libc::AT_PAGESZ).ok()?;
-        let value = u64::try_from(word(value)?).ok()?;
-        (wanted && value.is_power_of_two()).then_some(Bytes::new(value))
-    })
+fn parse_page_size(bytes: &[u8]) -> Option<Bytes> {
+    let size = auxv::value(bytes, auxv::Words::NATIVE, auxv::PAGE_SIZE);
+    size.filter(|size| size.is_power_of_two()).map(Bytes::new)
 }
 
 #[cfg(test)]

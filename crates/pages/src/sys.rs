@@ -30,7 +30,6 @@ mod valgrind;
 pub use call::{
     Errno, Result, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
 };
-pub use cast::leading_number;
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{

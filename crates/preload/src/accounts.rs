@@ -1,5 +1,6 @@
 //! The name of the process's group, for a message that names a command.
 
+use hugetools_kernfs::number;
 use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys;
 
@@ -24,7 +25,7 @@ fn name_of(text: &[u8], gid: u32) -> Option<&[u8]> {
     text.split(|b| *b == b'\n').find_map(|line| {
         let mut words = line.split(|b| *b == b':');
         let name = words.next()?;
-        let number = procfile::leading_number(words.nth(1)?)?;
+        let number = number::leading(words.nth(1)?)?;
         (number == u64::from(gid)).then_some(name)
     })
 }

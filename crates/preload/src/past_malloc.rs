@@ -2,9 +2,9 @@
 //! the report: the heap was small because of it.
 
 use hugetools_contract::segment::{Row, Segment};
+use hugetools_kernfs::keyed;
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::{self, GROWN_HEAP};
-use hugetools_pages::kernel::procfile;
 
 use crate::scratch;
 
@@ -55,7 +55,5 @@ fn was_large(rows: &[Row<'_>]) -> bool {
 /// The most bytes of the process that were resident, pages of pools apart.
 fn peak_resident() -> Option<u64> {
     let status = scratch::read(c"/proc/self/status")?;
-    let mut lines = status.split(|byte| *byte == b'\n');
-    let value = lines.find_map(|line| line.strip_prefix(b"VmHWM:"))?;
-    procfile::leading_number(value.trim_ascii_start())?.checked_mul(1024)
+    keyed::number(status, b"VmHWM:")?.checked_mul(1024)
 }

@@ -11,8 +11,9 @@ use hugetools_contract::env;
 use hugetools_contract::report::{self, Lossy, Proof};
 use hugetools_contract::segment::{self, Row};
 use hugetools_kernfs::smaps::records;
+use hugetools_kernfs::{environ, number};
+use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::kin::{self, Kin};
-use hugetools_pages::kernel::{facts, procfile};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Dir};
@@ -67,7 +68,7 @@ fn family() -> Option<&'static [Kin]> {
     let found = scratch::values(MOST, NOBODY)?;
     let mut count = 0;
     Dir::open(c"/proc").ok()?.each(|name| {
-        let pid = procfile::leading_number(name.to_bytes()).and_then(|pid| u32::try_from(pid).ok());
+        let pid = number::leading(name.to_bytes()).and_then(|pid| u32::try_from(pid).ok());
         let kin = pid.filter(|pid| *pid != own.pid).and_then(Kin::of);
         let kin = kin.filter(|kin| !kin.is_over && kin.start >= own.start);
         if let Some(kin) = kin.filter(|kin| kin.parent == own.pid || names(kin.pid, own.pid)) {
@@ -99,12 +100,8 @@ fn leave_shells_out(family: &mut [Kin]) -> &[Kin] {
 /// Whether the environment of a process has this one report.
 fn names(pid: u32, own: u32) -> bool {
     let value = |environment: &[u8]| {
-        let mut variables = environment.split(|byte| *byte == 0);
-        let value = variables.find_map(|variable| {
-            let value = variable.strip_prefix(env::REPORT_PID.as_bytes())?;
-            procfile::leading_number(value.strip_prefix(b"=")?)
-        });
-        value == Some(u64::from(own))
+        let value = environ::variable(environment, env::REPORT_PID);
+        value.and_then(number::leading) == Some(u64::from(own))
     };
     let path = Path::of(format_args!("/proc/{pid}/environ"));
     path.and_then(|path| scratch::look(path.c_str(), value)) == Some(true)

@@ -11,8 +11,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::report::{Met, Peak};
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
+use hugetools_kernfs::number;
 use hugetools_pages::config::{self, Target};
-use hugetools_pages::kernel::procfile;
 use hugetools_pages::policy::witnessed;
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
@@ -101,7 +101,7 @@ fn map(file: &File, len: usize, offset: usize) -> Option<usize> {
 fn own_number() -> Option<u32> {
     let mut buffer = [0; 32];
     let len = sys::read_link(c"/proc/self", &mut buffer).ok()?;
-    procfile::leading_number(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
+    number::leading(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
 }
 
 fn page() -> Option<&'static Page> {

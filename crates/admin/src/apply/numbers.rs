@@ -1,7 +1,6 @@
 //! Numbers and words in kernel files.
 
-use hugetools_model::list::chosen;
-use hugetools_model::{FileError, Root};
+use hugetools_model::{FileError, Root, thp};
 
 use super::Run;
 use crate::report::{Failure, Outcome};
@@ -51,12 +50,8 @@ pub(super) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
 }
 
 pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
-    let now = || -> Result<String, FileError> {
-        let bytes = root.read(&choose.path)?;
-        let word = std::str::from_utf8(&bytes).ok().and_then(chosen);
-        word.map(str::to_owned)
-            .ok_or_else(|| FileError::content(&choose.path, "no choice is marked"))
-    };
+    let now =
+        || -> Result<String, FileError> { thp::marked(&choose.path, &root.read(&choose.path)?) };
     let before = now()?;
     if before == choose.word {
         return Ok(Outcome::unchanged(before));

@@ -6,14 +6,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use hugetools_model::Root;
-use hugetools_model::process::Pid;
+use hugetools_model::process::{Entry, Pid};
 
 use crate::sys::collapse;
-
-/// Bits of an entry.
-const PRESENT: u64 = 1 << 63;
-const SWAPPED: u64 = 1 << 62;
-const EXCLUSIVE: u64 = 1 << 56;
 
 /// Entries that are read at once: 64 MiB of 4 KiB pages.
 const ENTRIES: u64 = 1 << 14;
@@ -34,11 +29,11 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    fn add(&mut self, entry: u64, page: u64) {
-        if entry & PRESENT != 0 {
+    fn add(&mut self, entry: Entry, page: u64) {
+        if entry.is_present() {
             self.present += page;
-            self.common += if entry & EXCLUSIVE == 0 { page } else { 0 };
-        } else if entry & SWAPPED != 0 {
+            self.common += if entry.is_exclusive() { 0 } else { page };
+        } else if entry.is_swapped() {
             self.swapped += page;
         }
     }
@@ -85,8 +80,7 @@ impl Pagemap {
             let count = ENTRIES.min(end - at);
             bytes.resize(usize::try_from(count * 8).unwrap_or(0), 0);
             self.file.read_exact_at(&mut bytes, at * 8)?;
-            for word in bytes.chunks_exact(8) {
-                let entry = u64::from_ne_bytes(word.try_into().unwrap_or_default());
+            for entry in Entry::all(&bytes) {
                 block.touched.add(entry, self.page);
                 at += 1;
                 let address = at * self.page;
@@ -128,6 +122,10 @@ impl Block {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    const PRESENT: u64 = 1 << 63;
+    const SWAPPED: u64 = 1 << 62;
+    const EXCLUSIVE: u64 = 1 << 56;
 
     /// A file whose pages from 1 on are as told.
     fn pagemap(entries: &[u64]) -> Pagemap {

@@ -1,7 +1,7 @@
 //! Who may have System V segments of pool pages.
 
 use hugetools_model::sysctl;
-use hugetools_model::{FileError, KPath, Root};
+use hugetools_model::{FileError, KPath, Root, keyed};
 
 use crate::caller::Caller;
 use crate::kernel::namespace::user_namespace;
@@ -10,10 +10,7 @@ use crate::kernel::namespace::user_namespace;
 pub(super) fn may_lock(root: &Root, caller: &Caller) -> Result<bool, FileError> {
     const CAP_IPC_LOCK: u64 = 1 << 14;
     let status = root.read(&KPath::from("/proc/self/status"))?;
-    let line = |name: &[u8]| {
-        let mut lines = status.split(|byte| *byte == b'\n');
-        lines.find_map(|line| Some(std::str::from_utf8(line.strip_prefix(name)?).ok()?.trim()))
-    };
+    let line = |name: &[u8]| std::str::from_utf8(keyed::value(&status, name)?).ok();
     let capabilities = line(b"CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
     // That of another user namespace does not count.
     let is_own = user_namespace(root)?.is_none();

@@ -1,7 +1,7 @@
 //! Filters of system calls (`seccomp(2)`): whether they let memory be moved.
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::{FileError, KPath};
+use hugetools_model::{FileError, KPath, keyed};
 
 use super::{Scene, Surroundings};
 use crate::note::{Level, Note};
@@ -14,9 +14,8 @@ const STATUS: &str = "/proc/self/status";
 /// Tries, in a process of its own, what a start would do.
 pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), FileError> {
     let status = scene.root.read(&KPath::from(STATUS))?;
-    let mut lines = status.split(|byte| *byte == b'\n');
-    let mode = lines.find_map(|line| line.strip_prefix(b"Seccomp:"));
-    if mode.is_none_or(|mode| mode.trim_ascii() == b"0") {
+    let mode = keyed::value(&status, b"Seccomp:");
+    if mode.is_none_or(|mode| mode == b"0") {
         return Ok(());
     }
     if sys::may_move_memory() {

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use hugetools_contract::report::Ended;
-use hugetools_model::{KPath, Root};
+use hugetools_model::{KPath, Root, keyed};
 
 use super::look::Stat;
 use crate::sys::aside;
@@ -41,12 +41,7 @@ fn of_status(status: i32, out_of_memory: impl FnOnce() -> bool) -> Ended {
 /// How many processes the kernel has ended for want of memory.
 pub(super) fn count(root: &Root) -> u64 {
     let text = root.read(&KPath::from("/proc/vmstat")).unwrap_or_default();
-    let mut lines = text.split(|byte| *byte == b'\n');
-    let value = lines.find_map(|line| line.strip_prefix(b"oom_kill "));
-    let value = value.and_then(|value| std::str::from_utf8(value).ok());
-    value
-        .and_then(|value| value.trim().parse().ok())
-        .unwrap_or(0)
+    keyed::number(&text, b"oom_kill ").unwrap_or(0)
 }
 
 #[cfg(test)]

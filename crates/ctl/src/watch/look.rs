@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use hugetools_contract::report::Peak;
-use hugetools_model::process::Pid;
-use hugetools_model::{KPath, Root};
+use hugetools_model::process::{self, Pid};
+use hugetools_model::{KPath, Root, keyed};
 use nix::time::{ClockId, clock_gettime};
 
 use crate::status::Snapshot;
@@ -47,16 +47,9 @@ pub(super) fn resident(root: &Root, pid: u32) -> Option<u64> {
     let text = root
         .read(&KPath::from("/proc").join(pid).join("status"))
         .ok()?;
-    let mut sum = None;
-    for line in text.split(|byte| *byte == b'\n') {
-        let value = line.strip_prefix(b"VmRSS:");
-        let value = value.or_else(|| line.strip_prefix(b"HugetlbPages:"));
-        let value = value.and_then(|value| std::str::from_utf8(value).ok());
-        if let Some(value) = value.and_then(|value| value.trim().strip_suffix(" kB")) {
-            sum = Some(sum.unwrap_or(0) + value.parse::<u64>().ok()?);
-        }
-    }
-    sum
+    let kib = |name| keyed::number(&text, name);
+    let (own, pool) = (kib(b"VmRSS:"), kib(b"HugetlbPages:"));
+    own.or(pool).map(|_| own.unwrap_or(0) + pool.unwrap_or(0))
 }
 
 /// How long this process has run on processors.
@@ -86,21 +79,18 @@ impl Stat {
         Stat::parse(&text, now.saturating_sub(boot))
     }
 
-    /// Its name comes second, in parentheses, and may hold any byte. `boot` is when
-    /// the machine was started.
+    /// `boot` is when the machine was started.
     fn parse(text: &[u8], boot: u64) -> Option<Stat> {
         /// The milliseconds in which the kernel counts the time of a start.
         const TICK: u64 = 10;
-        let end = text.iter().rposition(|byte| *byte == b')')?;
-        let rest = std::str::from_utf8(&text[end + 1..]).ok()?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        let is_over = matches!(*fields.first()?, "Z" | "X");
+        let stat = process::Stat::parse(text)?;
         Some(Stat {
-            start: boot.saturating_add(number(22)?.saturating_mul(TICK)),
-            image: [number(28)?, number(45)?],
-            status: match is_over {
-                true => fields.get(52 - 3)?.parse().ok(),
+            start: boot.saturating_add(stat.start()?.saturating_mul(TICK)),
+            image: [stat.number(28)?, stat.number(45)?],
+            status: match stat.is_over()? {
+                true => stat
+                    .number(52)
+                    .and_then(|status| i32::try_from(status).ok()),
                 false => None,
             },
         })

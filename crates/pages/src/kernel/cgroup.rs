@@ -2,6 +2,12 @@
 //! hugetlb pages are limited. Both versions of control groups, at the places
 //! where every distribution mounts them; memory wherever they are mounted.
 
+use core::ffi::CStr;
+
+use hugetools_kernfs::cgroup::{Limit, Version, groups};
+use hugetools_kernfs::escape::decode;
+use hugetools_kernfs::mountinfo::Mount;
+
 use crate::kernel::procfile;
 use crate::rt::message::SizeName;
 use crate::rt::path::Path;
@@ -48,11 +54,11 @@ fn find_memory_left() -> Left {
         };
     }
     // A controller is part of one hierarchy at a time.
-    if let Some(path) = path_of(text, b"memory") {
+    if let Some(path) = path_of(text, "memory", Version::One) {
         let files = ("memory.limit_in_bytes", "memory.usage_in_bytes");
         return left_wherever(&["/sys/fs/cgroup/memory"], path, files, Version::One);
     }
-    match path_of(text, b"") {
+    match path_of(text, "memory", Version::Two) {
         Some(path) => {
             let files = ("memory.max", "memory.current");
             left_wherever(&V2_ROOTS, path, files, Version::Two)
@@ -85,16 +91,23 @@ fn mounted(version: Version) -> Option<Path> {
 
 /// The mount point in a line of `mountinfo`, if it is one of those groups.
 fn mount_point(line: &[u8], version: Version) -> Option<Path> {
-    let line = core::str::from_utf8(line).ok()?;
-    let (mount, kind) = line.split_once(" - ")?;
-    let mut kind = kind.split(' ');
-    let is_it = match (version, kind.next()?) {
-        (Version::Two, "cgroup2") => true,
-        (Version::One, "cgroup") => kind.nth(1)?.split(',').any(|word| word == "memory"),
+    let mount = Mount::of_mountinfo(line)?;
+    let is_it = match (version, mount.fs_type) {
+        (Version::Two, b"cgroup2") => true,
+        (Version::One, b"cgroup") => mount.has_fs_option(b"memory"),
         _ => false,
     };
-    let point = mount.split(' ').nth(4).filter(|_| is_it)?;
-    Path::of(format_args!("{point}"))
+    if !is_it {
+        return None;
+    }
+    let (mut point, mut len) = ([0; 1024], 0);
+    decode(mount.point, |byte| {
+        if let Some(place) = point.get_mut(len) {
+            *place = byte;
+        }
+        len += 1;
+    });
+    Path::of_bytes(point.get(..len)?)
 }
 
 /// Whether a control group may limit hugetlb pages of this size. Only where
@@ -114,12 +127,13 @@ fn find_hugetlb_limit(size: usize) -> bool {
     if !in_initial_namespace() {
         return true;
     }
-    let v1 = path_of(text, b"hugetlb").is_some_and(|path| {
-        let root = "/sys/fs/cgroup/hugetlb";
-        has_limit(&[root], path, size, Version::One)
-    });
-    let v2 = path_of(text, b"").is_some_and(|path| has_limit(&V2_ROOTS, path, size, Version::Two));
-    v1 || v2
+    groups(text, "hugetlb").any(|group| {
+        let roots: &[&str] = match group.version {
+            Version::One => &["/sys/fs/cgroup/hugetlb"],
+            Version::Two => &V2_ROOTS,
+        };
+        has_limit(roots, group.path, size, group.version)
+    })
 }
 
 /// A process in a namespace of control groups sees its own part of the
@@ -127,12 +141,6 @@ fn find_hugetlb_limit(size: usize) -> bool {
 fn in_initial_namespace() -> bool {
     const INITIAL: u64 = 0xeffffffb;
     sys::inode(c"/proc/self/ns/cgroup").is_none_or(|inode| inode == INITIAL)
-}
-
-#[derive(Clone, Copy)]
-enum Version {
-    One,
-    Two,
 }
 
 /// Whether a group on the way to the root has a limit, or the way cannot be
@@ -161,14 +169,11 @@ fn has_limit(roots: &[&str], path: &[u8], size: usize, version: Version) -> bool
     }
 }
 
-/// Whether a file such as `hugetlb.2MB.max` holds a limit. Version 1 writes
-/// the largest number that fits instead of `max`.
+/// Whether a file such as `hugetlb.2MB.max` holds a limit; yes where it cannot be told.
 fn limits(root: &str, path: &str, size: usize, file: &str) -> bool {
     let name = SizeName(size);
-    match Path::of(format_args!("{root}{path}/hugetlb.{name}.{file}")) {
-        Some(path) => procfile::number(path.c_str()).is_some_and(|limit| limit < UNLIMITED),
-        None => true,
-    }
+    let path = Path::of(format_args!("{root}{path}/hugetlb.{name}.{file}"));
+    path.and_then(|path| limit(path.c_str())) != Some(Limit::None)
 }
 
 fn exists(root: &str, path: &str, file: &str) -> bool {
@@ -176,16 +181,21 @@ fn exists(root: &str, path: &str, file: &str) -> bool {
     path.is_some_and(|path| sys::inode(path.c_str()).is_some())
 }
 
-/// The path in a line such as `4:memory:/a/b` or `0::/a/b`.
-fn path_of<'a>(text: &'a [u8], controller: &[u8]) -> Option<&'a [u8]> {
-    text.split(|b| *b == b'\n').find_map(|line| {
-        let mut words = line.splitn(3, |b| *b == b':').skip(1);
-        let (controllers, path) = (words.next()?, words.next()?);
-        let found = controllers
-            .split(|b| *b == b',')
-            .any(|name| name == controller);
-        found.then_some(path)
-    })
+/// The path of the group in a hierarchy that can have the controller.
+fn path_of<'a>(text: &'a [u8], controller: &str, version: Version) -> Option<&'a [u8]> {
+    let mut groups = groups(text, controller);
+    let group = groups.find(|group| group.version == version)?;
+    Some(group.path)
+}
+
+/// What a file says of a limit; none where there is no such file, as in the root of all
+/// groups. `None` where it cannot be told.
+fn limit(path: &CStr) -> Option<Limit> {
+    let mut buffer = [0; 32];
+    match procfile::head(path, &mut buffer) {
+        [] if sys::inode(path).is_none() => Some(Limit::None),
+        text => Limit::parse(text),
+    }
 }
 
 /// The least that is left in the group and all groups above it. Where what is
@@ -217,25 +227,17 @@ fn left(roots: &[&str], path: &[u8], files: (&str, &str)) -> Left {
 }
 
 /// What is left in one group.
-fn left_in(root: &str, path: &str, (limit, usage): (&str, &str)) -> Left {
-    let Some(limit) = read_number(root, path, limit) else {
-        // `max`, or the root of all groups, which has none.
-        return Left::NoLimit;
+fn left_in(root: &str, path: &str, (max, usage): (&str, &str)) -> Left {
+    let file = |name| Path::of(format_args!("{root}{path}/{name}"));
+    let limit = match file(max).and_then(|path| limit(path.c_str())) {
+        Some(Limit::Bytes(limit)) => limit,
+        Some(Limit::None) => return Left::NoLimit,
+        None => return Left::Unknown,
     };
-    if limit >= UNLIMITED {
-        return Left::NoLimit;
-    }
-    let left = read_number(root, path, usage).map(|usage| limit.saturating_sub(usage));
+    let usage = file(usage).and_then(|path| procfile::number(path.c_str()));
+    let left = usage.map(|usage| limit.saturating_sub(usage));
     let left = left.and_then(|left| usize::try_from(left).ok());
     left.map_or(Left::Unknown, Left::Bytes)
-}
-
-/// Version 1 writes the largest number that fits where nothing is limited.
-const UNLIMITED: u64 = 1 << 62;
-
-fn read_number(root: &str, path: &str, name: &str) -> Option<u64> {
-    let path = Path::of(format_args!("{root}{path}/{name}"))?;
-    procfile::number(path.c_str())
 }
 
 #[cfg(test)]
@@ -245,21 +247,29 @@ mod tests {
     #[test]
     fn lines_of_both_versions() {
         let text = b"5:cpu,memory:/a/b\n0::/c\n";
-        assert_eq!(path_of(text, b"memory"), Some(&b"/a/b"[..]));
-        assert_eq!(path_of(text, b""), Some(&b"/c"[..]));
-        assert_eq!(path_of(text, b"hugetlb"), None);
+        let path = |controller, version| path_of(text, controller, version);
+        assert_eq!(path("memory", Version::One), Some(&b"/a/b"[..]));
+        assert_eq!(path("memory", Version::Two), Some(&b"/c"[..]));
+        assert_eq!(path("hugetlb", Version::One), None);
     }
 
     #[test]
     fn mount_points_of_both_versions() {
         let point = |line: &[u8], version| mount_point(line, version).is_some();
-        let two = b"30 1 0:26 / /cgroup rw,relatime shared:9 - cgroup2 none rw";
+        let two = b"30 1 0:26 / /c\\040g rw,relatime shared:9 - cgroup2 none rw";
         let one = b"31 1 0:27 / /groups rw - cgroup cgroup rw,cpu,memory";
         let other = b"32 1 0:28 / /cpu rw - cgroup cgroup rw,cpu";
         let found = mount_point(two, Version::Two).unwrap();
-        assert_eq!(found.c_str(), c"/cgroup");
+        assert_eq!(found.c_str(), c"/c g");
         assert!(point(one, Version::One) && !point(one, Version::Two));
         assert!(!point(other, Version::One) && !point(two, Version::One));
+    }
+
+    #[test]
+    fn a_limit_that_is_not_there_is_none() {
+        assert_eq!(limit(c"/no/such/file"), Some(Limit::None));
+        // Which is there, and no limit.
+        assert_eq!(limit(c"/proc/self/stat"), None);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_kernfs::{keyed, number};
+
 use crate::kernel::cgroup::{self, Left};
 use crate::kernel::procfile;
 use crate::sys::{self, Filter};
@@ -129,8 +131,8 @@ pub(crate) fn begin() -> Option<u64> {
     let (mut seccomp, mut enabled) = (None, None);
     procfile::look(|| {
         procfile::each_line(STATUS, |line| {
-            seccomp = seccomp.or_else(|| procfile::line_number(line, b"Seccomp:"));
-            enabled = enabled.or_else(|| procfile::line_number(line, b"THP_enabled:"));
+            seccomp = seccomp.or_else(|| keyed::number_in(line, b"Seccomp:"));
+            enabled = enabled.or_else(|| keyed::number_in(line, b"THP_enabled:"));
             seccomp.and(enabled)
         })
     });
@@ -167,10 +169,7 @@ fn has_seccomp() -> bool {
 pub fn resident_memory() -> Option<usize> {
     let text = |buffer: &mut [u8; 128]| {
         let text = procfile::head(c"/proc/self/statm", buffer);
-        let mut pages = text
-            .split(|b| *b == b' ')
-            .skip(1)
-            .map(procfile::leading_number);
+        let mut pages = text.split(|b| *b == b' ').skip(1).map(number::leading);
         let (resident, shared) = (pages.next()??, pages.next()??);
         usize::try_from(resident.saturating_sub(shared)).ok()
     };

@@ -1,8 +1,9 @@
 //! Looking what the kernel says of a mapping.
 
+use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::records;
 
-use crate::kernel::procfile::{self, each_line};
+use crate::kernel::procfile::each_line;
 
 /// Bytes of the mapping that begins at `start` that are mapped by huge pages
 /// of its file. `None` where there is no such mapping, or it cannot be told.
@@ -10,7 +11,7 @@ use crate::kernel::procfile::{self, each_line};
 pub fn file_huge_bytes(start: usize) -> Option<u64> {
     let mut is_here = false;
     each_line(c"/proc/self/smaps", |line| {
-        if let Some(bytes) = procfile::tagged(line, b"FilePmdMapped:").filter(|_| is_here) {
+        if let Some(bytes) = keyed::number_in(line, b"FilePmdMapped:").filter(|_| is_here) {
             return Some(bytes.saturating_mul(1024));
         }
         if let Some(record) = records(line).next() {

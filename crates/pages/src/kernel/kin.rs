@@ -1,5 +1,7 @@
 //! Which process is whose: what `/proc/<pid>/stat` says.
 
+use hugetools_kernfs::stat::Stat;
+
 use crate::kernel::procfile;
 use crate::rt::path::Path;
 use crate::sys;
@@ -32,20 +34,13 @@ impl Kin {
     }
 }
 
-/// Fields stand behind the name, which is in parentheses and may hold any byte:
-/// the state, the parent, and the start as the twentieth.
-fn parse(pid: u32, stat: &[u8]) -> Option<Kin> {
-    let name_ends = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = stat[name_ends + 1..]
-        .trim_ascii()
-        .split(|byte| *byte == b' ');
-    let state = fields.next()?;
-    let parent = procfile::leading_number(fields.next()?)?;
+fn parse(pid: u32, text: &[u8]) -> Option<Kin> {
+    let stat = Stat::parse(text)?;
     Some(Kin {
         pid,
-        parent: u32::try_from(parent).ok()?,
-        is_over: matches!(state, b"Z" | b"X"),
-        start: procfile::leading_number(fields.nth(17)?)?,
+        parent: stat.parent()?,
+        is_over: stat.is_over()?,
+        start: stat.start()?,
     })
 }
 
@@ -81,20 +76,6 @@ pub fn is_ancestor(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_may_hold_anything() {
-        let stat = b"7 (a) b (c) S 5 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 2 3 4";
-        let kin = parse(7, stat).unwrap();
-        assert_eq!((kin.parent, kin.start, kin.is_over), (5, 12345, false));
-        assert!(
-            parse(7, b"7 (a) Z 5 7 7 0 -1 1 1 0 0 0 0 0 0 0 20 0 1 0 9 2\n")
-                .unwrap()
-                .is_over
-        );
-        assert_eq!(parse(7, b"7 (a) S"), None);
-        assert_eq!(parse(7, b""), None);
-    }
 
     #[test]
     fn a_process_goes_by_a_name() {

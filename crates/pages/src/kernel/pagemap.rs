@@ -3,7 +3,9 @@
 
 use core::ops::Range;
 
-use crate::sys::{self, Errno, File, Result};
+use hugetools_kernfs::pagemap::Entry;
+
+use crate::sys::{self, File, Result};
 
 /// What stands behind a base page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +21,12 @@ pub enum Page {
 }
 
 impl Page {
-    /// Bit 63 is "present", 62 "swapped", 61 "of a file"; since Linux 3.5.
-    const fn of(word: u64) -> Page {
-        match (word >> 61) & 0b111 {
-            0b100 | 0b110 => Page::Private,
-            0b010 => Page::Swapped,
-            0b101 | 0b011 | 0b111 => Page::File,
-            _ => Page::Absent,
+    fn of(entry: Entry) -> Page {
+        match (entry.is_present(), entry.is_swapped(), entry.is_of_file()) {
+            (true, _, false) => Page::Private,
+            (false, true, false) => Page::Swapped,
+            (false, false, _) => Page::Absent,
+            (_, _, true) => Page::File,
         }
     }
 }
@@ -39,7 +40,7 @@ const AT_ONCE: usize = 512;
 /// # Errors
 /// When the file cannot be read: no page was visited then, or only some.
 pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<()> {
-    const ENTRY: usize = size_of::<u64>();
+    const ENTRY: usize = Entry::LEN;
     let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY)?;
     let page = sys::page_size();
     let mut buffer = [0; AT_ONCE * ENTRY];
@@ -50,9 +51,8 @@ pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<(
         if got == 0 {
             return Err(sys::Errno(libc::EIO));
         }
-        for entry in buffer[..got * ENTRY].chunks_exact(ENTRY) {
-            let word = entry.try_into().map(u64::from_ne_bytes);
-            visit(at, Page::of(word.map_err(|_| Errno(libc::EIO))?));
+        for entry in Entry::all(&buffer[..got * ENTRY]) {
+            visit(at, Page::of(entry));
             at += page;
         }
     }

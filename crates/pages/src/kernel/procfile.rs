@@ -2,9 +2,10 @@
 
 use core::ffi::CStr;
 
+use hugetools_kernfs::{keyed, number};
+
 use crate::rt::side_stack::on_side_stack;
 use crate::sys;
-pub use crate::sys::leading_number;
 
 /// Reads files on a stack of ours, where files may be read at all: else `None`,
 /// and it cannot be told what they say.
@@ -65,24 +66,13 @@ pub fn each_line<T>(path: &CStr, mut visit: impl FnMut(&[u8]) -> Option<T>) -> O
 /// A file that holds one number.
 pub fn number(path: &CStr) -> Option<u64> {
     let mut buffer = [0; 32];
-    leading_number(head(path, &mut buffer))
+    number::leading(head(path, &mut buffer))
 }
 
-/// The number behind `tag` at the start of a line of a file, however long the
-/// file is.
-pub fn tagged_in(path: &CStr, tag: &[u8]) -> Option<u64> {
-    each_line(path, |line| line_number(line, tag))
-}
-
-/// The number behind `tag` at the start of a line.
-pub fn line_number(line: &[u8], tag: &[u8]) -> Option<u64> {
-    leading_number(line.strip_prefix(tag)?.trim_ascii_start())
-}
-
-/// The number behind `tag` at the start of a line, as in `MemAvailable:`.
-pub fn tagged(text: &[u8], tag: &[u8]) -> Option<u64> {
-    let mut lines = text.split(|b| *b == b'\n');
-    lines.find_map(|line| line_number(line, tag))
+/// The number that the first line about a name says, however long the file is; see
+/// [`keyed`].
+pub fn tagged_in(path: &CStr, name: &[u8]) -> Option<u64> {
+    each_line(path, |line| keyed::number_in(line, name))
 }
 
 #[cfg(test)]
@@ -95,14 +85,7 @@ mod tests {
         assert_eq!(number(c"/proc/no/such/file"), None);
         let mut buffer = [0; 4096];
         let text = head(c"/proc/meminfo", &mut buffer);
-        assert!(tagged(text, b"MemAvailable:").unwrap() > 0);
-        assert_eq!(tagged(text, b"emAvailable:"), None);
-    }
-
-    #[test]
-    fn numbers_end_where_digits_do() {
-        assert_eq!(leading_number(b"12 kB"), Some(12));
-        assert_eq!(leading_number(b"max"), None);
-        assert_eq!(leading_number(b"99999999999999999999"), None);
+        assert!(keyed::number(text, b"MemAvailable:").unwrap() > 0);
+        assert_eq!(tagged_in(c"/proc/meminfo", b"emAvailable:"), None);
     }
 }

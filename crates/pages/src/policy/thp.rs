@@ -5,6 +5,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_kernfs::choice::chosen;
 
 use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Left};
@@ -88,7 +89,7 @@ fn read_offer() -> Result<(), NoThp> {
         let path = c"/sys/kernel/mm/transparent_hugepage/enabled";
         Some(match procfile::head(path, &mut buffer) {
             [] => absent(),
-            text if contains(text, b"[never]") => Err(NoThp::Never),
+            text if chosen(text) == Some(b"never") => Err(NoThp::Never),
             _ => Ok(()),
         })
     };
@@ -120,16 +121,13 @@ pub fn serves_shared() -> Result<(), NoThp> {
         let path = c"/sys/kernel/mm/transparent_hugepage/shmem_enabled";
         Some(match procfile::head(path, &mut buffer) {
             [] => absent(),
-            text if contains(text, b"[never]") => Err(NoThp::SharedNever),
-            text if contains(text, b"[deny]") => Err(NoThp::SharedNever),
-            _ => Ok(()),
+            text => match chosen(text) {
+                Some(b"never" | b"deny") => Err(NoThp::SharedNever),
+                _ => Ok(()),
+            },
         })
     };
     procfile::look(find).unwrap_or(Err(NoThp::Unknown))
-}
-
-fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|part| part == word)
 }
 
 /// Advises memory to be on the pages of the fallback; what it is then.

@@ -5,7 +5,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::sys::leading_number;
+use hugetools_kernfs::number::leading;
 
 // For powerpc64 the C compiler assembles it, and all other assembly of ours: Rust
 // does so since 1.95.
@@ -69,7 +69,7 @@ pub fn is_glibc_before(minor: u32) -> bool {
     };
     // SAFETY: a string of libc's own.
     let text = unsafe { CStr::from_ptr(version()) }.to_bytes();
-    let number = text.strip_prefix(b"2.").and_then(leading_number);
+    let number = text.strip_prefix(b"2.").and_then(leading);
     number.is_some_and(|number| number < u64::from(minor))
 }
 

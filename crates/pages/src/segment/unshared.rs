@@ -9,11 +9,12 @@
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::records;
 
 use super::load::Load;
 use super::why::Why;
-use crate::kernel::procfile::{each_line, tagged};
+use crate::kernel::procfile::each_line;
 use crate::kernel::{facts, file_mapping};
 use crate::rt::path::Path;
 use crate::{config, sys};
@@ -82,7 +83,7 @@ fn is_mapped_elsewhere(name: &[u8]) -> Option<bool> {
             is_here = record.name == name;
             found |= is_here;
         }
-        let count = |tag| tagged(line, tag).unwrap_or(0);
+        let count = |name| keyed::number_in(line, name).unwrap_or(0);
         let shared = count(b"Shared_Clean:") + count(b"Shared_Dirty:");
         (is_here && shared > 0).then_some(true)
     });

@@ -44,13 +44,6 @@ pub const fn int(value: usize) -> c_int {
     c_int::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// The decimal number at the start.
-pub fn leading_number(text: &[u8]) -> Option<u64> {
-    let end = text.iter().position(|b| !b.is_ascii_digit());
-    let digits = core::str::from_utf8(&text[..end.unwrap_or(text.len())]).ok()?;
-    digits.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

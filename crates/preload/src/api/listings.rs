@@ -5,7 +5,9 @@
 
 use core::ffi::CStr;
 
+use hugetools_kernfs::keyed;
 use hugetools_kernfs::mount_scanner::Scanner;
+use hugetools_kernfs::pool::kib_of_dir;
 use hugetools_pages::kernel::procfile;
 use hugetools_pages::sys::{Errno, File, Result, errno};
 
@@ -26,7 +28,7 @@ pub(crate) fn kernel_default() -> Option<usize> {
     let mut buffer = [0; 8192];
     let meminfo = open(c"/proc/meminfo").ok()?;
     let text = procfile::fill(&meminfo, &mut buffer);
-    let kib = usize::try_from(procfile::tagged(text, b"Hugepagesize:")?).ok()?;
+    let kib = usize::try_from(keyed::number(text, b"Hugepagesize:")?).ok()?;
     kib.checked_mul(1024).filter(|size| *size > 0)
 }
 
@@ -62,9 +64,8 @@ pub(crate) fn each_size(mut each: impl FnMut(usize)) -> Result<()> {
 
 /// `hugepages-2048kB`
 fn size_of_name(name: &CStr) -> Option<usize> {
-    let digits = name.to_bytes().strip_prefix(b"hugepages-")?;
-    let kib = usize::try_from(procfile::leading_number(digits)?).ok()?;
-    kib.checked_mul(1024).filter(|size| *size > 0)
+    let kib = usize::try_from(kib_of_dir(name.to_bytes())?).ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Calls `each` for the mount point of every hugetlbfs.

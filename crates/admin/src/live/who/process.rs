@@ -5,21 +5,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use hugetools_model::process::{self, Pid};
+use hugetools_model::process::{self, Entry, Pid};
 use hugetools_model::smaps::{Record, records};
-use hugetools_model::{KPath, PageSize, Root};
+use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
 use super::frames::{Page, page_size};
 use super::{Key, Look, Stat};
 use crate::who::{Kind, Private};
-
-/// Bits of `/proc/PID/pagemap`.
-const PRESENT: u64 = 1 << 63;
-const OF_A_FILE: u64 = 1 << 61;
-const EXCLUSIVE: u64 = 1 << 56;
-const FRAME: u64 = (1 << 55) - 1;
 
 /// One huge page of a mapping that is there.
 struct There {
@@ -48,15 +42,14 @@ impl Look<'_> {
     /// that has ended meanwhile has no memory, and its status no such line.
     fn hidden(&mut self, pid: Pid) {
         let status = self.root.read(&pid.path("status")).unwrap_or_default();
-        let status = String::from_utf8_lossy(&status).into_owned();
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
-        let Some(pages) = field("HugetlbPages:").map(str::trim) else {
+        let field = |name: &[u8]| keyed::value(&status, name).map(String::from_utf8_lossy);
+        let Some(pages) = field(b"HugetlbPages:") else {
             return;
         };
         if pages.starts_with("0 ") {
             return;
         }
-        let name = field("Name:").unwrap_or_default().trim();
+        let name = field(b"Name:").unwrap_or_default();
         self.seen.incomplete = true;
         self.unread(format!(
             "process {pid} ({name}), which has {pages} of huge pages; ask as root, or with \
@@ -249,23 +242,23 @@ fn there(pid: Pid, size: PageSize, record: &Record<'_>, pagemap: Option<&fs::Fil
     let mut there = Vec::new();
     for index in 0..record.mapped() / size.get() {
         let address = record.start + index * size.get();
-        let mut entry = [0; 8];
+        let mut word = [0; Entry::LEN];
         if pagemap
-            .read_exact_at(&mut entry, address / base * 8)
+            .read_exact_at(&mut word, address / base * Entry::LEN as u64)
             .is_err()
         {
             continue;
         }
-        let entry = u64::from_ne_bytes(entry);
-        if entry & PRESENT == 0 {
+        let entry = Entry::new(u64::from_ne_bytes(word));
+        if !entry.is_present() {
             continue;
         }
-        let page = match entry & FRAME {
-            0 if entry & EXCLUSIVE != 0 => Page::Own(pid.get(), address),
-            0 => Page::Inherited(record.inode, address),
-            frame => Page::Frame(frame),
+        let page = match entry.frame() {
+            Some(frame) => Page::Frame(frame),
+            None if entry.is_exclusive() => Page::Own(pid.get(), address),
+            None => Page::Inherited(record.inode, address),
         };
-        let of_a_file = entry & OF_A_FILE != 0;
+        let of_a_file = entry.is_of_file();
         there.push(There { page, of_a_file });
     }
     there

@@ -1,0 +1,132 @@
+//! Control groups: `/proc/<pid>/cgroup`, and files of limits such as `memory.max`.
+
+use crate::number;
+
+/// The interface of a hierarchy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// A hierarchy for each controller.
+    One,
+    /// One for all.
+    Two,
+}
+
+/// The group of a process in one hierarchy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group<'a> {
+    /// Of which interface the hierarchy is.
+    pub version: Version,
+    /// The path from its root, as `/a/b`.
+    pub path: &'a [u8],
+}
+
+impl<'a> Group<'a> {
+    /// The names on the way from the root of the hierarchy.
+    pub fn names(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let names = self.path.split(|byte| *byte == b'/');
+        names.filter(|name| !name.is_empty())
+    }
+
+    /// Whether it is outside of the namespace of the reader, who can see nothing of it.
+    pub fn is_outside(&self) -> bool {
+        self.names().any(|name| name == b"..")
+    }
+}
+
+/// The groups of a process in the hierarchies that can have a controller, from lines
+/// such as `5:cpu,memory:/a` and `0::/a`.
+pub fn groups<'a>(text: &'a [u8], controller: &str) -> impl Iterator<Item = Group<'a>> {
+    let lines = text.split(|byte| *byte == b'\n');
+    lines.filter_map(move |line| group(line, controller.as_bytes()))
+}
+
+fn group<'a>(line: &'a [u8], controller: &[u8]) -> Option<Group<'a>> {
+    let mut fields = line.splitn(3, |byte| *byte == b':');
+    let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
+    let version = match (number, controllers) {
+        (b"0", b"") => Version::Two,
+        (_, names)
+            if names
+                .split(|byte| *byte == b',')
+                .any(|name| name == controller) =>
+        {
+            Version::One
+        }
+        _ => return None,
+    };
+    Some(Group { version, path })
+}
+
+/// What a file of a limit says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Nothing is limited.
+    None,
+    /// So many bytes.
+    Bytes(u64),
+}
+
+impl Limit {
+    /// Reads the file; `None` where it holds anything else. Version 1 writes the largest
+    /// number that it can count where version 2 writes `max`.
+    pub fn parse(text: &[u8]) -> Option<Limit> {
+        const UNLIMITED: u64 = 1 << 62;
+        if text.trim_ascii() == b"max" {
+            return Some(Limit::None);
+        }
+        number::alone(text).map(|bytes| match bytes < UNLIMITED {
+            true => Limit::Bytes(bytes),
+            false => Limit::None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use proptest::prelude::*;
+    use std::vec::Vec;
+
+    fn paths<'a>(text: &'a [u8], controller: &str) -> Vec<(Version, &'a [u8])> {
+        let groups = groups(text, controller);
+        groups.map(|group| (group.version, group.path)).collect()
+    }
+
+    #[test]
+    fn lines_of_both_versions() {
+        let text = b"5:cpu,memory:/a/b\n1:name=systemd:/x\n0::/c:d\n";
+        let two = (Version::Two, &b"/c:d"[..]);
+        assert_eq!(paths(text, "memory"), [(Version::One, &b"/a/b"[..]), two]);
+        assert_eq!(paths(text, "hugetlb"), [two]);
+        assert_eq!(paths(b"x\n7:memory\n", "memory"), []);
+    }
+
+    #[test]
+    fn names_lead_from_the_root() {
+        let group = |path| Group {
+            version: Version::Two,
+            path,
+        };
+        let names: Vec<_> = group(b"/a//b/").names().collect();
+        assert_eq!(names, [&b"a"[..], b"b"]);
+        assert!(group(b"/../x").is_outside() && !group(b"/..x").is_outside());
+    }
+
+    #[test]
+    fn limits_of_both_versions() {
+        assert_eq!(Limit::parse(b"max\n"), Some(Limit::None));
+        assert_eq!(Limit::parse(b"9223372036854771712\n"), Some(Limit::None));
+        assert_eq!(Limit::parse(b"0\n"), Some(Limit::Bytes(0)));
+        assert_eq!(Limit::parse(b"many\n"), None);
+        assert_eq!(Limit::parse(b""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = groups(&bytes, "hugetlb").filter(Group::is_outside).count();
+            let _ = Limit::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Lines of mount tables: `/proc/<pid>/mountinfo`, and `/proc/mounts`.
+
+/// One mount, in the kernel's words: what they escape is not decoded yet, see
+/// [`decode`](crate::escape::decode).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mount<'a> {
+    /// Where it is mounted.
+    pub point: &'a [u8],
+    /// The type of file system.
+    pub fs_type: &'a [u8],
+    /// The options of the mount; in `/proc/mounts`, those of the file system, too.
+    pub options: &'a [u8],
+    /// The options of the file system; empty in `/proc/mounts`.
+    pub fs_options: &'a [u8],
+}
+
+impl<'a> Mount<'a> {
+    /// Reads a line such as
+    /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`;
+    /// `None` for one that is none.
+    pub fn of_mountinfo(line: &'a [u8]) -> Option<Mount<'a>> {
+        let mut words = line.split(|byte| *byte == b' ').skip(4);
+        let (point, options) = (words.next()?, words.next()?);
+        words.find(|word| *word == b"-")?;
+        let fs_type = words.next()?;
+        Some(Mount {
+            point,
+            fs_type,
+            options,
+            fs_options: words.nth(1).unwrap_or_default(),
+        })
+    }
+
+    /// Reads a line such as `/dev/sda1 /mnt ext4 rw,relatime 0 0`; `None` for one that
+    /// is none.
+    pub fn of_mounts(line: &'a [u8]) -> Option<Mount<'a>> {
+        let mut words = line.split(|byte| *byte == b' ').skip(1);
+        Some(Mount {
+            point: words.next()?,
+            fs_type: words.next()?,
+            options: words.next()?,
+            fs_options: &[],
+        })
+    }
+
+    /// Whether the options of the file system have this word.
+    pub fn has_fs_option(&self, word: &[u8]) -> bool {
+        let mut words = self.fs_options.split(|byte| *byte == b',');
+        words.any(|option| option == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn optional_fields_end_at_a_dash() {
+        let line = b"31 1 0:27 / /a\\040b rw,nosuid shared:9 master:1 - cgroup none rw,cpu,memory";
+        let mount = Mount::of_mountinfo(line).unwrap();
+        assert_eq!(mount.point, b"/a\\040b");
+        assert_eq!(
+            (mount.fs_type, mount.options),
+            (&b"cgroup"[..], &b"rw,nosuid"[..])
+        );
+        assert!(mount.has_fs_option(b"memory") && !mount.has_fs_option(b"mem"));
+        let short = Mount::of_mountinfo(b"30 1 0:27 / /a rw - hugetlbfs").unwrap();
+        assert_eq!(
+            (short.fs_type, short.fs_options),
+            (&b"hugetlbfs"[..], &b""[..])
+        );
+        for odd in [
+            &b""[..],
+            b"1 2 3",
+            b"30 1 0:27 / /a rw shared:1 cgroup",
+            b"1 2 3 4 5 -",
+        ] {
+            assert_eq!(Mount::of_mountinfo(odd), None);
+        }
+    }
+
+    #[test]
+    fn a_source_is_no_mount_point() {
+        let mount = Mount::of_mounts(b"a/b /mnt hugetlbfs rw,pagesize=2M 0 0").unwrap();
+        assert_eq!(
+            (mount.point, mount.options),
+            (&b"/mnt"[..], &b"rw,pagesize=2M"[..])
+        );
+        assert_eq!(Mount::of_mounts(b"a /mnt hugetlbfs"), None);
+    }
+}

@@ -1,0 +1,74 @@
+//! Entries of `/proc/<pid>/pagemap`: what stands behind a base page, since Linux 3.5.
+
+/// One entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Entry(u64);
+
+impl Entry {
+    /// Its length in the file.
+    pub const LEN: usize = size_of::<u64>();
+
+    /// The word as the file has it.
+    pub const fn new(word: u64) -> Entry {
+        Entry(word)
+    }
+
+    /// Reads some entries; what is cut off at the end is left out.
+    pub fn all(bytes: &[u8]) -> impl Iterator<Item = Entry> {
+        let words = bytes.chunks_exact(Entry::LEN);
+        words.map(|word| Entry(u64::from_ne_bytes(word.try_into().unwrap_or_default())))
+    }
+
+    /// Whether a page is there.
+    pub const fn is_present(self) -> bool {
+        self.0 >> 63 & 1 != 0
+    }
+
+    /// Whether it is swapped out, or marked where there is none.
+    pub const fn is_swapped(self) -> bool {
+        self.0 >> 62 & 1 != 0
+    }
+
+    /// Whether it is of a file or of shared memory.
+    pub const fn is_of_file(self) -> bool {
+        self.0 >> 61 & 1 != 0
+    }
+
+    /// Whether no other process maps it. Since Linux 4.2.
+    pub const fn is_exclusive(self) -> bool {
+        self.0 >> 56 & 1 != 0
+    }
+
+    /// Its page frame; `None` where the reader may not know it, or it is not there.
+    pub const fn frame(self) -> Option<u64> {
+        match self.0 & ((1 << 55) - 1) {
+            frame if frame != 0 && self.is_present() => Some(frame),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_an_entry() {
+        let own = Entry::new(1 << 63 | 1 << 56 | 7);
+        assert!(own.is_present() && own.is_exclusive() && !own.is_of_file() && !own.is_swapped());
+        assert_eq!(own.frame(), Some(7));
+        assert_eq!(Entry::new(1 << 63).frame(), None);
+        assert_eq!(Entry::new(1 << 62 | 7).frame(), None);
+        assert!(Entry::new(1 << 62).is_swapped() && Entry::new(1 << 61).is_of_file());
+    }
+
+    #[test]
+    fn a_cut_entry_is_none() {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&1_u64.to_ne_bytes());
+        bytes[8..].copy_from_slice(&(1_u64 << 63).to_ne_bytes());
+        assert_eq!(Entry::all(&bytes).count(), 2);
+        assert!(Entry::all(&bytes).nth(1).is_some_and(Entry::is_present));
+        assert_eq!(Entry::all(&bytes[..15]).count(), 1);
+    }
+}
