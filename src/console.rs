@@ -26,13 +26,20 @@ pub fn out(text: &str) -> io::Result<Reader> {
     out_bytes(text.as_bytes())
 }
 
-/// Writes a document as JSON to standard output; the status that comes of it, 1
-/// where it cannot be written.
+/// Writes text to standard output; the status that comes of it, 1 where it cannot be
+/// written, which the log says.
+pub fn print(log: &Log, text: &str) -> u8 {
+    written(log, out(text))
+}
+
+/// The same of a document, as JSON.
 pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
-    let written = serde_json::to_string_pretty(document)
-        .map_err(io::Error::from)
-        .and_then(|json| out(&(json + "\n")));
-    match written {
+    let text = serde_json::to_string_pretty(document).map_err(io::Error::from);
+    written(log, text.and_then(|text| out(&(text + "\n"))))
+}
+
+fn written(log: &Log, result: io::Result<Reader>) -> u8 {
+    match result {
         Ok(_) => 0,
         Err(error) => {
             log.error(&format!("cannot write to standard output: {error}"));
@@ -62,8 +69,9 @@ pub fn keep_messages(file: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes text where messages go: to standard error, if nothing else was said. There is nowhere to report a failure to, and
-/// whoever is about to become another program must not end by it.
+/// Writes text where messages go: to standard error, if nothing else was said. There is
+/// nowhere to report a failure to, and whoever is about to become another program must
+/// not end by it.
 pub fn err(text: &str) {
     let _quiet = Quiet::begin();
     let _ = match ELSEWHERE.get() {

@@ -15,6 +15,7 @@ use hugetools_admin::args::{Args, Stop};
 use hugetools_admin::live::{caught_signal, end_by};
 use hugetools_admin::report::Status;
 use hugetools_contract::env;
+use hugetools_contract::level::Level;
 use hugetools_model::{Head, Root};
 use serde::Serialize;
 
@@ -22,7 +23,7 @@ use self::run::Run;
 use self::watch::Watch;
 use crate::console;
 use crate::log::Log;
-use crate::usage::{no_text, wants_json};
+use crate::usage::{explain, no_text, wants_json};
 
 /// Before anybody has said how much to say.
 const LOG: Log = Log {
@@ -51,6 +52,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         Err(stop) => {
             let text = match stop {
                 Stop::Usage(text) => text,
+                Stop::Clap(error) => explain(&error, &Args::command()),
                 _ => no_text(&argv),
             };
             let json = wants_json(&argv, &Args::command());
@@ -78,7 +80,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     }
     let mut run = Run::new(args, root, log);
     match json {
-        true => odd.iter().for_each(|text| run.say(2, text)),
+        true => odd.iter().for_each(|text| run.say(Level::Warning, text)),
         false => odd.iter().for_each(|text| LOG.warning(text)),
     }
     run.all()
@@ -143,9 +145,9 @@ fn print_json(log: &Log, document: &impl Serialize) -> Status {
 }
 
 fn print(log: &Log, text: &str) -> Status {
-    match console::out(text) {
-        Ok(_) => Status::Done,
-        Err(error) => unwritable(log, &error),
+    match console::print(log, text) {
+        0 => Status::Done,
+        _ => Status::Failed,
     }
 }
 

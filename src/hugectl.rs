@@ -29,7 +29,7 @@ use hugetools_model::{Head, Root};
 
 use crate::console;
 use crate::log::Log;
-use crate::usage::{no_text, wants_json};
+use crate::usage::{explain_in_line, no_text, wants_json};
 
 const TOOL: &str = "hugectl";
 
@@ -79,7 +79,7 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
         kind => {
             let text = match kind {
                 ErrorKind::InvalidUtf8 => no_text(argv),
-                _ => args::explain(error),
+                _ => explain_in_line(error, &args::Args::command()),
             };
             let failure = Failure::Own(text);
             match wants_json(argv, &args::Args::command()) {
@@ -114,7 +114,7 @@ fn unwritable(error: std::io::Error) -> Failure {
 fn say(notes: &[Note], verbosity: u8) {
     let log = Log { verbosity, ..LOG };
     for note in notes {
-        log.say(note.level as u8, &note.text);
+        log.say(note.level, &note.text);
     }
 }
 

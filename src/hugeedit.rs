@@ -6,16 +6,15 @@ pub mod document;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use hugetools_elf::Marks;
 use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
 use hugetools_model::Head;
 
-use crate::console::{self, out_json};
+use crate::console::{out_json, print};
 use crate::log::Log;
-use crate::usage;
+use crate::usage::Tool;
 use args::Args;
 use document::Document;
 
@@ -25,9 +24,12 @@ const LOG: Log = Log {
     verbosity: 2,
 };
 
-const TOOL: &str = "hugeedit";
+const TOOL: Tool = Tool {
+    name: "hugeedit",
+    log: LOG,
+};
+
 const FAILED: u8 = 1;
-const USAGE: u8 = 2;
 
 /// The whole program.
 pub fn main() -> ExitCode {
@@ -38,24 +40,7 @@ fn run(argv: Vec<OsString>) -> u8 {
     match Args::try_parse_from(argv.clone()) {
         Ok(args) if args.json => print_json(&args, work(&args)),
         Ok(args) => end(work(&args)),
-        Err(error) => no_args(&error, &argv),
-    }
-}
-
-/// Help, version, and what is wrong with a command line.
-fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print(&(error.to_string().trim_end().to_owned() + "\n"))
-        }
-        _ => {
-            let text = usage::explain(error, &Args::command());
-            if usage::wants_json(argv, &Args::command()) {
-                return USAGE.max(out_json(&LOG, &Head::failed(TOOL, USAGE, text)));
-            }
-            LOG.error(&format!("{text}\n  hugeedit --help explains the options"));
-            USAGE
-        }
+        Err(error) => TOOL.no_args(&error, &argv, &Args::command()),
     }
 }
 
@@ -80,7 +65,7 @@ fn end(result: Result<Report, Failure>) -> u8 {
     match result {
         Ok(report) => {
             report.notes.iter().for_each(|note| LOG.warning(note));
-            print(&report.text())
+            print(&LOG, &report.text())
         }
         Err(failure) => {
             LOG.error(&failure.to_string());
@@ -93,9 +78,9 @@ fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
     let head = match &result {
         Ok(report) => Head {
             warnings: report.notes.clone(),
-            ..Head::new(TOOL)
+            ..Head::new(TOOL.name)
         },
-        Err(failure) => Head::failed(TOOL, FAILED, failure.to_string()),
+        Err(failure) => Head::failed(TOOL.name, FAILED, failure.to_string()),
     };
     let document = Document {
         head,
@@ -103,14 +88,4 @@ fn print_json(args: &Args, result: Result<Report, Failure>) -> u8 {
         report: result.ok(),
     };
     document.head.status.max(out_json(&LOG, &document))
-}
-
-fn print(text: &str) -> u8 {
-    match console::out(text) {
-        Ok(_) => 0,
-        Err(error) => {
-            LOG.error(&format!("cannot write to standard output: {error}"));
-            FAILED
-        }
-    }
 }

@@ -1,9 +1,8 @@
 //! Messages on standard error: a level each, shown up to the verbosity.
 
-use crate::console;
+use hugetools_contract::level::Level;
 
-/// The names of the levels; 0 is no message at all.
-const LEVELS: [&str; 5] = ["", "ERROR", "WARNING", "INFO", "DEBUG"];
+use crate::console;
 
 /// Where messages go.
 #[derive(Debug, Clone, Copy)]
@@ -16,30 +15,30 @@ pub struct Log {
 }
 
 impl Log {
-    /// Level 1: something failed.
+    /// Something failed.
     pub fn error(&self, text: &str) {
-        self.say(1, text);
+        self.say(Level::Error, text);
     }
 
-    /// Level 2: not all is as it was asked for.
+    /// Not all is as it was asked for.
     pub fn warning(&self, text: &str) {
-        self.say(2, text);
+        self.say(Level::Warning, text);
     }
 
-    /// Level 3: what was done.
+    /// What was done.
     pub fn info(&self, text: &str) {
-        self.say(3, text);
+        self.say(Level::Info, text);
     }
 
-    /// Level 4: how it was done.
+    /// How it was done.
     pub fn debug(&self, text: &str) {
-        self.say(4, text);
+        self.say(Level::Debug, text);
     }
 
     /// A message of some level.
-    pub fn say(&self, level: u8, text: &str) {
-        if let (true, Some(name)) = (level <= self.verbosity, LEVELS.get(usize::from(level))) {
-            console::err(&format!("{}{name}: {text}\n", self.prefix));
+    pub fn say(&self, level: Level, text: &str) {
+        if level.is_shown(self.verbosity) {
+            console::err(&format!("{}{}: {text}\n", self.prefix, level.name()));
         }
     }
 }

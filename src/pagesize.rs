@@ -6,16 +6,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::{Head, PageSize, Root, pool, zone};
 use nix::unistd::{SysconfVar, sysconf};
 use serde::Serialize;
 
-use crate::console::{self, out_json};
+use crate::console::{out_json, print};
 use crate::log::Log;
-use crate::usage;
+use crate::usage::Tool;
 use args::Args;
 
 /// There is no option to say more or less.
@@ -24,8 +23,12 @@ const LOG: Log = Log {
     verbosity: 2,
 };
 
+const TOOL: Tool = Tool {
+    name: "pagesize",
+    log: LOG,
+};
+
 const FAILED: u8 = 1;
-const USAGE: u8 = 2;
 
 /// What a run says, as one JSON document. The fields are described in
 /// pagesize(1).
@@ -47,11 +50,11 @@ pub fn main() -> ExitCode {
 fn run(argv: Vec<OsString>) -> u8 {
     let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
-        Err(error) => return no_args(&error, &argv),
+        Err(error) => return TOOL.no_args(&error, &argv, &Args::command()),
     };
     let root = match root(args.sysroot.as_deref()) {
         Ok(root) => root,
-        Err(why) => return wrong(&format!("--sysroot: {why}"), args.json),
+        Err(why) => return TOOL.wrong(&format!("--sysroot: {why}"), args.json),
     };
     match (sizes(&args, &root), args.json) {
         (sizes, true) => print_json(sizes),
@@ -60,7 +63,7 @@ fn run(argv: Vec<OsString>) -> u8 {
                 LOG.warning(NO_SIZE);
             }
             let lines = sizes.iter().map(|size| format!("{}\n", size.get()));
-            print(&lines.collect::<String>())
+            print(&LOG, &lines.collect::<String>())
         }
         (Err(why), false) => {
             LOG.error(&why);
@@ -84,27 +87,6 @@ fn print_json(sizes: Result<Vec<PageSize>, String>) -> u8 {
         page_sizes: sizes.ok(),
     };
     document.head.status.max(out_json(&LOG, &document))
-}
-
-/// Help, version, and what is wrong with a command line.
-fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print(&(error.to_string().trim_end().to_owned() + "\n"))
-        }
-        _ => {
-            let json = usage::wants_json(argv, &Args::command());
-            wrong(&usage::explain(error, &Args::command()), json)
-        }
-    }
-}
-
-fn wrong(text: &str, json: bool) -> u8 {
-    if json {
-        return USAGE.max(out_json(&LOG, &Head::failed("pagesize", USAGE, text)));
-    }
-    LOG.error(&format!("{text}\n  pagesize --help explains the options"));
-    USAGE
 }
 
 fn root(sysroot: Option<&Path>) -> Result<Root, String> {
@@ -157,14 +139,4 @@ fn base(root: &Root) -> Result<PageSize, String> {
          a recorded machine tells it by proc/meminfo and proc/zoneinfo, or proc/self/auxv"
             .to_owned()
     })
-}
-
-fn print(text: &str) -> u8 {
-    match console::out(text) {
-        Ok(_) => 0,
-        Err(error) => {
-            LOG.error(&format!("cannot write to standard output: {error}"));
-            FAILED
-        }
-    }
 }

@@ -4,16 +4,48 @@ use std::ffi::OsString;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Arg, Command};
+use hugetools_model::Head;
+
+use crate::console::{out_json, print};
+use crate::log::Log;
+
+/// The status of a command line that cannot be read.
+const USAGE: u8 = 2;
+
+/// A tool, as messages about its command line name it.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    pub(crate) log: Log,
+}
+
+impl Tool {
+    /// Prints help and version, or says what is wrong with a command line; the status.
+    pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
+        match error.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                print(&self.log, &(error.to_string().trim_end().to_owned() + "\n"))
+            }
+            _ => self.wrong(&explain(error, command), wants_json(argv, command)),
+        }
+    }
+
+    /// Says what is wrong with a command line; the status.
+    pub(crate) fn wrong(&self, text: &str, json: bool) -> u8 {
+        if json {
+            return USAGE.max(out_json(&self.log, &Head::failed(self.name, USAGE, text)));
+        }
+        let name = self.name;
+        self.log
+            .error(&format!("{text}\n  {name} --help explains the options"));
+        USAGE
+    }
+}
 
 /// What clap says, without its frame of title, usage and reference; of an
 /// ambiguous abbreviation, what it may mean.
 pub fn explain(error: &clap::Error, command: &Command) -> String {
-    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if let (ErrorKind::UnknownArgument, Some(argument)) = (error.kind(), argument) {
-        let meant = meant(&argument, command);
-        if meant.len() > 1 {
-            return format!("{argument} may mean {}", meant.join(", "));
-        }
+    if let Some((argument, meant)) = ambiguous(error, command) {
+        return format!("{argument} may mean {meant}");
     }
     let text = error.to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
@@ -21,6 +53,31 @@ pub fn explain(error: &clap::Error, command: &Command) -> String {
     let ends = end.iter().filter_map(|mark| text.find(mark));
     let text = &text[..ends.min().unwrap_or(text.len())];
     text.trim_end().replace("\n\n", "\n")
+}
+
+/// The same on one line, for hugectl.
+pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
+    if let Some((argument, meant)) = ambiguous(error, command) {
+        return format!("{argument} is ambiguous: {meant}");
+    }
+    let text = error.to_string();
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
+        Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
+        None => format!("{first} (see hugectl --help)"),
+    }
+}
+
+/// An abbreviation that may stand for several options, and for which.
+fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)> {
+    let argument = error.get(ContextKind::InvalidArg)?.to_string();
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let meant = meant(&argument, command);
+    (meant.len() > 1).then(|| (argument, meant.join(", ")))
 }
 
 /// Which argument is not UTF-8, and of which option it is.
@@ -109,6 +166,41 @@ mod tests {
             .args([flag("data"), flag("disable")]);
         let error = command.clone().try_get_matches_from(args).unwrap_err();
         explain(&error, &command)
+    }
+
+    #[test]
+    fn what_is_wrong_with_hugectl_is_said_in_one_line() {
+        use clap::CommandFactory;
+        use hugetools_ctl::args::{Args, parse};
+        let wrong = |line: &str| {
+            let words = std::iter::once("hugectl").chain(line.split(' '));
+            let error = parse(words.map(OsString::from)).unwrap_err();
+            explain_in_line(&error, &Args::command())
+        };
+        assert_eq!(
+            wrong("--lib /x"),
+            "--lib is ambiguous: --library-path, --library-use-path"
+        );
+        assert_eq!(
+            wrong("--foo"),
+            "unexpected argument '--foo' found (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("--fallback=tape x"),
+            "invalid value 'tape' for '--fallback <thp|base|none>', use thp, base, none"
+        );
+        assert_eq!(
+            wrong("--verbose 100 x"),
+            "invalid value '100' for '--verbose <N>': 100 is not in 0..=99 (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("--status"),
+            "a value is required for '--status <PID|NAME|all>...' but none was supplied (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("--dry-run=yes x"),
+            "unexpected value 'yes' for '--dry-run' found; no more were expected (see hugectl --help)"
+        );
     }
 
     #[test]

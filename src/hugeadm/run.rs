@@ -11,6 +11,7 @@ use hugetools_admin::report::Status;
 use hugetools_admin::request::Request;
 use hugetools_admin::{apply, plan, report, shell};
 use hugetools_contract::env;
+use hugetools_contract::level::Level;
 use hugetools_model::{Machine, Root};
 
 use super::{print, print_json, with_help};
@@ -112,7 +113,7 @@ impl Run {
             }
         }
         for note in &plan.notes {
-            self.say(2, note);
+            self.say(Level::Warning, note);
         }
         Ok(Some(plan))
     }
@@ -139,7 +140,7 @@ impl Run {
             self.log.debug(&step.shell);
         }
         for message in report::messages(&tasks) {
-            self.say(message.level as u8, &message.text);
+            self.say(message.level, &message.text);
         }
         self.note_status(report::status(&tasks));
         self.document.tasks = tasks;
@@ -153,17 +154,17 @@ impl Run {
     }
 
     /// Says something; with `--json`, the document says what is amiss.
-    pub(super) fn say(&mut self, level: u8, text: &str) {
+    pub(super) fn say(&mut self, level: Level, text: &str) {
         let head = &mut self.document.head;
         match (self.args.how.json, level) {
-            (true, 1) => head.errors.push(text.to_owned()),
-            (true, 2) => head.warnings.push(text.to_owned()),
+            (true, Level::Error) => head.errors.push(text.to_owned()),
+            (true, Level::Warning) => head.warnings.push(text.to_owned()),
             _ => self.log.say(level, text),
         }
     }
 
     fn error(&mut self, text: &str) {
-        self.say(1, text);
+        self.say(Level::Error, text);
     }
 
     fn usage_errors(&mut self, errors: Vec<String>) {

@@ -8,6 +8,7 @@ use hugetools_admin::effects::Effects;
 use hugetools_admin::explain::explain;
 use hugetools_admin::live::{Live, accessible};
 use hugetools_admin::{listing, live, persistent, stats, who};
+use hugetools_contract::level::Level;
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
 use hugetools_model::node;
@@ -22,7 +23,7 @@ impl Run {
         if show.list_all_mounts {
             let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(2, "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
+                self.say(Level::Warning, "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
             }
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
@@ -30,7 +31,7 @@ impl Run {
         if show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(2, "this machine offers no huge page size");
+                self.say(Level::Warning, "this machine offers no huge page size");
             }
             self.out(&listing::pool_list(&rows));
             self.document.pools = Some(rows.into_iter().map(PoolEntry::Listed).collect());
@@ -38,7 +39,7 @@ impl Run {
         if show.pool_list_nodes {
             let rows = listing::node_rows(&node::read(&self.root)?);
             if rows.is_empty() {
-                self.say(2, "no memory node has a pool");
+                self.say(Level::Warning, "no memory node has a pool");
             }
             self.out(&listing::node_list(&rows));
             self.document.nodes = Some(rows);
@@ -70,7 +71,7 @@ impl Run {
         if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
             self.out(&who::text(accounts));
             for why in &seen.unread {
-                self.say(2, &not_looked_at(why));
+                self.say(Level::Warning, &not_looked_at(why));
             }
             self.document.add_accounts(accounts.clone());
         }
@@ -79,7 +80,7 @@ impl Run {
             let now = stats::stats(&seen, None);
             self.out(&stats::text(&now));
             for why in &seen.unread {
-                self.say(2, &not_looked_at(why));
+                self.say(Level::Warning, &not_looked_at(why));
             }
             self.document.stats = Some(now);
         }

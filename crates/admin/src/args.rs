@@ -59,12 +59,14 @@ pub struct Args {
 }
 
 /// Why there are no arguments to go on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Stop {
     /// Help or version: to be printed, and all is well.
     Print(String),
-    /// The command line is wrong.
+    /// The command line is wrong, as the text says.
     Usage(String),
+    /// The same, as clap says.
+    Clap(clap::Error),
     /// An argument is no text.
     NoText,
 }
@@ -83,7 +85,7 @@ impl Args {
                 Stop::Print(error.to_string().trim_end().to_owned() + "\n")
             }
             ErrorKind::InvalidUtf8 => Stop::NoText,
-            _ => Stop::Usage(told(&error.to_string())),
+            _ => Stop::Clap(error),
         })
     }
 
@@ -108,17 +110,6 @@ impl Args {
             _ => None,
         }
     }
-}
-
-/// What clap says, without its frame of title, usage and reference.
-fn told(error: &str) -> String {
-    let text = error.strip_prefix("error: ").unwrap_or(error);
-    let text = text.split("\n\nUsage:").next().unwrap_or(text);
-    let text = text
-        .split("\n\nFor more information")
-        .next()
-        .unwrap_or(text);
-    text.trim_end().replace("\n\n", "\n")
 }
 
 #[cfg(test)]
@@ -174,9 +165,10 @@ mod tests {
     #[test]
     fn operands_and_levels_out_of_range_are_refused() {
         let stop = parse(&["--pool-list", "garbage"]).unwrap_err();
-        assert_eq!(
-            stop,
-            Stop::Usage("unexpected argument 'garbage' found".to_owned())
+        let is_unknown = |error: &clap::Error| error.kind() == ErrorKind::UnknownArgument;
+        assert!(
+            matches!(&stop, Stop::Clap(error) if is_unknown(error)),
+            "{stop:?}"
         );
         assert!(parse(&["--verbose", "100"]).is_err());
         assert!(parse(&["--verbose", "3x"]).is_err());
@@ -187,10 +179,10 @@ mod tests {
 
     #[test]
     fn temporary_swap_takes_its_size_only_after_an_equals_sign() {
-        let swap = |arg| parse(&[arg]).map(|args| args.pools.add_temp_swap);
-        assert_eq!(swap("--add-temp-swap"), Ok(Some(5)));
-        assert_eq!(swap("--add-temp-swap=12"), Ok(Some(12)));
-        assert_eq!(swap("--add-temp-swap=0"), Ok(Some(0)));
+        let swap = |arg| parse(&[arg]).map(|args| args.pools.add_temp_swap).ok();
+        assert_eq!(swap("--add-temp-swap"), Some(Some(5)));
+        assert_eq!(swap("--add-temp-swap=12"), Some(Some(12)));
+        assert_eq!(swap("--add-temp-swap=0"), Some(Some(0)));
         assert!(parse(&["--add-temp-swap", "12"]).is_err());
         assert!(parse(&["--add-temp-swap=-1"]).is_err());
         assert!(parse(&["--add-temp-swap="]).is_err());
@@ -234,11 +226,15 @@ mod tests {
 
     #[test]
     fn modes_of_mounts_are_octal() {
-        let mode = |text| parse(&["--mount-mode", text]).map(|args| args.mounts.mount_mode);
-        assert_eq!(mode("1770"), Ok(Some(0o1770)));
-        assert_eq!(mode("0755"), Ok(Some(0o755)));
+        let mode = |text| {
+            parse(&["--mount-mode", text])
+                .map(|args| args.mounts.mount_mode)
+                .ok()
+        };
+        assert_eq!(mode("1770"), Some(Some(0o1770)));
+        assert_eq!(mode("0755"), Some(Some(0o755)));
         for odd in ["2770", "4755", "888", "", "+70", "rwx"] {
-            assert!(mode(odd).is_err(), "{odd}");
+            assert!(mode(odd).is_none(), "{odd}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`mod@env`]: the environment variables, their grammar, and [`env::Settings`],
 //!   what a process makes of them.
+//! * [`level`]: how much a message matters.
 //! * [`segment`]: sorting the records of `/proc/<pid>/smaps` into text, data, bss,
 //!   heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
@@ -16,6 +17,7 @@
 
 pub mod doors;
 pub mod env;
+pub mod level;
 pub mod report;
 pub mod segment;
 pub mod size;

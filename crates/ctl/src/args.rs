@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
@@ -404,34 +403,6 @@ fn places(matches: &ArgMatches, id: &str) -> impl Iterator<Item = usize> {
     let given = matches.value_source(id) == Some(ValueSource::CommandLine);
     let places = given.then(|| matches.indices_of(id)).flatten();
     places.into_iter().flatten()
-}
-
-/// The one line that says what is wrong with a command line.
-pub fn explain(error: &clap::Error) -> String {
-    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-    if let (ErrorKind::UnknownArgument, Some(argument)) = (error.kind(), &argument) {
-        let meant = abbreviated(argument);
-        if meant.len() > 1 {
-            return format!("{argument} is ambiguous: {}", meant.join(", "));
-        }
-    }
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim);
-    let first = lines.next().unwrap_or_default();
-    let first = first.strip_prefix("error: ").unwrap_or(first);
-    match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
-        Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
-        None => format!("{first} (see hugectl --help)"),
-    }
-}
-
-/// The options that an abbreviation may stand for.
-fn abbreviated(argument: &str) -> Vec<String> {
-    let name = argument.trim_start_matches("--");
-    let command = Args::command();
-    let longs = command.get_arguments().filter_map(|arg| arg.get_long());
-    let meant = longs.filter(|long| !name.is_empty() && long.starts_with(name));
-    meant.map(|long| format!("--{long}")).collect()
 }
 
 #[cfg(test)]

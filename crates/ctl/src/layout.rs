@@ -6,6 +6,8 @@ use std::ops::Range;
 use hugetools_elf::{Elf, Kind, Load, Source};
 use hugetools_model::{Bytes, PageSize};
 
+use crate::ranges::joined;
+
 /// The parts of a file that go into memory.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Layout {
@@ -216,19 +218,6 @@ fn within(range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
     let start = range.start.checked_next_multiple_of(size.get())?;
     let end = range.end - range.end % size.get();
     (start < end).then_some(start..end)
-}
-
-/// The same bytes, each once: a file may say what it likes.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_by_key(|range| range.start);
-    let mut all: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -46,6 +46,7 @@ pub mod preflight;
 mod preload;
 pub mod prepare;
 mod private;
+mod ranges;
 pub mod request;
 pub mod runtimes;
 mod script;

@@ -1,18 +1,8 @@
 //! The report as lines for the user.
 
-use super::{NotRun, Outcome, StepReport, TaskReport};
+pub use hugetools_contract::level::Level;
 
-/// How much a message matters; a message is shown when its number is at most
-/// the verbosity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// 1
-    Error = 1,
-    /// 2
-    Warning = 2,
-    /// 3
-    Info = 3,
-}
+use super::{NotRun, Outcome, StepReport, TaskReport};
 
 /// A line for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use std::ops::Range;
 use hugetools_contract::segment::{Row, Segment};
 
 use super::objects::Known;
+use crate::ranges::joined;
 
 /// How much could be on huge pages, and how much is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,19 +49,6 @@ fn whole(range: &Range<u64>, size: u64) -> u64 {
         size => range.start.checked_next_multiple_of(size),
     };
     start.map_or(0, |start| (range.end / size * size).saturating_sub(start))
-}
-
-/// Ranges that touch become one.
-fn joined(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_by_key(|range| range.start);
-    let mut all: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match all.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => all.push(range),
-        }
-    }
-    all
 }
 
 #[cfg(test)]

@@ -6,37 +6,14 @@ use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use hugetools_contract::env::DEFAULT_VERBOSITY;
+pub use hugetools_contract::level::Level;
 
 use crate::rt::outlet;
 use crate::rt::side_stack::on_side_stack;
 use crate::sys;
 
-/// How important a message is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// Something asked for cannot be done.
-    Error = 1,
-    /// Less was done than was asked for.
-    Warning = 2,
-    /// What was done.
-    Info = 3,
-    /// Details for whoever looks for a fault.
-    Debug = 4,
-}
-
-impl Level {
-    /// Its name in a message.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Level::Error => "ERROR",
-            Level::Warning => "WARNING",
-            Level::Info => "INFO",
-            Level::Debug => "DEBUG",
-        }
-    }
-}
-
 static VERBOSITY: AtomicU8 = AtomicU8::new(DEFAULT_VERBOSITY);
+
 /// Sets which messages are written.
 pub fn set_verbosity(verbosity: u8) {
     VERBOSITY.store(verbosity, Ordering::Relaxed);
@@ -44,7 +21,7 @@ pub fn set_verbosity(verbosity: u8) {
 
 /// Whether messages of this level are written.
 pub fn is_heard(level: Level) -> bool {
-    level as u8 <= VERBOSITY.load(Ordering::Relaxed)
+    level.is_shown(VERBOSITY.load(Ordering::Relaxed))
 }
 
 /// Writes a message.
