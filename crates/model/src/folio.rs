@@ -12,17 +12,12 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use hugetools_kernfs::pagemap::Entry;
+use procfs::PhysicalPageFlags as Flags;
 
 use crate::error::{FileError, Op};
 use crate::kpath::KPath;
 use crate::process::Pid;
 use crate::root::Root;
-
-/// Bits of `kpageflags`.
-const HEAD: u64 = 1 << 15;
-const TAIL: u64 = 1 << 16;
-const HUGETLB: u64 = 1 << 17;
-const ZERO: u64 = 1 << 24;
 
 /// Page frames of a block that are known: not more than a table of 64 TiB would have.
 const MOST_BLOCKS: usize = 1 << 19;
@@ -115,6 +110,10 @@ fn read_words(file: &File, first: u64, count: usize) -> io::Result<Vec<u64>> {
         .collect())
 }
 
+fn is(word: &u64, flag: Flags) -> bool {
+    word & flag.bits() != 0
+}
+
 /// What each page of a block is a part of: a folio lies at a multiple of its size, so
 /// none reaches over a block.
 fn parts(flags: &[u64], block: usize) -> Vec<Part> {
@@ -124,13 +123,13 @@ fn parts(flags: &[u64], block: usize) -> Vec<Part> {
         let tails = rest
             .iter()
             .skip(1)
-            .take_while(|flags| *flags & TAIL != 0)
+            .take_while(|flags| is(flags, Flags::COMPOUND_TAIL))
             .count();
         let (pages, part) = match first {
-            flags if flags & HUGETLB != 0 => (1, Part::Hugetlb),
-            flags if flags & ZERO != 0 => (1, Part::Zero),
-            flags if flags & HEAD != 0 => (tails + 1, Part::Folio(order(tails + 1))),
-            flags if flags & TAIL != 0 => (1, Part::Folio(order(block))),
+            flags if is(flags, Flags::HUGE) => (1, Part::Hugetlb),
+            flags if is(flags, Flags::ZERO_PAGE) => (1, Part::Zero),
+            flags if is(flags, Flags::COMPOUND_HEAD) => (tails + 1, Part::Folio(order(tails + 1))),
+            flags if is(flags, Flags::COMPOUND_TAIL) => (1, Part::Folio(order(block))),
             _ => (1, Part::Folio(0)),
         };
         parts.extend(std::iter::repeat_n(part, pages));
@@ -210,6 +209,11 @@ impl Pages {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    const HEAD: u64 = Flags::COMPOUND_HEAD.bits();
+    const TAIL: u64 = Flags::COMPOUND_TAIL.bits();
+    const HUGETLB: u64 = Flags::HUGE.bits();
+    const ZERO: u64 = Flags::ZERO_PAGE.bits();
 
     #[test]
     fn a_folio_is_a_head_and_its_tails() {

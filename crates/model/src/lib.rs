@@ -17,6 +17,8 @@
 //! | `/proc/<pid>/pagemap`, `/proc/kpageflags` | [`folio`] |
 //! | `/proc/<pid>/cgroup`, `hugetlb.*` in its control groups | [`cgroup`] |
 //!
+//! [`parse`] are the files that the crate procfs reads.
+//!
 //! [`seconds`] are a time, as options take it. [`head`] is what the documents of all tools begin with.
 //!
 //! Text that the libraries read, too, is parsed by `kernfs`, such as [`smaps`] and lines of
@@ -41,6 +43,7 @@ pub mod machine;
 pub mod meminfo;
 pub mod mount;
 pub mod node;
+pub mod parse;
 pub mod pool;
 pub mod process;
 pub mod root;

@@ -7,6 +7,7 @@
 //! sets the persistent pages.
 
 use hugetools_kernfs::pool::kib_of_dir;
+use procfs::KernelVersion;
 use serde::Serialize;
 
 use crate::error::FileError;
@@ -194,7 +195,10 @@ pub fn forget_gigantic_overcommit(
     pools: &mut [Pool],
 ) -> Result<(), FileError> {
     let block = zone::largest_block(root, base)?;
-    if kernel_version(root)?.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
+    let path = KPath::from("/proc/sys/kernel/osrelease");
+    // A name of its own tells no version.
+    let version: Option<KernelVersion> = root.parse_opt(&path).or_else(unless_odd)?;
+    if version.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
         return Ok(());
     }
     for pool in pools {
@@ -207,17 +211,18 @@ pub fn forget_gigantic_overcommit(
 }
 
 /// The first kernel with overcommit for gigantic pages.
-const GIGANTIC_OVERCOMMIT: (u32, u32) = (6, 19);
+const GIGANTIC_OVERCOMMIT: KernelVersion = KernelVersion {
+    major: 6,
+    minor: 19,
+    patch: 0,
+};
 
-fn kernel_version(root: &Root) -> Result<Option<(u32, u32)>, FileError> {
-    let bytes = root.read_opt(&KPath::from("/proc/sys/kernel/osrelease"))?;
-    Ok(bytes.as_deref().and_then(parse_version))
-}
-
-fn parse_version(bytes: &[u8]) -> Option<(u32, u32)> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+/// Nothing where the contents are odd, else the error.
+fn unless_odd<T>(error: FileError) -> Result<Option<T>, FileError> {
+    match error.errno() {
+        None => Ok(None),
+        Some(_) => Err(error),
+    }
 }
 
 fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
@@ -288,13 +293,6 @@ fn parse_demote_size(bytes: &[u8]) -> Option<PageSize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_are_read_from_their_first_two_numbers() {
-        assert_eq!(parse_version(b"6.18.44-fc-v657\n"), Some((6, 18)));
-        assert_eq!(parse_version(b"7.0-rc1\n"), Some((7, 0)));
-        assert_eq!(parse_version(b"next\n"), None);
-    }
 
     #[test]
     fn directory_names() {

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::error::{FileError, Op};
 use crate::kpath::KPath;
+use crate::parse::Text;
 
 /// Whose a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -173,6 +174,17 @@ impl Root {
         }
     }
 
+    /// What the contents of a file are.
+    pub fn parse<T: Text>(&self, path: &KPath) -> Result<T, FileError> {
+        parsed(path, &self.read(path)?)
+    }
+
+    /// The same; `None` where the file is absent, see [`Root::read_opt`].
+    pub fn parse_opt<T: Text>(&self, path: &KPath) -> Result<Option<T>, FileError> {
+        let bytes = self.read_opt(path)?;
+        bytes.map(|bytes| parsed(path, &bytes)).transpose()
+    }
+
     /// A file that holds one unsigned number; `None` where it is absent.
     pub fn number_opt(&self, path: &KPath) -> Result<Option<u64>, FileError> {
         match self.read_opt(path)? {
@@ -271,6 +283,10 @@ fn is_absent(error: &io::Error) -> bool {
         error.raw_os_error(),
         Some(libc::ENOENT | libc::ENODEV | libc::ESRCH | libc::ENOTDIR)
     )
+}
+
+fn parsed<T: Text>(path: &KPath, bytes: &[u8]) -> Result<T, FileError> {
+    T::parse(&String::from_utf8_lossy(bytes)).map_err(|what| FileError::content(path, what))
 }
 
 fn number(path: &KPath, bytes: &[u8]) -> Result<u64, FileError> {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use procfs::Uptime;
+
 use crate::error::FileError;
 use crate::kpath::KPath;
 use crate::root::Root;
@@ -39,25 +41,15 @@ pub fn parse(bytes: &[u8]) -> Counters {
 /// # Errors
 /// When the file exists, and cannot be read or makes no sense.
 pub fn uptime(root: &Root) -> Result<Option<u64>, FileError> {
-    let path = KPath::from("/proc/uptime");
-    let Some(bytes) = root.read_opt(&path)? else {
-        return Ok(None);
-    };
-    let odd = || FileError::content(&path, "not a time in seconds");
-    parse_uptime(&bytes).map(Some).ok_or_else(odd)
-}
-
-fn parse_uptime(bytes: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    let (seconds, rest) = text.split_ascii_whitespace().next()?.split_once('.')?;
-    let hundredths: u64 = rest.parse().ok().filter(|_| rest.len() == 2)?;
-    let seconds: u64 = seconds.parse().ok()?;
-    seconds.checked_mul(100)?.checked_add(hundredths)
+    let uptime: Option<Uptime> = root.parse_opt(&KPath::from("/proc/uptime"))?;
+    let hundredths = uptime.map(|uptime| uptime.uptime_duration().as_millis() / 10);
+    Ok(hundredths.and_then(|hundredths| u64::try_from(hundredths).ok()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::Text;
     use proptest::prelude::*;
 
     #[test]
@@ -72,9 +64,14 @@ mod tests {
 
     #[test]
     fn uptime_is_the_first_number() {
-        assert_eq!(parse_uptime(b"5712.34 10000.00\n"), Some(571_234));
-        for odd in ["", "5712", "5712.3 1.00", "x.00", "99999999999999999999.00"] {
-            assert_eq!(parse_uptime(odd.as_bytes()), None, "{odd}");
+        let told = |text: &str| {
+            let found = Uptime::parse(text).ok()?;
+            Some(found.uptime_duration().as_millis() / 10)
+        };
+        assert_eq!(told("5712.34 10000.00\n"), Some(571_234));
+        assert_eq!(told("99999999.99 1.00\n"), Some(9_999_999_999));
+        for odd in ["", "5712", "x.00 1.00"] {
+            assert_eq!(told(odd), None, "{odd}");
         }
     }
 
@@ -82,7 +79,6 @@ mod tests {
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = parse(&bytes);
-            let _ = parse_uptime(&bytes);
         }
     }
 }
