@@ -43,6 +43,7 @@ complete -c hugeadm -l who -d 'Show who holds the pages of each pool, and who ha
 complete -c hugeadm -l stats -d 'Show what the kernel counts of huge pages, and how many could be had now'
 complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and what about them is amiss'
 complete -c hugeadm -l print-persistent -d 'Print the settings that bring the present state back at boot'
+complete -c hugeadm -l bug-report -d 'Print what somebody who mends a fault needs to see of this machine'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Let the pages come from the nodes that hugeadm\'s own memory policy allows'
 complete -c hugeadm -l hard -d 'Try long to reach a minimum'
 complete -c hugeadm -l force -d 'Let pools grow into the memory that everything else needs'

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use hugetools_admin::advice::{self, ShmGroup};
+use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
 use hugetools_admin::explain::explain;
@@ -99,6 +100,11 @@ impl Run {
             let lines = persistent::persistent(&Machine::read(&self.root)?);
             self.out(&persistent::text(&lines));
             self.document.persistent = Some(lines);
+        }
+        if show.bug_report {
+            let report = BugReport::read(&self.root);
+            self.out(&bug_report::text(&report));
+            self.document.bug_report = Some(report);
         }
         Ok(())
     }

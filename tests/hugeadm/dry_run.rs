@@ -77,6 +77,7 @@ const CHANGES: &[&str] = &[
 
 /// Those that show something or say how.
 const SHOWS: &[&str] = &[
+    "--bug-report",
     "--explain",
     "--json",
     "--list-all-mounts",

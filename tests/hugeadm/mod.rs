@@ -1,6 +1,7 @@
 //! hugeadm.
 
 mod apply;
+mod bug_report;
 mod dry_run;
 mod explain;
 mod growth;

@@ -5,6 +5,7 @@ use hugetools_model::{Head, PageSize};
 use serde::Serialize;
 
 use crate::advice::{Fact, Finding};
+use crate::bug_report::BugReport;
 use crate::listing::{MountRow, NodeRow, PoolRow};
 use crate::persistent::Persistent;
 use crate::report::TaskReport;
@@ -46,6 +47,9 @@ pub struct Document {
     /// `--print-persistent`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub persistent: Option<Persistent>,
+    /// `--bug-report`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bug_report: Option<BugReport>,
     /// `--stats`
     #[serde(flatten)]
     pub stats: Option<Stats>,
@@ -116,6 +120,7 @@ impl Document {
             findings: None,
             facts: None,
             persistent: None,
+            bug_report: None,
             stats: None,
         }
     }

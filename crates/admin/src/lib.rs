@@ -19,12 +19,14 @@
 //! * [`who`]: who holds the pages of the pools.
 //! * [`stats`]: what the kernel counts, and how many huge pages could be had now.
 //! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
+//! * [`bug_report`]: a machine, recorded for somebody else.
 //! * [`document`]: everything as one JSON value.
 
 pub mod abbrev;
 pub mod advice;
 pub mod apply;
 pub mod args;
+pub mod bug_report;
 pub mod document;
 pub mod effects;
 pub mod explain;

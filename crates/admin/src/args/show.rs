@@ -81,6 +81,15 @@ pub struct Show {
     /// fact is in one of them only. Nothing is written.
     #[arg(long)]
     pub print_persistent: bool,
+
+    /// Print what somebody who mends a fault needs to see of this machine
+    ///
+    /// The kernel's files that say something of huge pages, as a recorded machine on
+    /// which --sysroot works. No process, user, host or directory is named in it: of
+    /// mounts and kernel parameters only those of huge pages are there, and a mount at
+    /// a place of its owner's choice is called /mount-N. Root sees a few files more.
+    #[arg(long)]
+    pub bug_report: bool,
 }
 
 impl Show {

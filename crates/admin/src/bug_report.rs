@@ -1,0 +1,133 @@
+//! `--bug-report`: what whoever mends a fault needs to see of a machine, and nothing
+//! private. It is a recorded machine: the files of the kernel that say something of
+//! huge pages, in the form that `tests/fixtures/record.sh` describes, so that
+//! `--sysroot` runs on it elsewhere as hugeadm ran here.
+//!
+//! No process, user, host, device or directory of the machine's owner is named in it:
+//! [`private`] says what is left out of which file.
+
+mod files;
+mod private;
+
+use std::fmt::Write;
+
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::{KPath, Root, cgroup, pool};
+use serde::Serialize;
+
+/// A recorded machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BugReport {
+    /// Which programs and which system, in words.
+    pub about: Vec<String>,
+    /// The kernel's files, in the order of their names.
+    pub files: Vec<Recorded>,
+}
+
+/// A file of the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Recorded {
+    /// Its path.
+    pub path: String,
+    /// What it says; `null` where it can only be written.
+    pub text: Option<String>,
+}
+
+impl BugReport {
+    /// Reads what there is. What this user may not read is said among the words.
+    pub fn read(root: &Root) -> BugReport {
+        let mut report = BugReport {
+            about: about(root),
+            files: Vec::new(),
+        };
+        for path in files::files(root) {
+            report.add(root, &path);
+        }
+        report.files.sort_by(|a, b| a.path.cmp(&b.path));
+        report
+    }
+
+    fn add(&mut self, root: &Root, path: &KPath) {
+        let is_write_only = root
+            .owner(path)
+            .is_some_and(|owner| owner.mode & 0o444 == 0);
+        if is_write_only {
+            self.push(path, None);
+            return;
+        }
+        match root.read_opt(path) {
+            Ok(None) => {}
+            Ok(Some(bytes)) => {
+                let text = private::without(path, &String::from_utf8_lossy(&bytes));
+                self.push(path, Some(text));
+            }
+            Err(why) => self.about.push(why.to_string()),
+        }
+    }
+
+    fn push(&mut self, path: &KPath, text: Option<String>) {
+        let path = path.to_string();
+        self.files.push(Recorded { path, text });
+    }
+}
+
+/// The report as text.
+pub fn text(report: &BugReport) -> String {
+    let mut text = String::new();
+    for line in &report.about {
+        let _ = writeln!(text, "# {line}");
+    }
+    for Recorded { path, text: said } in &report.files {
+        let _ = match said.as_deref() {
+            None => writeln!(text, "{path} [wo]"),
+            Some("") => writeln!(text, "{path} [empty]"),
+            Some(said) => match said.strip_suffix('\n').unwrap_or(said) {
+                line if !line.contains('\n') => writeln!(text, "{path} = {line}"),
+                lines => writeln!(text, "{path} <<EOF\n{lines}\nEOF"),
+            },
+        };
+    }
+    text
+}
+
+/// The programs and the system.
+fn about(root: &Root) -> Vec<String> {
+    let mut about = vec![
+        format!("hugetools {}", env!("CARGO_PKG_VERSION")),
+        format!("built for {}", std::env::consts::ARCH),
+    ];
+    about.extend(system(root));
+    about.extend(limits(root));
+    about.push("no process, user, host or directory of this machine is named here".to_owned());
+    about
+}
+
+/// What control groups leave this process, without their names.
+fn limits(root: &Root) -> Vec<String> {
+    let own = KPath::from("/proc/self/cgroup");
+    let pools = Meminfo::read(root).and_then(|meminfo| pool::read(root, &meminfo));
+    let sizes = pools.into_iter().flatten().map(|pool| pool.size);
+    let of_size = sizes.map(|size| (size.to_string(), cgroup::tightest(root, &own, size)));
+    let of_memory = ("memory".to_owned(), cgroup::tightest_memory(root, &own));
+    let all = of_size.chain([of_memory]);
+    all.filter_map(|(what, limit)| match limit {
+        Ok(None) => None,
+        Ok(Some(limit)) => Some(format!(
+            "limit of a control group, {what}: {} of {} bytes are used",
+            limit.used.get(),
+            limit.limit.get()
+        )),
+        Err(_) => Some(format!("limit of a control group, {what}: cannot be read")),
+    })
+    .collect()
+}
+
+/// What the distribution calls itself.
+fn system(root: &Root) -> Option<String> {
+    let bytes = root.read_opt(&KPath::from("/etc/os-release")).ok()??;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let name = text
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(format!("system: {}", name.trim_matches('"')))
+}

@@ -1,0 +1,164 @@
+//! What is left out of a file because it is nobody else's business: what the machine
+//! starts with, where its disks are mounted, how its users' directories are called.
+
+use hugetools_model::KPath;
+
+/// Kernel parameters that say something of huge pages.
+const PARAMETERS: &[&str] = &[
+    "default_hugepagesz",
+    "hugepages",
+    "hugepagesz",
+    "hugetlb_cma",
+    "hugetlb_cma_only",
+    "hugetlb_free_vmemmap",
+    "kernelcore",
+    "mem",
+    "movable_node",
+    "movablecore",
+    "numa",
+    "thp_anon",
+    "thp_shmem",
+    "transparent_hugepage",
+    "transparent_hugepage_shmem",
+    "transparent_hugepage_tmpfs",
+];
+
+/// File systems whose mounts say something of huge pages.
+const KINDS: &[&str] = &["cgroup", "cgroup2", "hugetlbfs"];
+
+/// Which word of mountinfo is what is mounted of a file system, and where.
+const INSIDE: usize = 3;
+const POINT: usize = 4;
+
+/// Mount points that are as somebody else's.
+const MOUNTS: &[&str] = &[
+    "/dev/hugepages",
+    "/dev/hugepages1G",
+    "/mnt/huge",
+    "/run/hugepages",
+    "/sys/fs/cgroup",
+    "/sys/fs/cgroup/hugetlb",
+    "/sys/fs/cgroup/memory",
+    "/sys/fs/cgroup/unified",
+    "/var/lib/hugetlbfs/global",
+    "/var/lib/hugetlbfs/pagesize",
+];
+
+/// The text of a file without what is private.
+pub(super) fn without(path: &KPath, text: &str) -> String {
+    match path.as_str() {
+        "/proc/cmdline" => parameters(text),
+        "/proc/self/mountinfo" => mounts(text),
+        "/proc/swaps" => swaps(text),
+        _ => text.to_owned(),
+    }
+}
+
+fn parameters(text: &str) -> String {
+    let name = |word: &&str| word.split('=').next().unwrap_or_default().to_owned();
+    let words = text.split_ascii_whitespace();
+    let kept: Vec<&str> = words
+        .filter(|word| PARAMETERS.contains(&name(word).as_str()))
+        .collect();
+    kept.join(" ") + "\n"
+}
+
+/// Only mounts of hugetlbfs and control groups stay. One at a place of its owner's
+/// choice is `/mount-N`.
+fn mounts(text: &str) -> String {
+    let mounts = text.lines().filter_map(Mount::parse);
+    (1..)
+        .zip(mounts)
+        .map(|(at, mount)| mount.line(at))
+        .collect()
+}
+
+/// A line of mountinfo.
+struct Mount<'a> {
+    /// Numbers, root, mount point, options.
+    words: Vec<&'a str>,
+    kind: &'a str,
+    options: &'a str,
+}
+
+impl<'a> Mount<'a> {
+    fn parse(line: &'a str) -> Option<Mount<'a>> {
+        let (words, file_system) = line.split_once(" - ")?;
+        let (kind, rest) = file_system.split_once(' ')?;
+        let (_source, options) = rest.split_once(' ')?;
+        let words: Vec<&str> = words.split(' ').collect();
+        (KINDS.contains(&kind) && words.len() > 4).then_some(Mount {
+            words,
+            kind,
+            options,
+        })
+    }
+
+    /// The line again, with this number where it is at a place of its owner's.
+    fn line(&self, at: usize) -> String {
+        let own = format!("/mount-{at}");
+        let mut words = self.words.clone();
+        if !MOUNTS.iter().any(|usual| is_at(words[POINT], usual)) {
+            words[POINT] = &own;
+        }
+        words[INSIDE] = "/";
+        let words = words.join(" ");
+        format!("{words} - {} none {}\n", self.kind, self.options)
+    }
+}
+
+/// Whether a mount point is this, or one of its sizes: `pagesize-2MB`.
+fn is_at(point: &str, usual: &str) -> bool {
+    let rest = point.strip_prefix(usual);
+    rest.is_some_and(|rest| !rest.trim_start_matches('/').contains('/') && is_size(rest))
+}
+
+fn is_size(rest: &str) -> bool {
+    let rest = rest.trim_start_matches("/pagesize").trim_matches('-');
+    rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Swap keeps its size, and loses its place.
+fn swaps(text: &str) -> String {
+    let line = |(at, line): (usize, &str)| match (at, line.split_once([' ', '\t'])) {
+        (0, _) | (_, None) => format!("{line}\n"),
+        (at, Some((_, rest))) => format!("/swap-{at} {}\n", rest.trim_start()),
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_command_line_huge_pages_stay() {
+        let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 secret=x hugepagesz=1G hugepages=2 quiet\n";
+        assert_eq!(parameters(text), "hugepagesz=1G hugepages=2\n");
+    }
+
+    #[test]
+    fn of_the_mounts_hugetlbfs_stays_and_owners_places_go() {
+        let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
+            27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
+            28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
+            29 22 0:26 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
+            30 22 0:26 / /var/lib/hugetlbfs/user/alice/pagesize-2MB rw - hugetlbfs none rw\n";
+        assert_eq!(
+            mounts(text),
+            "27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
+             28 22 0:25 / /mount-2 rw - hugetlbfs none rw,uid=1000,pagesize=2M\n\
+             29 22 0:26 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
+             30 22 0:26 / /mount-4 rw - hugetlbfs none rw\n"
+        );
+    }
+
+    #[test]
+    fn swap_loses_its_place() {
+        let text = "Filename\tType\tSize\tUsed\tPriority\n/home/alice/swap file\t512\t0\t-2\n";
+        assert_eq!(
+            swaps(text),
+            "Filename\tType\tSize\tUsed\tPriority\n/swap-1 file\t512\t0\t-2\n"
+        );
+    }
+}

@@ -1,0 +1,68 @@
+//! What is given to somebody else: enough to work on, and nothing private.
+
+use std::os::unix::ffi::OsStrExt;
+
+use hugetools_model::fixture;
+use nix::sys::utsname::uname;
+use nix::unistd::{User, getuid};
+
+use crate::support::tool::{Ran, hugeadm, tool};
+use crate::support::tree::{machine, machines};
+
+fn report(options: &[&str]) -> String {
+    let ran: Ran = tool("hugeadm").args(options).output().unwrap().into();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    ran.out
+}
+
+#[test]
+fn what_is_recorded_explains_itself_as_the_machine_does() {
+    for name in machines() {
+        let there = machine(&name);
+        let recorded = hugeadm(there.path(), &["--bug-report"]);
+        assert_eq!((recorded.status, recorded.err.as_str()), (0, ""), "{name}");
+        let here = tempfile::tempdir().unwrap();
+        fixture::unpack(&recorded.out, here.path()).unwrap();
+        // As JSON, which names no mount point.
+        let said = |dir| {
+            let show = ["--json", "--explain", "--stats", "--pool-list-nodes"];
+            hugeadm(dir, &show).out
+        };
+        assert_eq!(said(here.path()), said(there.path()), "{name}");
+    }
+}
+
+#[test]
+fn this_machine_is_named_nowhere() {
+    let report = report(&["--bug-report"]);
+    fixture::parse(&report).unwrap();
+    assert!(report.starts_with("# hugetools "), "{report}");
+    for file in ["meminfo", "vmstat", "zoneinfo", "sys/kernel/osrelease"] {
+        assert!(report.contains(&format!("\n/proc/{file} ")), "{file}");
+    }
+    let names = uname().unwrap();
+    let user = User::from_uid(getuid()).unwrap();
+    let home = user.as_ref().map(|user| user.dir.as_os_str().as_bytes());
+    let host = names.nodename().as_bytes();
+    for private in [host, home.unwrap_or_default(), b"/home/", b"UUID="] {
+        let private = String::from_utf8_lossy(private);
+        let is_word = private.len() > 3;
+        assert!(!is_word || !report.contains(&*private), "{private}");
+    }
+}
+
+#[test]
+fn as_json_it_is_the_same() {
+    let dir = machine("x86_64-8node");
+    let text = hugeadm(dir.path(), &["--bug-report"]).out;
+    let json = hugeadm(dir.path(), &["--bug-report", "--json"]).out;
+    let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let files = document["bug_report"]["files"].as_array().unwrap();
+    let entries = fixture::parse(&text).unwrap();
+    assert_eq!(files.len(), entries.len());
+    for (file, entry) in files.iter().zip(entries) {
+        assert_eq!(file["path"], entry.path);
+        let said = file["text"].as_str().unwrap_or_default();
+        assert_eq!(said.trim_end(), entry.text.trim_end(), "{}", entry.path);
+    }
+}
