@@ -37,9 +37,6 @@ const MOUNTS: &[&str] = &[
     "/mnt/huge",
     "/run/hugepages",
     "/sys/fs/cgroup",
-    "/sys/fs/cgroup/hugetlb",
-    "/sys/fs/cgroup/memory",
-    "/sys/fs/cgroup/unified",
     "/var/lib/hugetlbfs/global",
     "/var/lib/hugetlbfs/pagesize",
 ];
@@ -107,8 +104,12 @@ impl<'a> Mount<'a> {
     }
 }
 
-/// Whether a mount point is this, or one of its sizes: `pagesize-2MB`.
+/// Whether a mount point is this, or one of its sizes: `pagesize-2MB`. Below
+/// `/sys/fs/cgroup` are the names of controllers.
 fn is_at(point: &str, usual: &str) -> bool {
+    if point.starts_with("/sys/fs/cgroup/") {
+        return true;
+    }
     let rest = point.strip_prefix(usual);
     rest.is_some_and(|rest| !rest.trim_start_matches('/').contains('/') && is_size(rest))
 }
