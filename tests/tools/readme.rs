@@ -155,6 +155,33 @@ fn trying_it_needs_neither_root_nor_a_pool() {
     assert!(ran.err.contains("\nheap "), "{ran:?}");
 }
 
+/// The plan word for word; of the running program, the head of its table.
+#[test]
+fn it_looks_as_it_says() {
+    let Some(live) = machine("README's transcript") else {
+        return;
+    };
+    live.set_pool(64);
+    let path = "/usr/bin:/bin";
+    let explain = block("What it looks like", "console");
+    let words = explain[0].strip_prefix("$ hugectl ").unwrap().split(' ');
+    let mut command = tool::tool("hugectl");
+    let ran: Ran = command
+        .args(words)
+        .env("PATH", path)
+        .output()
+        .unwrap()
+        .into();
+    let expected = explain[1..].join("\n");
+    assert!(ran.out.starts_with(&expected), "{expected}\n{ran:?}");
+    let text = bless::text("README.md");
+    let mut command = tool::tool("hugectl");
+    let own = std::process::id().to_string();
+    let ran: Ran = command.args(["--status", &own]).output().unwrap().into();
+    let head = ran.out.lines().nth(1).unwrap();
+    assert!(text.contains(&format!("\n{head}\n")), "{ran:?}");
+}
+
 const SOLVER: &str = "#include <stdlib.h>\n#include <string.h>\n\
     int main(void) { char *p = malloc(64 << 20); return !p || !memset(p, 1, 64 << 20); }\n";
 
