@@ -13,6 +13,7 @@
 //! that has ended the fields of its [`Life`] follow.
 
 mod life;
+pub mod reasons;
 mod required;
 mod tenths;
 

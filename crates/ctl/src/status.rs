@@ -209,7 +209,7 @@ impl Snapshot {
             Segment::Text if is_exe => self.reasons.text.reason(text),
             Segment::Text => self.reasons.libraries.as_deref(),
             Segment::Data | Segment::Bss if is_exe => self.reasons.data.reason(data),
-            Segment::Heap => self.reasons.heap.as_deref(),
+            Segment::Heap => self.reasons.of_heap(row),
             Segment::Shm => self.reasons.shm.as_deref(),
             Segment::Anon => self.reasons.anon.as_deref(),
             _ => None,

@@ -5,6 +5,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_kernfs::smaps::records;
@@ -243,7 +244,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Shm if config.shm.is_some() => {
             reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
         }
-        Segment::Anon if config.heap.is_some() && unreached(row) => Some(past_malloc::ITS_OWN),
+        Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         _ => None,
     };
 }
@@ -268,7 +269,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
-        None if small => Some(past_malloc::SMALL),
+        None if small => Some(reasons::SMALL_HEAP),
         // The pool has served the rest.
         None => thp.err().map(NoThp::reason),
         found => found,

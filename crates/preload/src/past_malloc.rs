@@ -1,18 +1,13 @@
 //! Memory that a program maps itself, as virtual machines do, and gave back before
 //! the report: the heap was small because of it.
 
+use hugetools_contract::report::reasons::{ITS_OWN, SMALL_HEAP};
 use hugetools_contract::segment::{Row, Segment};
 use hugetools_kernfs::keyed;
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::{self, GROWN_HEAP};
 
 use crate::scratch;
-
-/// Why a heap is on base pages.
-pub(crate) const SMALL: &str = "a small heap, up to 16 MiB, is on base pages";
-
-/// Why other memory is.
-pub(crate) const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
 const SMALL_BESIDE: &str =
     "a small heap; most memory was mapped by the program itself, not by malloc";
@@ -22,7 +17,7 @@ const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not
 /// Replaces the reasons of heap and other memory where most of it was the program's
 /// own.
 pub(crate) fn explain(rows: &mut [Row<'static>]) {
-    let is_larger = |row: &Row<'_>| row.segment == Segment::Heap && row.reason != Some(SMALL);
+    let is_larger = |row: &Row<'_>| row.segment == Segment::Heap && row.reason != Some(SMALL_HEAP);
     if config::get().heap.is_none() || rows.iter().any(is_larger) {
         return;
     }
@@ -32,7 +27,7 @@ pub(crate) fn explain(rows: &mut [Row<'static>]) {
     }
     for row in rows {
         match (row.segment, row.reason) {
-            (Segment::Heap, Some(SMALL)) => row.reason = Some(SMALL_BESIDE),
+            (Segment::Heap, Some(SMALL_HEAP)) => row.reason = Some(SMALL_BESIDE),
             (Segment::Anon, None) => row.reason = Some(GIVEN_BACK),
             _ => {}
         }

@@ -2,6 +2,8 @@
 //! outside.
 
 use hugetools_contract::env::{Pages, Settings};
+use hugetools_contract::report::reasons;
+use hugetools_contract::segment::Row;
 use hugetools_model::cgroup::{self, Limit};
 use hugetools_model::meminfo::Meminfo;
 use hugetools_model::pool::{self, Pool};
@@ -17,7 +19,9 @@ use crate::kernel::{SETTINGS, are_settings_hidden};
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Reasons {
-    pub(super) heap: Option<String>,
+    heap: Option<String>,
+    /// Whether the heap was asked for, as its environment says.
+    is_heap_asked: bool,
     pub(super) shm: Option<String>,
     pub(super) anon: Option<String>,
     /// Of text, data and bss of the program.
@@ -58,6 +62,13 @@ impl Wanted {
 }
 
 impl Reasons {
+    /// Of a heap that was asked for and is small, if nothing else is known.
+    pub(super) fn of_heap(&self, row: &Row<'_>) -> Option<&str> {
+        let is_small = row.huge_bytes() == 0 && row.resident <= reasons::SMALL_HEAP_BYTES as u64;
+        let small = (self.is_heap_asked && is_small).then_some(reasons::SMALL_HEAP);
+        self.heap.as_deref().or(small)
+    }
+
     pub(super) fn find(
         root: &Root,
         pid: Pid,
@@ -102,6 +113,7 @@ impl Reasons {
             })
         };
         Ok(Reasons {
+            is_heap_asked: asked.heap.is_some(),
             heap: match asked.heap {
                 None => Some(not_asked("--heap")),
                 // The program's own glibc may have been told.
@@ -119,7 +131,7 @@ impl Reasons {
             data: wanted(asked.elfmap.data, "--data")?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs")),
             anon: match (private, asked.heap) {
-                (None, Some(_)) => Some("mapped by the program itself, not by malloc".to_owned()),
+                (None, Some(_)) => Some(reasons::ITS_OWN.to_owned()),
                 (private, _) => private,
             },
         })
@@ -268,6 +280,21 @@ mod tests {
                 .unwrap()
                 .contains("has no transparent huge pages")
         );
+    }
+
+    #[test]
+    fn a_small_heap_is_the_reason_where_one_was_asked_for() {
+        let row = |resident| Row {
+            resident,
+            ..Row::EMPTY
+        };
+        let asked = Reasons {
+            is_heap_asked: true,
+            ..Reasons::default()
+        };
+        assert_eq!(asked.of_heap(&row(8 << 20)), Some(reasons::SMALL_HEAP));
+        assert_eq!(asked.of_heap(&row(40 << 20)), None);
+        assert_eq!(Reasons::default().of_heap(&row(8 << 20)), None);
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_contract::report::reasons;
+
 use crate::kernel::facts;
 
 /// A heap up to this size stays on base pages, so that shells and daemons that
 /// fork at their start pay nothing.
-pub const SMALL_HEAP: usize = 16 << 20;
+pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
 /// A heap of this size is not small any more, however little of it is touched.
 pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;

@@ -1,0 +1,10 @@
+//! Reasons that the library's report and the tools' give alike.
+
+/// Up to so many bytes a heap is small.
+pub const SMALL_HEAP_BYTES: usize = 16 << 20;
+
+/// Why a small heap is on base pages.
+pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
+
+/// Why memory past malloc is.
+pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
