@@ -57,6 +57,8 @@ rows! {
     all_signals_are_blocked: "blocked_signals" { pools: &[0, 20, 60, 70, 150] }
     all_signals_are_blocked_by_threads: "blocked_signals" { args: &["3"], pools: &[20, 60, 70] }
     a_registered_buffer: "registered_buffer" { pools: SERVED, libcs: &[Libc::Glibc] }
+    a_registered_buffer_beside_pages_of_a_child: "pinned_beside_shared" { pools: HOLDING }
+    buffers_are_registered_during_a_fork: "registered_in_fork" { pools: HOLDING }
     stacks_beside_a_registered_buffer: "beside_a_device" { pools: &[0, 20, 33, 60] }
     stacks_beside_a_registered_buffer_and_threads: "beside_a_device" {
         args: &["3"], pools: &[0, 20, 33, 60], users: &[Root],

@@ -65,6 +65,17 @@ pub fn writers() -> Writers {
     pinned.max(rings).max(of_files())
 }
 
+/// Who may by now, where nobody could a moment ago: for whoever asks at each page.
+/// A ring of `io_setup(2)` writes by page from files past the cache only, which are
+/// seen.
+pub fn newcomers() -> Writers {
+    match facts::pinned_memory() {
+        Some(0) => of_files(),
+        Some(_) => Writers::Anytime,
+        None => of_files().max(Writers::Unknown),
+    }
+}
+
 /// What the open files come to: each may be a ring, a device which may be given
 /// buffers, or a file that a device reads straight into them.
 fn of_files() -> Writers {
@@ -146,7 +157,7 @@ mod tests {
         let Ok(file) = options.read(true).custom_flags(libc::O_DIRECT).open(name) else {
             return;
         };
-        assert!(of_files() >= Writers::Calls);
+        assert!(of_files() >= Writers::Calls && newcomers() >= Writers::Calls);
         drop(file);
     }
 }

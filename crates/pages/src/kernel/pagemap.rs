@@ -59,6 +59,17 @@ pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<(
     Ok(())
 }
 
+/// Whether another process maps the page at an address, too; `None` where it cannot
+/// be told, or there is none. Since Linux 4.2.
+pub fn is_shared(addr: usize) -> Option<bool> {
+    let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY).ok()?;
+    let mut entry = [0; size_of::<u64>()];
+    let got = file.read_at(&mut entry, addr / sys::page_size() * size_of::<u64>());
+    let word = (got.ok()? == entry.len()).then_some(u64::from_ne_bytes(entry))?;
+    // Bit 63 is "present", 56 "mapped exclusively".
+    (word >> 63 == 1).then_some(word >> 56 & 1 == 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +89,8 @@ mod tests {
             unsafe { ((addr + touched * page) as *mut u8).write(1) };
         }
         let mut there = Vec::new();
+        assert_eq!(is_shared(addr), Some(false));
+        assert_eq!(is_shared(addr + page), None);
         scan(addr..addr + 1200 * page, |at, what| {
             if what != Page::Absent {
                 there.push(((at - addr) / page, what));

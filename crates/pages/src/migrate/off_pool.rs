@@ -104,6 +104,20 @@ pub(crate) fn move_units(
     state: State,
     shield: &Shield,
 ) -> Option<usize> {
+    // Another thread may have come to give a buffer to a device since the caller
+    // has asked: while the pages are closed none can be given.
+    let may = || !shield.is_needed() || !dma_users::newcomers().may_write_now();
+    move_units_where(extent, units, state, shield, may)
+}
+
+/// The same, where `may` says so once nobody writes.
+pub(crate) fn move_units_where(
+    extent: &Extent,
+    units: Range<usize>,
+    state: State,
+    shield: &Shield,
+    may: impl FnOnce() -> bool,
+) -> Option<usize> {
     let words = &extent.units()[units.clone()];
     let range = extent.range_of(&units);
     let claimed = words
@@ -117,7 +131,7 @@ pub(crate) fn move_units(
     }
     // SAFETY: whole pages, claimed.
     #[expect(unsafe_code, reason = "replaces memory")]
-    let result = unsafe { replace::replace(extent, units, shield) };
+    let result = unsafe { replace::replace(extent, units, shield, may) };
     publish(words, *result.as_ref().unwrap_or(&state));
     result.ok()?;
     mlocked::restore(&range);

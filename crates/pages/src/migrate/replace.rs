@@ -15,16 +15,22 @@ use crate::sys::{self, Errno, File, Result};
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Replaces a run of units by ordinary memory, while `shield` keeps others from
-/// writing; what it is then. Nothing has changed after an error.
+/// writing; what it is then. Nothing has changed after an error. Where they may be
+/// written, `may` is asked once nobody writes any more, and none comes to.
 ///
 /// # Errors
-/// When there is no memory or address space for it, no mapping left, or nobody
-/// can be kept from writing.
+/// When there is no memory or address space for it, no mapping left, nobody can be
+/// kept from writing, or it may not be.
 ///
 /// # Safety
 /// The units must be whole hugetlb pages, claimed by the caller, and the shield
 /// one that is strong enough.
-pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
+pub unsafe fn replace(
+    extent: &Extent,
+    units: Range<usize>,
+    shield: &Shield,
+    may: impl FnOnce() -> bool,
+) -> Result<State> {
     let range = extent.range_of(&units);
     let copy = Copy::reserve(extent, range.len())?;
     let state = copy.begin(extent, &units, shield.is_needed())?;
@@ -39,8 +45,14 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
     match extent.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
         0 => change()?,
-        // SAFETY: mapped by us; the copy takes its place.
-        _ => unsafe { shield.hold(&range, change)? },
+        _ => {
+            let change = || match may() {
+                true => change(),
+                false => Err(Errno(libc::EBUSY)),
+            };
+            // SAFETY: mapped by us; the copy takes its place.
+            unsafe { shield.hold(&range, change)? }
+        }
     }
     Ok(state)
 }

@@ -11,11 +11,13 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, index, spare_range};
 use crate::fault::sigchain::Handler;
 use crate::fault::{late, sigmask, sigsegv};
+use crate::kernel::dma_users::{self, Writers};
+use crate::kernel::pagemap;
 use crate::migrate::shield::Shield;
 use crate::migrate::{in_place, off_pool};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::rt::side_stack;
-use crate::sys::PastLimit;
+use crate::sys::{self, Filter, PastLimit};
 
 /// The handler of `SIGBUS`.
 pub static HANDLER: Handler = Handler::new(libc::SIGBUS, mend, on_sigbus);
@@ -65,15 +67,43 @@ fn mend_unit(extent: &Extent, unit: usize) -> bool {
     late::is_to_be_tried_again(extent.address(unit))
 }
 
-/// Moves the page of a unit off the pool, which need not be asked for another
-/// one then; whether it was moved.
+/// Sees to it that the page of a unit can be written without another one of the
+/// pool; whether it can.
+///
+/// It moves off the pool while another process maps it. One that this process maps
+/// alone need not: the kernel lets it be written as it is, and a device may be
+/// writing there, since that never happens to a page which is shared.
 pub(crate) fn mend_page(extent: &Extent, unit: usize, state: State, shield: &Shield) -> bool {
     let page = extent.page_of(unit, state);
-    let mended = off_pool::move_units(extent, page, state, shield).is_some()
-        || in_place::move_extent(extent, shield) > 0;
-    if mended {
+    let addr = extent.address(page.start);
+    let is_alone = || is_alone(addr);
+    if is_alone() {
         late::note();
+        return true;
+    }
+    let moved = off_pool::move_units_where(extent, page, state, shield, || !is_alone()).is_some()
+        || move_in_place(extent, shield);
+    if moved {
         pool_backoff::BACKOFF.note(Shortfall::Copy);
     }
+    let mended = moved || is_alone();
+    if mended {
+        late::note();
+    }
     mended
+}
+
+/// Whether this process maps the page at an address alone; no where it cannot be told.
+fn is_alone(addr: usize) -> bool {
+    // A call that the program does not make may be deadly under a filter.
+    sys::filter() == Filter::None && pagemap::is_shared(addr) == Some(false)
+}
+
+/// Moves all of an extent where no mapping is left to move a part of it, and no ring
+/// or device may be writing to any of it.
+fn move_in_place(extent: &Extent, shield: &Shield) -> bool {
+    // Under a filter that is not done, and nothing need be looked at.
+    sys::filter() == Filter::None
+        && dma_users::writers() != Writers::Anytime
+        && in_place::move_extent(extent, shield) > 0
 }

@@ -98,6 +98,10 @@ impl Mover {
         sigbus::guard(range.len());
         sys::keep_in_memory(range.start, range.len())?;
         let result = self.protection.protect(range).and_then(|()| {
+            // Another thread may have come to give buffers to a device meanwhile.
+            if facts::has_threads() && dma_users::newcomers() != Writers::None {
+                return Err(Errno(libc::EBUSY));
+            }
             // SAFETY: in use and claimed; whoever writes waits, and nothing is
             // swapped out.
             unsafe { copy(range, aside.addr)? };

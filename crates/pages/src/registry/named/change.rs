@@ -125,7 +125,7 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
         // SAFETY: for the copy; whoever lowers it gives it its access after.
         unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
     }
-    let move_run = || off_pool::move_units(extent, run, from, &Shield::best());
+    let move_run = || off_pool::move_units_where(extent, run, from, &Shield::best(), || true);
     match side_stack::on_side_stack(move_run) {
         Some(_) => Ok(()),
         None => Err(Errno(libc::ENOMEM)),
