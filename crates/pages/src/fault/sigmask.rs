@@ -16,6 +16,7 @@ use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use crate::rt::side_stack;
 use crate::sys;
 
 const BOTH: u64 = 1 << (libc::SIGSEGV - 1) | 1 << (libc::SIGBUS - 1);
@@ -28,6 +29,7 @@ static USED: AtomicBool = AtomicBool::new(false);
 /// stand for both.
 pub(crate) fn begin() {
     USED.store(true, Ordering::Release);
+    side_stack::let_through(BOTH, MARK);
     let now = sys::block_signals(0);
     if now & BOTH == BOTH {
         sys::set_blocked_signals(for_kernel(now));

@@ -10,7 +10,7 @@
 
 mod switch;
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::sys::{self, Filter};
 
@@ -32,6 +32,31 @@ struct Place {
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
 
+/// Signals of faults that come through even to a thread that has blocked all of
+/// them, and the signal whose bit says so instead; 0 until that holds.
+static THROUGH: AtomicU64 = AtomicU64::new(0);
+static INSTEAD: AtomicU64 = AtomicU64::new(0);
+
+/// Has these signals come through to threads that have blocked all of them, with
+/// another one's bit instead. A thread that had them blocked before, or was begun by
+/// one that had, gets there when it is next on a stack of ours: at its first `malloc`.
+pub fn let_through(signals: u64, instead: u64) {
+    INSTEAD.store(instead, Ordering::Relaxed);
+    THROUGH.store(signals, Ordering::Release);
+}
+
+/// Blocks what is blocked meanwhile; what is to be blocked afterwards.
+fn block() -> u64 {
+    let before = sys::block_signals(!sys::FAULTS);
+    let through = THROUGH.load(Ordering::Acquire);
+    if through == 0 || before & through != through {
+        return before;
+    }
+    let after = before & !through | INSTEAD.load(Ordering::Relaxed);
+    sys::set_blocked_signals(after | !sys::FAULTS);
+    after
+}
+
 /// Runs `work` on a stack of ours, or where it is called if that is one already
 /// or none can be had.
 #[inline(never)]
@@ -42,7 +67,7 @@ pub fn on_side_stack<R>(work: impl FnOnce() -> R) -> R {
     }
     // Before a place is taken: a handler of a signal may come here, too.
     let may_block = sys::filter() != Filter::Own;
-    let signals = may_block.then(|| sys::block_signals(!sys::FAULTS));
+    let signals = may_block.then(block);
     let result = match take() {
         Some(place) => {
             let result = switch::run_on(place.top(), work);
