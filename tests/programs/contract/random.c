@@ -128,6 +128,16 @@ static void *watch(void *argument)
 #define FORKS_TOUCH_THREADS 1
 #endif
 
+/* Whether this user may have others' writes wait, those of system calls included. */
+static int has_userfaultfd(void)
+{
+	int file = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0;
+}
+
 /* What the episode is like: the first draws of its seed. */
 static void draw_episode(void)
 {
@@ -154,6 +164,7 @@ static void draw_episode(void)
 			weights[i] = 0;
 		sum += weights[i];
 	}
+	episode.forks_may_fail = episode.pins && !episode.single && !has_userfaultfd();
 	handle(chance(2) ? SA_ONSTACK : 0);
 	often.it_interval.tv_usec = often.it_value.tv_usec = (suseconds_t)(200 + draw(5000));
 	if (!chance(4))

@@ -55,6 +55,9 @@ struct self {
 static struct {
 	uint64_t seed;
 	int threads, pins, single;
+	/* Whether a fork may find no page for what a device is writing to: that of an
+	   ordinary user with threads, without userfaultfd(2) (libhugetlbfs(7)). */
+	int forks_may_fail;
 	size_t heap; /* bytes for each thread */
 	double end;
 	const char *plugin, *program;
