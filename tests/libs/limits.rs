@@ -294,3 +294,32 @@ fn a_report_fits_into_what_a_memory_group_leaves() {
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("\nbss "), "{said}");
 }
+
+/// Also the small beginning of a heap, and where they come unasked.
+#[test]
+fn base_pages_follow_where_that_is_asked_for() {
+    let Some(live) = machine("a heap on base pages") else {
+        return;
+    };
+    live.set_pool(0);
+    let ran = live.hugeadm(&["--thp-always"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    for (heap, said) in [
+        ("--heap", "is empty: the heap goes to base pages"),
+        (
+            "--heap=thp",
+            "--heap=thp gets no huge page: --fallback=base",
+        ),
+    ] {
+        let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+            return;
+        };
+        let mut command = tool("hugectl");
+        command.args([heap, "--fallback=base"]).arg(program);
+        let ran: Ran = command.args(["medium", "60"]).output().unwrap().into();
+        let judged = Judged::find(&ran.out, "medium");
+        assert_eq!((ran.status, judged.thp), (0, 0), "{heap}: {ran:?}");
+        assert_eq!(ran.err.lines().count(), 1, "{heap}: {ran:?}");
+        assert!(ran.err.contains(said), "{heap}: {ran:?}");
+    }
+}

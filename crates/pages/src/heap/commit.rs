@@ -4,6 +4,8 @@
 
 use core::ops::Range;
 
+use hugetools_contract::env::Fallback;
+
 use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
@@ -342,7 +344,8 @@ fn fill_plain(extent: &Extent, run: Range<usize>, wish: Wish) -> Result<State> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: claimed and not handed out.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
-    if wish != Wish::Best {
+    // Where base pages are to follow, the kernel's own setting gives no others.
+    if wish != Wish::Best && config::get().fallback != Fallback::Base {
         return Ok(State::Base);
     }
     // SAFETY: mapped just now.

@@ -2,8 +2,11 @@
 //! and no signal handler: a write between the copy and the move would be lost.
 #![expect(unsafe_code, reason = "replaces the program's variables by a copy")]
 
+use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, Ordering};
+
+use hugetools_contract::env::Fallback;
 
 use super::contents;
 use super::divide::{Piece, divide};
@@ -11,6 +14,7 @@ use super::got::Got;
 use super::load::{Load, inner};
 use super::why::Why;
 use super::wish::Wish;
+use crate::config;
 use crate::extent::page_sizes::Layout;
 use crate::extent::{Holds, index};
 use crate::fork;
@@ -117,6 +121,10 @@ fn read_ahead(load: &Load, range: &Range<usize>) {
 fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &mut Got) {
     if !wish.thp {
         got.why = Some(Why::NoFallback);
+        if config::get().fallback == Fallback::Base {
+            // Where they are set to `always`, bss would have them unasked.
+            let _ = advise(range, libc::MADV_NOHUGEPAGE);
+        }
         return;
     }
     if let Err(why) = thp::serves_private() {
@@ -132,7 +140,7 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
             end += size;
         }
         let result = match (holds, is_alone) {
-            (false, _) => advise(&(at..end)),
+            (false, _) => advise(&(at..end), libc::MADV_HUGEPAGE),
             // SAFETY: this thread is alone, and takes no signals.
             (true, true) => unsafe { copy(load, &(at..end)) },
             (true, false) => Err(Why::Threads),
@@ -145,10 +153,9 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
     }
 }
 
-fn advise(range: &Range<usize>) -> Result<(), Why> {
+fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Why> {
     // SAFETY: the advice changes no contents.
-    unsafe { sys::madvise(range.start, range.len(), libc::MADV_HUGEPAGE) }
-        .map_err(|_| Why::ThpAbsent)
+    unsafe { sys::madvise(range.start, range.len(), advice) }.map_err(|_| Why::ThpAbsent)
 }
 
 /// # Safety

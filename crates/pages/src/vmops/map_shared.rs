@@ -162,9 +162,15 @@ impl fmt::Display for NextRung {
 static SAID_WHY: AtomicBool = AtomicBool::new(false);
 
 /// Advises shared memory to be on transparent huge pages, and says once where
-/// that does nothing.
+/// that does nothing; or on none, where base pages were asked to follow.
 pub fn advise(addr: usize, len: usize) {
-    if config::get().fallback == Fallback::Base || len < facts::thp_size() {
+    if len < facts::thp_size() {
+        return;
+    }
+    if config::get().fallback == Fallback::Base {
+        // Where `shmem_enabled` is `always` it would have them unasked.
+        // SAFETY: the advice changes no contents.
+        let _ = unsafe { sys::madvise(addr, len, libc::MADV_NOHUGEPAGE) };
         return;
     }
     // SAFETY: the advice changes no contents.
