@@ -126,7 +126,7 @@ fn a_service_without_systemd() {
     carried_out(
         &place,
         &format!("service {name} start"),
-        "; start the script itself: ",
+        "what /etc/default has to export): ",
     );
 }
 
@@ -218,7 +218,7 @@ fn a_cluster_of_postgresql() {
     live.set_shmem_enabled("advise");
     let place = Place::new();
     let start = format!("pg_ctlcluster {} {} start", cluster.version, cluster.name);
-    let before = "; instead, start the server without hugectl after: ";
+    let before = "hugectl --emit=environment prints lines that outlive a reboot): ";
     let (ran, advice) = place.advice("--shm", &start, before);
     assert_eq!(ran.status, 0, "{ran:?}");
     let status = |pid: &str| {

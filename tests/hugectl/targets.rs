@@ -124,6 +124,47 @@ fn a_program_with_its_own_malloc_keeps_it() {
     assert_eq!(forced.err, "libhugetlbfs_heap is loaded\n");
 }
 
+/// What is small is the wrapper, and nobody has asked for its pages.
+#[test]
+fn behind_a_wrapper_the_program_counts() {
+    let place = Place::new();
+    place.build("small", PROGRAM, &[]);
+    let large = format!("{PROGRAM}\nchar large[8 << 20];");
+    place.build("large", &large, &[]);
+    place.build("static", PROGRAM, &["-static"]);
+    let said = |line: &str| {
+        let done = place.shell(&format!("hugectl {line}"));
+        assert_eq!(done.status, 0, "{}", done.err);
+        done.err
+    };
+    let small = "data and bss of ./small stay on base pages: no whole 2MB page lies there\n";
+    for wrapper in ["", "nice ", "env A=b timeout 9 "] {
+        let err = said(&format!("--data=thp {wrapper}./small"));
+        assert!(
+            err.ends_with(small) && err.lines().count() == 1,
+            "{wrapper}: {err}"
+        );
+        let err = said(&format!("-q --data=thp {wrapper}./large"));
+        assert_eq!(err, "", "{wrapper}");
+        let err = said(&format!("--data=thp {wrapper}./large"));
+        assert!(!err.contains("no whole"), "{wrapper}: {err}");
+    }
+    // A script is the program, and what it starts is not known.
+    let err = said("--data=thp sh -c ./large");
+    assert!(
+        err.contains("no whole 2MB page lies there; what it starts may"),
+        "{err}"
+    );
+    let err = said("--heap=thp nice ./static");
+    assert!(
+        err.ends_with(
+            "the heap stays as before: ./static is static, so no library can be added \
+                       to it; start hugectl right before ./static\n"
+        ),
+        "{err}"
+    );
+}
+
 #[test]
 fn a_set_user_id_program_is_started_and_nothing_promised() {
     if !is_root("a_set_user_id_program_is_started_and_nothing_promised") {

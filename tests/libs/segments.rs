@@ -347,3 +347,36 @@ fn moving_costs_little_more_than_copying() {
         assert!(all.iter().any(is_enough), "{elfmap}: {all:?}");
     }
 }
+
+/// One line, whatever keeps them from huge pages, and base pages where those follow.
+#[test]
+fn what_falls_short_is_said_once() {
+    let Some(live) = machine("segments that fall short") else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(program) = build("stream", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
+        return;
+    };
+    // Where they would come unasked.
+    let ran = live.hugeadm(&["--thp-always"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let off = "is empty, and transparent huge pages are switched off for this process";
+    for (options, said) in [
+        (&["--thp-policy=never", "--data"][..], off),
+        (&["--thp-policy=never", "--bss=2MB", "--text=2MB"], off),
+        (
+            &["--data", "--fallback=base"],
+            "is empty: data and bss go to base pages; to fill",
+        ),
+        (
+            &["--bss=thp", "--fallback=base"],
+            "--data=thp gets no huge page: --fallback=base",
+        ),
+    ] {
+        let ran = under_hugectl(&program, options);
+        assert_eq!(ran.err.lines().count(), 1, "{options:?} {ran:?}");
+        assert!(ran.err.contains(said), "{options:?} {ran:?}");
+        assert_eq!(Part::find(&ran.out, "bss").huge(), 0, "{options:?} {ran:?}");
+    }
+}

@@ -57,6 +57,7 @@ fn without_a_pool_it_is_the_same_program_and_that_is_said() {
         return;
     };
     live.set_pool(0);
+    live.set_shmem_enabled("never");
     for libc in Libc::ALL {
         for mode in MODES {
             let Some(ran) = shared(&["--shm"], libc, mode) else {
@@ -65,6 +66,9 @@ fn without_a_pool_it_is_the_same_program_and_that_is_said() {
             if matches!(mode, "whole" | "segment") {
                 assert_eq!(huge_kb(&ran), 0, "{libc:?} {mode}: {ran:?}");
                 assert!(ran.err.contains("--pool-pages-min"), "{ran:?}");
+                // With the program's own figures, and once.
+                assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
+                assert!(ran.err.contains(" are needed, 0 are free; "), "{ran:?}");
             }
         }
     }
@@ -83,6 +87,46 @@ fn shared_memory_is_on_transparent_pages_where_the_kernel_serves_them() {
         return;
     };
     assert!(huge_kb(&ran) >= 4 << 10, "{ran:?}");
+}
+
+/// What was asked for is what there is, also where they come unasked.
+#[test]
+fn base_pages_follow_where_that_is_asked_for() {
+    let Some(live) = machine("shared base pages") else {
+        return;
+    };
+    live.set_pool(0);
+    if !live.set_shmem_enabled("always") {
+        return;
+    }
+    for (pages, said) in [
+        ("--shm", "0 are free; base pages follow (to grow"),
+        ("--shm=thp", "gets no huge page: --fallback=base rules"),
+    ] {
+        for mode in ["whole", "segment"] {
+            let Some(ran) = shared(&[pages, "--fallback=base"], Libc::Glibc, mode) else {
+                return;
+            };
+            assert_eq!(huge_kb(&ran), 0, "{pages} {mode}: {ran:?}");
+            assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
+            assert!(ran.err.contains(said), "{ran:?}");
+        }
+    }
+}
+
+/// A file of the program's own, of which nobody has asked us.
+#[test]
+fn shared_memory_that_is_left_alone_has_a_reason() {
+    let map = "import mmap, os, sys; f = os.memfd_create('x'); os.ftruncate(f, 1 << 22); \
+               m = mmap.mmap(f, 1 << 22); m[::4096] = bytes(1024); os._exit(0)";
+    let mut command = tool("hugectl");
+    command.args(["--shm=thp", "-q", "--report", "python3", "-c", map]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let row = ran.err.lines().find(|line| line.starts_with("shm "));
+    let row = row.expect(&ran.err);
+    let reason = ["in files of the program's own", "shmem_enabled"];
+    assert!(reason.iter().any(|reason| row.contains(reason)), "{row}");
 }
 
 #[test]

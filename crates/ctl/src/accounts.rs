@@ -15,6 +15,25 @@ pub(crate) fn group(gid: u32) -> String {
     named("/etc/group", gid)
 }
 
+/// The number of a user of this name.
+pub(crate) fn uid(name: &str) -> Option<u32> {
+    numbered("/etc/passwd", name)
+}
+
+/// The number of a group of this name.
+pub(crate) fn gid(name: &str) -> Option<u32> {
+    numbered("/etc/group", name)
+}
+
+fn numbered(file: &str, name: &str) -> Option<u32> {
+    let text = read_all(Path::new(file));
+    text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let is_it = fields.next()? == name;
+        fields.nth(1).filter(|_| is_it)?.parse().ok()
+    })
+}
+
 fn named(file: &str, id: u32) -> String {
     let number = id.to_string();
     let text = read_all(Path::new(file));
@@ -44,6 +63,8 @@ mod tests {
     #[test]
     fn root_has_a_name_and_others_their_number() {
         assert_eq!((user(0), group(0)), ("root".to_owned(), "root".to_owned()));
+        assert_eq!((uid("root"), gid("root")), (Some(0), Some(0)));
+        assert_eq!(uid("nobody-at-all"), None);
         assert_eq!(user(4_000_000_000), "4000000000");
     }
 }

@@ -32,6 +32,8 @@ pub enum Engine {
 pub struct Look {
     /// The target; `None` in a dry run without a program.
     pub target: Option<Target>,
+    /// The program that it leads to, where it only changes how that one runs.
+    pub behind: Option<Target>,
     /// Its own allocator, where a heap is asked for.
     pub own: Option<Own>,
     /// Whether its glibc knows the tunable, where that matters.
@@ -92,12 +94,8 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     let forced = preload == Preload::Always;
     let heap = asked.heap.is_some();
     let image = look.target.as_ref().map(|target| &target.image);
-    if let Some(why) = look
-        .target
-        .as_ref()
-        .and_then(unreachable)
-        .filter(|_| !forced)
-    {
+    let mut programs = look.target.iter().chain(&look.behind);
+    if let Some(why) = programs.find_map(unreachable).filter(|_| !forced) {
         decision.fall_short(why.outcome("nothing can be put on huge pages"));
         return decision;
     }
@@ -114,6 +112,8 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     decision.say_means(means, heap);
     if is_static {
         decision.say_static(asked, means, look.tunable);
+    } else if let Some(behind) = &look.behind {
+        decision.say_static_behind(asked, behind);
     }
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
         let fact = format!("the program has its own allocator ({own})");
@@ -222,6 +222,24 @@ impl Decision {
             let short = Shortfall::new(Subject::DATA, STATIC);
             self.fall_short(short.outcome("data and bss stay on base pages"));
         }
+    }
+}
+
+impl Decision {
+    /// What a wrapper leads to takes no library that the wrapper takes.
+    fn say_static_behind(&mut self, asked: Wants, behind: &Target) {
+        let of = |is_asked: bool, subject| if is_asked { subject } else { Subject::NONE };
+        let subject = of(asked.heap.is_some(), Subject::HEAP)
+            | of(asked.shm.is_some(), Subject::SHM)
+            | of(asked.data.is_some(), Subject::DATA);
+        if behind.image != Image::Static || subject.is_none() {
+            return;
+        }
+        let program = behind.program.display();
+        let fact = format!("{program} is static, so no library can be added to it");
+        let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+        let short = Shortfall::new(subject, fact).outcome(format!("{names} {stay} as before"));
+        self.fall_short(short.advise(format!("start hugectl right before {program}")));
     }
 }
 

@@ -17,6 +17,7 @@ use crate::explore::Findings;
 use crate::note::{Level, Note};
 use crate::plan::Plan;
 use crate::request::Run;
+use crate::shortfall::Shortfall;
 use crate::subject::Subject;
 use crate::target::{Image, Libc, Target};
 
@@ -151,7 +152,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         .notes
         .iter()
         .filter(concerns)
-        .filter_map(short)
+        .flat_map(shorts)
         .collect();
     let required = required::judge(run, findings, &rows);
     attach(&mut rows, &plan.notes);
@@ -214,7 +215,7 @@ fn attach(rows: &mut [Row], notes: &[Note]) {
             short.is_some_and(|short| short.subject.meets(subject_of(segment)))
         };
         if let Some(row) = rows.iter_mut().rfind(|row| row.segment == segment) {
-            row.shortfalls = notes.iter().filter(concerns).filter_map(short).collect();
+            row.shortfalls = notes.iter().filter(concerns).flat_map(shorts).collect();
         }
     }
 }
@@ -228,19 +229,23 @@ fn subject_of(segment: &str) -> Subject {
     }
 }
 
-fn short(note: &Note) -> Option<Short> {
-    let short = note.shortfall.as_ref()?;
+fn shorts(note: &Note) -> impl Iterator<Item = Short> {
+    let each = note.shortfall.iter().flat_map(|short| short.each());
+    each.map(short)
+}
+
+fn short(short: &Shortfall) -> Short {
     let (file, value) = match &short.cause {
         Some(cause) => (Some(cause.file.clone()), Some(cause.value.clone())),
         None => (None, None),
     };
-    Some(Short {
+    Short {
         fact: short.fact.clone(),
         then: short.then.clone(),
         file,
         value,
         command: short.command().map(str::to_owned),
-    })
+    }
 }
 
 fn program(target: &Target, findings: &Findings) -> Program {

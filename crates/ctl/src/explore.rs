@@ -1,6 +1,8 @@
 //! What the plan depends on: the target, the library, the kernel's state.
 
+mod behind;
 mod names;
+mod report_file;
 mod segments;
 
 use std::ffi::{OsStr, OsString};
@@ -185,7 +187,7 @@ pub fn explore(
 /// The report's file, if it can be written.
 fn report_to(run: &Run) -> Result<Option<PathBuf>, Failure> {
     match &run.report {
-        Some(ReportTo::File(file)) => report_file(file).map(Some),
+        Some(ReportTo::File(file)) => report_file::check(file).map(Some),
         _ => Ok(None),
     }
 }
@@ -281,6 +283,7 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
         None => Look::default(),
     };
     look.target = Some(opened.target);
+    look.behind = behind::wrappers(run, caller);
     Ok(look)
 }
 
@@ -352,51 +355,5 @@ fn find_library(
                 None => Found::Nowhere(format!("the loader finds no {name}")),
             })
         }
-    }
-}
-
-/// The absolute path of a report's file, if it can be written.
-fn report_file(file: &Path) -> Result<PathBuf, Failure> {
-    use nix::unistd::{AccessFlags, eaccess};
-    let fail = |why: String| Err(Failure::Own(format!("--report={}: {why}", file.display())));
-    let path = match std::path::absolute(file) {
-        Ok(path) => path,
-        Err(error) => return fail(error.to_string()),
-    };
-    let (checked, rights) = match path.exists() {
-        true => (path.as_path(), AccessFlags::W_OK),
-        false => (
-            path.parent().unwrap_or(Path::new("/")),
-            AccessFlags::W_OK | AccessFlags::X_OK,
-        ),
-    };
-    if path.is_dir() {
-        return fail("it is a directory".to_owned());
-    }
-    match eaccess(checked, rights) {
-        Ok(()) => Ok(path),
-        Err(errno) => {
-            let why = hugetools_model::error::describe_errno(errno as i32);
-            fail(format!("cannot write to {}: {why}", checked.display()))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_s_file_must_be_writable() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("report");
-        assert_eq!(report_file(&path).unwrap(), path);
-        assert!(!path.exists(), "nothing is made beforehand");
-        let wrong = |path: &Path| report_file(path).unwrap_err().to_string();
-        assert!(wrong(dir.path()).contains("it is a directory"));
-        assert!(
-            wrong(&dir.path().join("no/report")).contains("no such file or directory (ENOENT)")
-        );
-        assert!(report_file(Path::new("x")).unwrap().is_absolute());
     }
 }

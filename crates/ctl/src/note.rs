@@ -3,6 +3,7 @@
 pub use hugetools_contract::level::Level;
 
 use crate::shortfall::Shortfall;
+use crate::subject::Subject;
 
 /// A message: a lower-case fragment on one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +31,20 @@ impl Note {
         Note {
             shortfall: Some(Box::new(shortfall)),
             ..Note::new(level, text)
+        }
+    }
+
+    /// Whether what falls short is said of all of this memory.
+    pub(crate) fn covers(&self, memory: Subject) -> bool {
+        let short = self.shortfall.as_ref();
+        short.is_some_and(|short| short.subject | memory == short.subject)
+    }
+
+    /// Says in the same line what keeps this memory from the next rung.
+    pub(crate) fn and(&mut self, also: Shortfall) {
+        if let Some(short) = &mut self.shortfall {
+            short.and(also);
+            self.text = short.to_string();
         }
     }
 

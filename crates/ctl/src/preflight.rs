@@ -132,10 +132,30 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// Says what falls short of a pool: of shared memory alone the library does, with
+    /// the program's own figures, and only where there is some.
     fn warn_of(&mut self, short: Shortfall) {
+        if short.subject == Subject::SHM {
+            return self.hint(short);
+        }
         self.said.heap_told |= short.subject.heap;
         self.said.segments_told |= short.subject.text || short.subject.data;
         self.warn(short);
+    }
+
+    /// Says what keeps private memory from transparent huge pages: in the line that says
+    /// what keeps it from the pool, where that is one line.
+    fn warn_beside(&mut self, short: Shortfall) {
+        let of_pool = self.said.notes.iter_mut().filter(|note| {
+            let pool = note.shortfall.as_ref();
+            note.level == Level::Warning
+                && pool.is_some_and(|pool| pool.subject.meets(short.subject))
+        });
+        let mut of_pool: Vec<&mut Note> = of_pool.collect();
+        match of_pool.as_mut_slice() {
+            [note] if note.covers(short.subject) => note.and(short),
+            _ => self.warn(short),
+        }
     }
 
     fn warn(&mut self, short: Shortfall) {
@@ -179,9 +199,9 @@ impl Check<'_> {
         if self.fallback == Fallback::None && second.is_none() {
             return match subject.is_segments() {
                 true => format!(
-                    "{} {} on base pages (--fallback=none)",
+                    "{} {} (--fallback=none)",
                     subject.names(),
-                    subject.verb("stays", "stay")
+                    subject.verb("stays as it is", "stay as they are")
                 ),
                 false => "requests beyond it fail (--fallback=none)".to_owned(),
             };
@@ -211,7 +231,12 @@ impl Check<'_> {
         let then = self.then(ask);
         let Some(source) = self.kernel.source(ask.pages) else {
             let short = Shortfall::new(subject, "this machine has no huge page pools");
-            return self.warn_of(short.then(then).says(pool::dir(), "absent"));
+            let short = short.then(then).says(pool::dir(), "absent");
+            return match subject == Subject::SHM {
+                // There, the library does not even ask.
+                true => self.warn(short),
+                false => self.warn_of(short),
+            };
         };
         let (available, size) = (source.available(), source.pool.size);
         if available < enough.min(Bytes::new(size.get())) {
@@ -259,27 +284,29 @@ impl Check<'_> {
             if self.kernel.thp_hidden {
                 return self.hidden_thp(subject);
             }
-            return self.warn(no_thp(subject).then(then));
+            return self.warn_beside(no_thp(subject).then(then));
         };
         if !thp.serves_madvise() {
             let word = thp.enabled.as_deref().unwrap_or("never");
             let fact = format!("transparent huge pages are set to {word}");
             let short = Shortfall::new(subject, fact).then(then);
             let short = short.says(thp::dir().join("enabled"), word);
-            self.warn(short.mend("to have them", "hugeadm --thp-madvise"));
+            self.warn_beside(short.mend("to have them", "hugeadm --thp-madvise"));
         } else if let Some((size, word)) = thp.ruled_out() {
             let fact = format!("transparent huge pages of {size} are set to {word}");
             // What is collapsed later does not heed it.
             let mostly = mostly_base(subject);
             let short = Shortfall::new(subject, fact).then(mostly);
             let short = short.says(thp::size_dir(size).join("enabled"), word);
-            self.warn(short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")));
+            self.warn_beside(
+                short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")),
+            );
         } else if self.kernel.thp_disabled {
             let fact = "transparent huge pages are switched off for this process and its children \
                         (prctl PR_SET_THP_DISABLE)";
             let short = Shortfall::new(subject, fact).then(then);
             let short = short.says("/proc/self/status", "THP_enabled: 0");
-            self.warn(short.advise("hugectl --thp-policy=always lifts that"));
+            self.warn_beside(short.advise("hugectl --thp-policy=always lifts that"));
         } else {
             self.memory_group(subject);
         }
@@ -301,7 +328,7 @@ impl Check<'_> {
             let short = Shortfall::new(subject, fact).then(mostly_base(subject));
             let short = short.says(file, limit.limit.get());
             let command = format!("echo {more} > {file}");
-            self.warn(short.mend_at_least("to have room for them", command, ", or more"));
+            self.warn_beside(short.mend_at_least("to have room for them", command, ", or more"));
         }
     }
 

@@ -23,6 +23,8 @@ pub struct Shortfall {
     then_first: bool,
     /// What mends it; nothing does, where there is none.
     pub(crate) remedy: Option<Remedy>,
+    /// What keeps the same memory from the next rung, and is said in the same sentence.
+    also: Option<Box<Shortfall>>,
 }
 
 /// Where a fact stands.
@@ -60,6 +62,7 @@ impl Shortfall {
             then: None,
             then_first: false,
             remedy: None,
+            also: None,
         }
     }
 
@@ -136,6 +139,17 @@ impl Shortfall {
         }
     }
 
+    /// Says in the same sentence what keeps this memory from the next rung, too: what
+    /// follows was said already.
+    pub(crate) fn and(&mut self, also: Shortfall) {
+        self.also = Some(Box::new(also));
+    }
+
+    /// Each fact of the sentence.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &Shortfall> {
+        std::iter::successors(Some(self), |short| short.also.as_deref())
+    }
+
     /// What mends it, as it is to be typed or done.
     pub(crate) fn command(&self) -> Option<&str> {
         match self.remedy.as_ref()? {
@@ -147,19 +161,29 @@ impl Shortfall {
 
 impl fmt::Display for Shortfall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let facts: Vec<&str> = self.each().map(|short| short.fact.as_str()).collect();
+        let facts = facts.join(", and ");
         match (&self.then, self.then_first) {
-            (None, _) => f.write_str(&self.fact)?,
-            (Some(then), false) => write!(f, "{}: {then}", self.fact)?,
-            (Some(then), true) => write!(f, "{then}: {}", self.fact)?,
+            (None, _) => f.write_str(&facts)?,
+            (Some(then), false) => write!(f, "{facts}: {then}")?,
+            (Some(then), true) => write!(f, "{then}: {facts}")?,
         }
-        match &self.remedy {
-            None | Some(Remedy::SomeDay(_)) => Ok(()),
-            Some(Remedy::Command {
+        let mut remedies = self.each().filter_map(|short| short.remedy.as_ref());
+        remedies.try_for_each(|remedy| remedy.fmt(f))
+    }
+}
+
+impl fmt::Display for Remedy {
+    /// As it stands behind a fact.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Remedy::SomeDay(_) => Ok(()),
+            Remedy::Command {
                 purpose,
                 command,
                 tail,
-            }) => write!(f, "; {purpose}: {command}{tail}"),
-            Some(Remedy::Advice(advice)) => write!(f, "; {advice}"),
+            } => write!(f, "; {purpose}: {command}{tail}"),
+            Remedy::Advice(advice) => write!(f, "; {advice}"),
         }
     }
 }
@@ -185,5 +209,19 @@ mod tests {
             other.to_string(),
             "text stays: it is static; link it otherwise"
         );
+    }
+
+    #[test]
+    fn two_facts_in_one_sentence() {
+        let pool = Shortfall::new(Subject::HEAP, "the pool is empty");
+        let mut pool = pool.then("it goes to base pages").mend("to fill it", "X");
+        let thp = Shortfall::new(Subject::HEAP, "there are no others");
+        pool.and(thp.then("it stays on base pages").mend("to have them", "Y"));
+        assert_eq!(
+            pool.to_string(),
+            "the pool is empty, and there are no others: it goes to base pages; to fill it: X; \
+             to have them: Y"
+        );
+        assert_eq!(pool.each().filter_map(Shortfall::command).count(), 2);
     }
 }

@@ -102,6 +102,21 @@ impl Scene<'_> {
     fn options(&self) -> String {
         shell::line(&self.start.hugectl)
     }
+
+    /// hugectl with its options, so that it prints what tells a service, or a
+    /// container, of all this.
+    fn emitting(&self, kind: &str) -> String {
+        // What has no meaning where nothing is started.
+        const OF_A_START: [&[u8]; 4] = [b"--report", b"--json", b"--no-inherit", b"--thp-policy"];
+        let is_left = |word: &&OsString| {
+            let bytes = word.as_bytes();
+            !OF_A_START.iter().any(|begin| bytes.starts_with(begin))
+        };
+        let words = self.start.hugectl.iter().filter(is_left);
+        let mut words: Vec<OsString> = words.cloned().collect();
+        words.insert(1, format!("--emit={kind}").into());
+        shell::line(words)
+    }
 }
 
 fn command(purpose: &'static str, command: String) -> Remedy {

@@ -241,9 +241,10 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             segment_reason(&why::DATA, config.elfmap.data.is_some())
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
-        Segment::Shm if config.shm.is_some() => {
+        Segment::Shm if config.shm.is_some() => Some(
             reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
-        }
+                .unwrap_or(reasons::SHM_LEFT_ALONE),
+        ),
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         _ => None,
     };

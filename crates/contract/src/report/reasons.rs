@@ -8,3 +8,7 @@ pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
+
+/// Why shared memory is on base pages where nothing that was asked for fell short.
+pub const SHM_LEFT_ALONE: &str =
+    "smaller than a huge page, or in files of the program's own (memfd, /dev/shm)";

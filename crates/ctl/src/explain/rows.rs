@@ -207,7 +207,11 @@ impl Maker<'_> {
     }
 
     fn comes_to_thp(&self, pages: Pages) -> bool {
-        pages == Pages::Thp || self.served.fallback == Fallback::Thp
+        match self.served.fallback {
+            Fallback::Thp => true,
+            Fallback::None => pages == Pages::Thp,
+            Fallback::Base => false,
+        }
     }
 
     fn has_room(&self, bytes: u64) -> bool {

@@ -1,6 +1,7 @@
 //! From what was found to the plan: a pure function.
 
 mod libc;
+mod ruled_out;
 pub(crate) mod segments;
 pub(crate) mod whom;
 
@@ -173,7 +174,6 @@ impl Maker<'_> {
                  --thp-policy and --report",
             );
         }
-        self.contradictions();
         self.describe_pages();
     }
 
@@ -188,26 +188,6 @@ impl Maker<'_> {
         };
         let name = env::REQUIRE;
         self.variables.push(Variable { name, value });
-    }
-
-    /// Transparent huge pages that are asked for and ruled out at once.
-    fn contradictions(&mut self) {
-        let Findings {
-            served, decision, ..
-        } = self.findings;
-        if served.fallback != Fallback::Base {
-            return;
-        }
-        let by_libc = decision.engine == Engine::Libc;
-        for (option, subject, pages) in [
-            ("--heap", Subject::HEAP, served.heap.filter(|_| !by_libc)),
-            ("--shm", Subject::SHM, served.shm),
-        ] {
-            if pages == Some(Pages::Thp) {
-                let short = Shortfall::new(subject, "--fallback=base rules transparent ones out");
-                self.fall_short(short.outcome(format!("{option}=thp gets no huge page")));
-            }
-        }
     }
 
     /// Which program may copy text that others cannot share.
@@ -271,7 +251,8 @@ impl Maker<'_> {
                 Engine::Libc if name == heap => "then base pages",
                 _ => next,
             };
-            let text = pages.map(|pages| match pages {
+            let ruled_out = pages == Some(Pages::Thp) && served.fallback == Fallback::Base;
+            let text = pages.filter(|_| !ruled_out).map(|pages| match pages {
                 Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
                 pages => match self.findings.kernel.size(pages) {
                     Some(size) => format!("{name}: {size} pages from the pool, {next}"),
@@ -377,7 +358,14 @@ impl Maker<'_> {
     fn shortfalls(&mut self) {
         let Findings { served, kernel, .. } = self.findings;
         let needs = self.needs();
-        let checked = preflight::check(*served, needs, kernel);
+        let ruled_out = ruled_out::by_fallback(self.findings, needs);
+        let wants = ruled_out::without(*served, &ruled_out);
+        let mut checked = preflight::check(wants, needs, kernel);
+        for short in ruled_out {
+            checked.heap_told |= short.subject.heap;
+            checked.segments_told |= short.subject.meets(Subject::SEGMENTS);
+            self.fall_short(short);
+        }
         self.notes.extend(checked.notes);
         let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
         let has_segments = served.text.is_some() || served.data.is_some();

@@ -117,10 +117,13 @@ fn transparent_pages_are_looked_at_where_they_matter() {
     assert!(said(BOTH, &off).is_empty(), "the pool will do");
     off.sources[0].pool.free = PageCount::ZERO;
     let text = said(BOTH, &off);
-    assert_eq!(text.len(), 3, "{text:?}");
-    assert!(text[1].contains(
-        "set to never: the heap stays on base pages; to have them: hugeadm --thp-madvise"
-    ));
+    assert_eq!(text.len(), 2, "{text:?}");
+    assert_eq!(
+        text[0],
+        "Warning: the pool of 2MB pages has no page left (512 in all, 0 free, 0 of them reserved), and transparent huge pages are set to never: \
+         heap and shared memory go to base pages; to fill it: hugeadm --pool-pages-min 2MB:+8, or \
+         as many as the program takes; to have them: hugeadm --thp-madvise"
+    );
     // That may be no matter to the program.
     let notes = check(BOTH, Needs::default(), &off).notes;
     let shared = notes
@@ -151,6 +154,46 @@ fn transparent_pages_are_looked_at_where_they_matter() {
     let mut disabled = kernel(0, 0);
     disabled.thp_disabled = true;
     assert!(said(thp, &disabled).concat().contains("PR_SET_THP_DISABLE"));
+}
+
+/// What the library says where there is some, with the program's own figures.
+#[test]
+fn of_shared_memory_alone_nothing_is_said_before() {
+    let shm = Wants { heap: None, ..BOTH };
+    for (pages, fallback) in [(0, Fallback::Thp), (3, Fallback::Base), (0, Fallback::None)] {
+        let said = said(Wants { fallback, ..shm }, &kernel(pages, 0));
+        assert!(
+            said[0].starts_with("Info: the pool of 2MB pages"),
+            "{said:?}"
+        );
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+    let none = Kernel {
+        sources: Vec::new(),
+        ..kernel(0, 0)
+    };
+    // Where there is no pool, it is not asked.
+    let said = said(shm, &none);
+    assert!(
+        said[0].starts_with("Warning: this machine has no"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn one_line_where_neither_pool_nor_transparent_pages_are_there() {
+    let mut off = kernel(0, 0);
+    off.thp_disabled = true;
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &off);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(!heap && segments);
+    let end = "PR_SET_THP_DISABLE): text, data and bss go to base pages; to fill it: hugeadm \
+               --pool-pages-min 2MB:+7; hugectl --thp-policy=always lifts that";
+    assert!(said[0].ends_with(end), "{said:?}");
+    // Each fact is one of its own where it is asked what falls short.
+    let checked = check(SEGMENTS, needs(3, 4), &off);
+    let short = checked.notes[0].shortfall.as_ref().unwrap();
+    assert_eq!(short.each().count(), 2);
 }
 
 #[test]
@@ -295,7 +338,7 @@ fn without_a_fallback_segments_stay_where_they_are() {
     };
     let (said, ..) = told(wants, needs(1, 0), &kernel(0, 0));
     assert!(
-        said[0].contains(": text stays on base pages (--fallback=none);"),
+        said[0].contains(": text stays as it is (--fallback=none);"),
         "{said:?}"
     );
 }

@@ -31,7 +31,8 @@ pub(super) fn postgresql(scene: &Scene<'_>, clusters: &[[String; 2]]) -> Option<
     words.insert(1, "--dry-run".into());
     let (hugectl, file) = (shell::line(words), shell::line([missing]));
     Some(command(
-        "instead, start the server without hugectl after",
+        "instead, start the server without hugectl after this (once hugetools is installed, \
+         hugectl --emit=environment prints lines that outlive a reboot)",
         format!("{hugectl} | grep \"='\" >>{file}"),
     ))
 }

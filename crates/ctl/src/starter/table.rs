@@ -35,7 +35,15 @@ const STARTERS: &[Starter] = &[
         instead: clearing,
     },
     Starter {
-        names: &["docker", "podman", "nerdctl", "kubectl", "machinectl"],
+        names: &["docker", "podman", "nerdctl"],
+        instead: |scene| Some(container(scene, "docker")),
+    },
+    Starter {
+        names: &["kubectl"],
+        instead: |scene| Some(container(scene, "kubernetes")),
+    },
+    Starter {
+        names: &["machinectl"],
         instead: |_| {
             let advice = "start hugectl inside, before the program of the container";
             Some(Remedy::Advice(advice.to_owned()))
@@ -119,13 +127,21 @@ fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
     Some(command("start hugectl in that shell", shell::line(words)))
 }
 
-/// What is to be written into a unit.
+/// What tells a unit, from its next start on.
 fn unit(scene: &Scene<'_>, name: Option<&OsStr>) -> Remedy {
     let name = name.map_or("UNIT".into(), |name| shell::line([name]));
-    let options = scene.options();
+    let emitting = scene.emitting("systemd");
     Remedy::Advice(format!(
-        "put hugectl into the unit: systemctl edit {name}, with three lines, [Service], ExecStart= \
-         and ExecStart={options} with what ExecStart= says now behind it"
+        "what tells the unit, and where that goes, is printed by: {emitting} {name}"
+    ))
+}
+
+/// What tells those that start containers.
+fn container(scene: &Scene<'_>, kind: &str) -> Remedy {
+    let emitting = scene.emitting(kind);
+    Remedy::Advice(format!(
+        "start hugectl inside, before the program of the container, or tell it what this prints: \
+         {emitting}"
     ))
 }
 
@@ -140,7 +156,11 @@ fn service(scene: &Scene<'_>) -> Remedy {
     let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
     let hugectl = scene.start.hugectl.as_slice();
     let line = [hugectl, scene.before, &[script.into()], &words].concat();
-    command("start the script itself", shell::line(line))
+    command(
+        "start the script itself (for each boot, hugectl --emit=environment prints what \
+         /etc/default has to export)",
+        shell::line(line),
+    )
 }
 
 /// A script in `/etc/init.d`, where systemd starts it in its own way, or it clears

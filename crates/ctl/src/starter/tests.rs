@@ -97,7 +97,7 @@ fn the_command_that_does_instead() {
         ("su - u", "in that shell: hugectl --shm PROGRAM"),
         (
             "nice service x start",
-            "itself: hugectl --shm nice /etc/init.d/x start",
+            "export): hugectl --shm nice /etc/init.d/x start",
         ),
         ("cron", "in front of its program: hugectl --shm"),
     ] {
@@ -114,9 +114,24 @@ fn units_where_systemd_starts_them() {
         "/etc/init.d/x start",
     ] {
         let said = said_at(line, true, Path::new("/none")).unwrap();
-        let unit = "systemctl edit x, with three lines, [Service], ExecStart= and \
-                    ExecStart=hugectl --shm with";
-        assert!(said.contains(unit), "{said}");
+        let emits = "is printed by: hugectl --emit=systemd --shm x";
+        assert!(said.ends_with(emits), "{said}");
+    }
+}
+
+#[test]
+fn services_are_told_what_emit_prints() {
+    for (line, emits) in [
+        ("service x start", "hugectl --emit=environment prints"),
+        (
+            "pg_ctlcluster 15 main start",
+            "hugectl --emit=environment prints",
+        ),
+        ("docker run x", "prints: hugectl --emit=docker --shm"),
+        ("kubectl run x", "prints: hugectl --emit=kubernetes --shm"),
+    ] {
+        let said = said(line).unwrap();
+        assert!(said.contains(emits), "{line}: {said}");
     }
 }
 

@@ -125,7 +125,8 @@ impl Reasons {
             shm: match asked.shm {
                 None => Some(not_asked("--shm")),
                 Some(_) if without_library.is_some() => without_library.clone(),
-                Some(pages) => joined(shortage(root, pid, pages)?, shared),
+                Some(pages) => joined(shortage(root, pid, pages)?, shared)
+                    .or_else(|| Some(reasons::SHM_LEFT_ALONE.to_owned())),
             },
             text: wanted(asked.elfmap.text, "--text")?,
             data: wanted(asked.elfmap.data, "--data")?,

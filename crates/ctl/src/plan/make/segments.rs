@@ -1,8 +1,10 @@
 //! What there is to say about a program's segments.
 
+use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
 use hugetools_contract::env::Pages;
+use hugetools_contract::report::is_shell;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::explore::Findings;
@@ -21,7 +23,13 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let target = findings.look.target.as_ref();
     if let Some(target) = target.filter(|target| is_reachable(target)) {
         let classes = classes(findings);
-        notes.extend(nothing_whole(run, &classes, target));
+        notes.extend(match &findings.look.behind {
+            Some(behind) if is_reachable(behind) => {
+                nothing_whole(run, &of_another(&classes, behind), behind)
+            }
+            Some(_) => Vec::new(),
+            None => nothing_whole(run, &classes, target),
+        });
         notes.extend(classes.iter().filter_map(|class| too_large(class, target)));
         notes.extend(classes.iter().filter_map(measure));
         notes.extend(static_text(findings, target));
@@ -84,6 +92,19 @@ fn classes(findings: &Findings) -> Vec<Class> {
     asked.map(class).collect()
 }
 
+/// The same classes of the program that a wrapper leads to.
+fn of_another(classes: &[Class], target: &Target) -> Vec<Class> {
+    let class = |class: &Class| Class {
+        subject: class.subject,
+        size: class.size,
+        part: class.part.map(|part| match class.subject {
+            Subject::TEXT => target.layout.text(part.size),
+            _ => target.layout.data(part.size),
+        }),
+    };
+    classes.iter().map(class).collect()
+}
+
 /// No page of the size that was asked for fits, but smaller ones do.
 fn too_large(class: &Class, target: &Target) -> Option<Note> {
     let part = class.part.filter(|_| class.is_whole_somewhere())?;
@@ -124,8 +145,13 @@ fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
     let all = all.fold(0u64, |sum, part| sum.saturating_add(part.all.get()));
     let short = Shortfall::new(subject, format!("no whole {size} page lies there"));
     let short = short.outcome(format!("{names} of {program} {stay} on base pages"));
+    // A script is rarely what is meant.
+    let short = match is_shell(target.program.as_os_str().as_bytes()) {
+        true => short.advise("what it starts may have some, as --report=FILE says of each process"),
+        false => short.mend_some_day(RELINK),
+    };
     vec![
-        note(short.says(&program, all).mend_some_day(RELINK)),
+        note(short.says(&program, all)),
         Note::info(format!("to align {program} to {size} pages, {RELINK}")),
     ]
 }
