@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ErrorKind};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use hugetools_model::Head;
 
@@ -60,6 +60,9 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} is ambiguous: {meant}");
     }
+    if is_status_alone(error) {
+        return STATUS_OF_WHOM.to_owned();
+    }
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim);
     let first = lines.next().unwrap_or_default();
@@ -68,6 +71,19 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
         Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
         None => format!("{first} (see hugectl --help)"),
     }
+}
+
+/// What is said where `--status` names no process, as in `--status --totals redis-server`.
+const STATUS_OF_WHOM: &str = "--status: of which processes?\n  they follow it at once: hugectl \
+    --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
+
+fn is_status_alone(error: &clap::Error) -> bool {
+    let of_status = |argument: &ContextValue| argument.to_string().starts_with("--status");
+    error.kind() == ErrorKind::InvalidValue
+        && error.get(ContextKind::InvalidArg).is_some_and(of_status)
+        && error
+            .get(ContextKind::InvalidValue)
+            .is_some_and(|value| value.to_string().is_empty())
 }
 
 /// An abbreviation that may stand for several options, and for which.
