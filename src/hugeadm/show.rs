@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use hugetools_admin::advice::text::explain;
 use hugetools_admin::advice::{self, ShmGroup};
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
-use hugetools_admin::explain::explain;
 use hugetools_admin::live::{Live, accessible};
 use hugetools_admin::{listing, live, persistent, stats, who};
 use hugetools_contract::level::Level;

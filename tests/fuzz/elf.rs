@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
+use hugetools_ctl::dry_run::Foreseen;
 use hugetools_ctl::effects::Effects;
 use hugetools_ctl::explore::explore;
-use hugetools_ctl::foresee::Foreseen;
 use hugetools_ctl::layout::{Layout, Place};
 use hugetools_ctl::live::Live;
 use hugetools_ctl::plan;

@@ -10,6 +10,7 @@ mod limits;
 mod mounts;
 mod orphans;
 mod pools;
+pub mod text;
 mod thp;
 
 use hugetools_model::Machine;

@@ -3,8 +3,8 @@
 //! again in the same place.
 
 mod files;
-mod grow;
 mod numbers;
+mod pools;
 mod swap;
 
 use hugetools_model::error::{Cause, Op};

@@ -15,7 +15,7 @@
 //! * [`apply`]: runs the steps on [`hugetools_model::Root`] and [`effects`].
 //! * [`report`], [`hint`]: what each step found, wanted and got, and what to
 //!   do next.
-//! * [`listing`], [`explain`], [`persistent`]: what is shown.
+//! * [`listing`], [`persistent`]: what is shown.
 //! * [`who`]: who holds the pages of the pools.
 //! * [`stats`]: what the kernel counts, and how many huge pages could be had now.
 //! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
@@ -29,7 +29,6 @@ pub mod args;
 pub mod bug_report;
 pub mod document;
 pub mod effects;
-pub mod explain;
 pub mod hint;
 pub mod listing;
 pub mod live;

@@ -2,7 +2,7 @@
 //! disk, and the page cache is made to hold text in huge pages.
 //!
 //! Whoever explores knows this seam only. Behind it is [`apply`](crate::apply) for a
-//! program that starts, and [`foresee`](crate::foresee) for a plan that is printed:
+//! program that starts, and [`dry_run`](crate::dry_run) for a plan that is printed:
 //! from there nothing leads to what changes anything.
 
 use std::path::PathBuf;

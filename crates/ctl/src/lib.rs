@@ -4,7 +4,7 @@
 //! argv --args--> Args --request--> Request
 //!   Run:    target (look), locate and bundle (library), parts (segments),
 //!           kernel (preflight's facts), prepare (the page cache): what they
-//!           change is behind changes, made by apply or looked ahead by foresee
+//!           change is behind changes, made by apply or looked ahead by dry_run
 //!           --plan--> Plan --> print as shell | exec
 //!           with a report: watch
 //!   Status: status --> Proof --> table | JSON
@@ -22,6 +22,7 @@ pub mod args;
 pub mod bundle;
 pub mod caller;
 pub mod changes;
+pub mod dry_run;
 pub mod effects;
 pub mod emit;
 pub mod engine;
@@ -30,7 +31,6 @@ pub mod explain;
 pub mod explore;
 pub mod failure;
 mod files;
-pub mod foresee;
 pub mod kernel;
 pub mod layout;
 mod ldcache;

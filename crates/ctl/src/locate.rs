@@ -193,7 +193,7 @@ fn absolute(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::foresee::Foreseen;
+    use crate::dry_run::Foreseen;
 
     const BUNDLE: Bundle<'static> = Bundle {
         digest: "0123abcd",
