@@ -77,8 +77,8 @@ cd ..; rm -rf repo"##;
 
 const GCC: &str = r##"gcc --version >/dev/null
 awk 'BEGIN { print "#include <stdio.h>"
-for (i = 0; i < 2500; i++) print "int f" i "(int a,int b){int s=0,i;for(i=0;i<a;i++){s+=i*b+" i ";if(s%7==0)s^=b;}return s;}"
-print "int main(void){int s=0;"; for (i = 0; i < 2500; i++) print "s+=f" i "(" i % 13 ",3);"
+for (i = 0; i < 700; i++) print "int f" i "(int a,int b){int s=0,i;for(i=0;i<a;i++){s+=i*b+" i ";if(s%7==0)s^=b;}return s;}"
+print "int main(void){int s=0;"; for (i = 0; i < 700; i++) print "s+=f" i "(" i % 13 ",3);"
 print "printf(\"%d\\n\",s);return 0;}" }' > big.c
 gcc -O2 -S -o - big.c | md5sum; gcc -O1 -o big big.c && ./big; gcc nothing.c; rm -f big big.c"##;
 
