@@ -4,9 +4,6 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use serde::Serialize;
-
-use crate::log::Log;
 use crate::quiet::Quiet;
 
 /// Who reads standard output.
@@ -24,28 +21,6 @@ pub enum Reader {
 /// When the output cannot be written, except that its reader has gone.
 pub fn out(text: &str) -> io::Result<Reader> {
     out_bytes(text.as_bytes())
-}
-
-/// Writes text to standard output; the status that comes of it, 1 where it cannot be
-/// written, which the log says.
-pub fn print(log: &Log, text: &str) -> u8 {
-    written(log, out(text))
-}
-
-/// The same of a document, as JSON.
-pub fn out_json(log: &Log, document: &impl Serialize) -> u8 {
-    let text = serde_json::to_string_pretty(document).map_err(io::Error::from);
-    written(log, text.and_then(|text| out(&(text + "\n"))))
-}
-
-fn written(log: &Log, result: io::Result<Reader>) -> u8 {
-    match result {
-        Ok(_) => 0,
-        Err(error) => {
-            log.error(&format!("cannot write to standard output: {error}"));
-            1
-        }
-    }
 }
 
 /// Writes bytes to standard output, which need be no text.

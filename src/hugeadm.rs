@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use self::run::Run;
 use self::watch::Watch;
-use crate::console;
+use crate::answer;
 use crate::log::Log;
 use crate::usage::{explain, no_text, wants_json};
 
@@ -138,14 +138,14 @@ fn with_help(text: &str) -> String {
 }
 
 fn print_json(log: &Log, document: &impl Serialize) -> Status {
-    match console::out_json(log, document) {
+    match answer::out_json(log, document) {
         0 => Status::Done,
         _ => Status::Failed,
     }
 }
 
 fn print(log: &Log, text: &str) -> Status {
-    match console::print(log, text) {
+    match answer::print(log, text) {
         0 => Status::Done,
         _ => Status::Failed,
     }

@@ -27,9 +27,9 @@ use hugetools_ctl::thp_policy::ThpPolicy;
 use hugetools_ctl::watch::{self, Begun};
 use hugetools_model::{Head, Root};
 
-use crate::console;
 use crate::log::Log;
 use crate::usage::{explain_in_line, no_text, wants_json};
+use crate::{answer, console};
 
 const TOOL: &str = "hugectl";
 
@@ -93,7 +93,7 @@ fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
 /// No program was started that would have standard output.
 fn fail_as_json(failure: &Failure) -> u8 {
     let head = Head::failed(TOOL, failure.status(), failure.to_string());
-    console::out_json(&LOG, &head);
+    answer::out_json(&LOG, &head);
     failure.status()
 }
 

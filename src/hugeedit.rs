@@ -12,7 +12,7 @@ use hugetools_link::report::Report;
 use hugetools_link::{Change, Failure, file};
 use hugetools_model::Head;
 
-use crate::console::{out_json, print};
+use crate::answer::{out_json, print};
 use crate::log::Log;
 use crate::usage::Tool;
 use args::Args;

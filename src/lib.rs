@@ -1,6 +1,7 @@
 //! The wiring: run a tool, print its report, choose the exit status.
 
 mod again;
+pub mod answer;
 pub mod console;
 pub mod entry;
 pub mod hugeadm;

@@ -12,7 +12,7 @@ use hugetools_model::{Head, PageSize, Root, pool, zone};
 use nix::unistd::{SysconfVar, sysconf};
 use serde::Serialize;
 
-use crate::console::{out_json, print};
+use crate::answer::{out_json, print};
 use crate::log::Log;
 use crate::usage::Tool;
 use args::Args;

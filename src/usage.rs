@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use hugetools_model::Head;
 
-use crate::console::{out_json, print};
+use crate::answer::{out_json, print};
 use crate::log::Log;
 
 /// The status of a command line that cannot be read.

@@ -6,6 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
+/// What is built, by the names that it has there.
+pub(crate) const BUILT: [(&str, &str); 7] = [
+    ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
+    ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
+    ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
+    ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
+    ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
+    ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
+    ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
+];
+
 /// What a run printed and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ran {

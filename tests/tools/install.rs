@@ -14,21 +14,10 @@ use hugetools_ship::{deb, install, layout, rpm};
 
 use crate::support::bless;
 use crate::support::live::skip;
-use crate::support::tool;
+use crate::support::tool::{self, BUILT};
 
 /// A directory with what was built, and room for more.
 struct Place(tempfile::TempDir);
-
-/// What is built, by the names that it has there.
-const BUILT: [(&str, &str); 7] = [
-    ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
-    ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
-    ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
-    ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
-    ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
-    ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
-    ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
-];
 
 impl Place {
     fn new() -> Place {

@@ -16,7 +16,7 @@ use hugetools_ship::tree::Tree;
 use crate::support::bless;
 use crate::support::live::machine;
 use crate::support::postgres;
-use crate::support::tool::{self, Ran};
+use crate::support::tool::{self, BUILT, Ran};
 use crate::support::tree;
 
 /// The lines of the first block of a kind below a heading.
@@ -77,15 +77,7 @@ impl Place {
         let place = Place { dir, postgres };
         let release = place.path("target/release");
         fs::create_dir_all(&release).unwrap();
-        for (name, file) in [
-            ("hugeadm", env!("CARGO_BIN_EXE_hugeadm")),
-            ("hugectl", env!("CARGO_BIN_EXE_hugectl")),
-            ("hugeedit", env!("CARGO_BIN_EXE_hugeedit")),
-            ("pagesize", env!("CARGO_BIN_EXE_pagesize")),
-            ("ld-hugetlbfs", env!("CARGO_BIN_EXE_ld-hugetlbfs")),
-            ("libhugetlbfs.so", env!("HUGETOOLS_PRELOAD")),
-            ("libhugetlbfs_heap.so", env!("HUGETOOLS_HEAP")),
-        ] {
+        for (name, file) in BUILT {
             tool::copy(file, release.join(name));
         }
         // User postgres works where it may write.
