@@ -63,11 +63,11 @@ pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<(
 /// be told, or there is none. Since Linux 4.2.
 pub fn is_shared(addr: usize) -> Option<bool> {
     let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY).ok()?;
-    let mut entry = [0; size_of::<u64>()];
-    let got = file.read_at(&mut entry, addr / sys::page_size() * size_of::<u64>());
-    let word = (got.ok()? == entry.len()).then_some(u64::from_ne_bytes(entry))?;
-    // Bit 63 is "present", 56 "mapped exclusively".
-    (word >> 63 == 1).then_some(word >> 56 & 1 == 0)
+    let mut bytes = [0; Entry::LEN];
+    let at = addr / sys::page_size() * Entry::LEN;
+    let got = file.read_at(&mut bytes, at).ok()?;
+    let entry = Entry::all(&bytes[..got]).next()?;
+    entry.is_present().then_some(!entry.is_exclusive())
 }
 
 #[cfg(test)]
