@@ -60,7 +60,7 @@ pub mod zone;
 
 pub use error::FileError;
 pub use head::Head;
-pub use hugetools_kernfs::{choice, keyed, smaps};
+pub use hugetools_kernfs::{choice, keyed, mountinfo, smaps};
 pub use kpath::KPath;
 pub use machine::Machine;
 pub use root::Root;

@@ -2,6 +2,7 @@
 //! starts with, where its disks are mounted, how its users' directories are called.
 
 use hugetools_model::KPath;
+use hugetools_model::mountinfo::Mount;
 
 /// Kernel parameters that say something of huge pages.
 const PARAMETERS: &[&str] = &[
@@ -24,11 +25,7 @@ const PARAMETERS: &[&str] = &[
 ];
 
 /// File systems whose mounts say something of huge pages.
-const KINDS: &[&str] = &["cgroup", "cgroup2", "hugetlbfs"];
-
-/// Which word of mountinfo is what is mounted of a file system, and where.
-const INSIDE: usize = 3;
-const POINT: usize = 4;
+const KINDS: &[&[u8]] = &[b"cgroup", b"cgroup2", b"hugetlbfs"];
 
 /// Mount points that are as somebody else's.
 const MOUNTS: &[&str] = &[
@@ -63,45 +60,38 @@ fn parameters(text: &str) -> String {
 /// Only mounts of hugetlbfs and control groups stay. One at a place of its owner's
 /// choice is `/mount-N`.
 fn mounts(text: &str) -> String {
-    let mounts = text.lines().filter_map(Mount::parse);
+    let mounts = text
+        .lines()
+        .map(|line| Mount::of_mountinfo(line.as_bytes()));
+    let mounts = mounts
+        .flatten()
+        .filter(|mount| KINDS.contains(&mount.fs_type));
     (1..)
         .zip(mounts)
-        .map(|(at, mount)| mount.line(at))
+        .map(|(at, mount)| line(at, &mount))
         .collect()
 }
 
-/// A line of mountinfo.
-struct Mount<'a> {
-    /// Numbers, root, mount point, options.
-    words: Vec<&'a str>,
-    kind: &'a str,
-    options: &'a str,
+/// A line of mountinfo again, with this number.
+fn line(at: usize, mount: &Mount<'_>) -> String {
+    let point = String::from_utf8_lossy(mount.point);
+    let point = match MOUNTS.iter().any(|usual| is_at(&point, usual)) {
+        true => point.into_owned(),
+        false => format!("/mount-{at}"),
+    };
+    let kind = String::from_utf8_lossy(mount.fs_type);
+    let [options, fs_options] = [mount.options, mount.fs_options].map(options);
+    format!("{at} 0 0:{at} / {point} {options} - {kind} none {fs_options}\n")
 }
 
-impl<'a> Mount<'a> {
-    fn parse(line: &'a str) -> Option<Mount<'a>> {
-        let (words, file_system) = line.split_once(" - ")?;
-        let (kind, rest) = file_system.split_once(' ')?;
-        let (_source, options) = rest.split_once(' ')?;
-        let words: Vec<&str> = words.split(' ').collect();
-        (KINDS.contains(&kind) && words.len() > 4).then_some(Mount {
-            words,
-            kind,
-            options,
-        })
-    }
-
-    /// The line again, with this number where it is at a place of its owner's.
-    fn line(&self, at: usize) -> String {
-        let own = format!("/mount-{at}");
-        let mut words = self.words.clone();
-        if !MOUNTS.iter().any(|usual| is_at(words[POINT], usual)) {
-            words[POINT] = &own;
-        }
-        words[INSIDE] = "/";
-        let words = words.join(" ");
-        format!("{words} - {} none {}\n", self.kind, self.options)
-    }
+/// Options without those that name a path, such as `release_agent`.
+fn options(words: &[u8]) -> String {
+    let words = String::from_utf8_lossy(words);
+    let kept: Vec<&str> = words
+        .split(',')
+        .filter(|word| !word.contains('/'))
+        .collect();
+    kept.join(",")
 }
 
 /// Whether a mount point is this, or one of its sizes: `pagesize-2MB`. Below
@@ -144,22 +134,22 @@ mod tests {
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
             29 22 0:26 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
-            30 22 0:26 / /var/lib/hugetlbfs/user/alice/pagesize-2MB rw - hugetlbfs none rw\n";
+            30 22 0:26 / /var/lib/hugetlbfs/user/alice/pagesize-2MB rw - hugetlbfs none rw\n\
+            31 22 0:27 / /sys/fs/cgroup/x rw shared:9 - cgroup x rw,hugetlb,release_agent=/home/a\n";
         assert_eq!(
             mounts(text),
-            "27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
-             28 22 0:25 / /mount-2 rw - hugetlbfs none rw,uid=1000,pagesize=2M\n\
-             29 22 0:26 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
-             30 22 0:26 / /mount-4 rw - hugetlbfs none rw\n"
+            "1 0 0:1 / /dev/hugepages rw,relatime - hugetlbfs none rw,pagesize=2M\n\
+             2 0 0:2 / /mount-2 rw - hugetlbfs none rw,uid=1000,pagesize=2M\n\
+             3 0 0:3 / /var/lib/hugetlbfs/global/pagesize-2MB rw - hugetlbfs none rw\n\
+             4 0 0:4 / /mount-4 rw - hugetlbfs none rw\n\
+             5 0 0:5 / /sys/fs/cgroup/x rw - cgroup none rw,hugetlb\n"
         );
     }
 
     #[test]
     fn swap_loses_its_place() {
-        let text = "Filename\tType\tSize\tUsed\tPriority\n/home/alice/swap file\t512\t0\t-2\n";
-        assert_eq!(
-            swaps(text),
-            "Filename\tType\tSize\tUsed\tPriority\n/swap-1 file\t512\t0\t-2\n"
-        );
+        // The kernel writes a blank as \\040.
+        let text = "Filename\tType\tSize\n/home/alice/swap\\040x\tfile\t512\n";
+        assert_eq!(swaps(text), "Filename\tType\tSize\n/swap-1 file\t512\n");
     }
 }
