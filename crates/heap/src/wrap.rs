@@ -38,7 +38,18 @@ unsafe extern "C" fn __wrap_mmap(
     };
     // SAFETY: mimalloc's own mapping.
     let mapping = || unsafe { sys::mmap(addr as usize, len, prot, flags, fd, cast::word(offset)) };
-    sys::c_address(block.unwrap_or_else(mapping))
+    sys::c_address(block.unwrap_or_else(|| mapping().inspect(|&table| keep_sparse(table, len))))
+}
+
+/// Keeps a large table of mimalloc on base pages, where huge ones come unasked: a few
+/// entries are touched, each of which would bring a whole huge page.
+fn keep_sparse(table: usize, len: usize) {
+    const LARGE: usize = 1 << 20;
+    if len >= LARGE {
+        // SAFETY: mapped just now; the advice changes no contents. Where there are no
+        // transparent huge pages it fails, and nothing is lost.
+        let _ = unsafe { sys::madvise(table, len, libc::MADV_NOHUGEPAGE) };
+    }
 }
 
 #[unsafe(no_mangle)]
