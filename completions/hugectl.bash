@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --pid --anon --stack --budget --children --undo --json --dry-run --explain --emit --sysroot --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --dry-run --explain --emit --sysroot --pid --anon --stack --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -100,14 +100,6 @@ _hugectl() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --pid)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --budget)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --emit)
                     COMPREPLY=($(compgen -W "systemd environment docker kubernetes" -- "${cur}"))
                     return 0
@@ -117,6 +109,14 @@ _hugectl() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --pid)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --library-path)
@@ -231,10 +231,10 @@ _hugectl_value_of() {
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
     --watch) echo 'SECONDS' ;;
-    --pid | '--pid ') echo 'PID|NAME[,...]' ;;
-    --budget | '--budget ') echo 'PERCENT' ;;
     --emit) echo '=systemd environment docker kubernetes' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;
+    --pid | '--pid ') echo 'PID|NAME[,...]' ;;
+    --budget | '--budget ') echo 'PERCENT' ;;
     --library-path | '--library-path ') echo 'PREFIX' ;;
     --verbose | '--verbose ') echo 'N' ;;
     --messages | '--messages ') echo 'FILE|FD' ;;

@@ -18,13 +18,13 @@ complete -c hugectl -l require -d 'Do not start the program, or fail its request
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
 complete -c hugectl -l watch -d 'With --status or --pid: again and again, each SECONDS, until the processes have ended'
-complete -c hugectl -l pid -d 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given' -r
-complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 25 by default' -r
 complete -c hugectl -l emit -d 'Print what tells a service or a container of all this, in which hugectl starts nothing: a drop-in for a UNIT of systemd, lines of an environment file (with PROGRAM or without), options of docker run, parts of a pod' -f -a "systemd\t''
 environment\t''
 docker\t''
 kubernetes\t''"
 complete -c hugectl -l sysroot -d 'With --status, --dry-run or --explain: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
+complete -c hugectl -l pid -d 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given' -r
+complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 25 by default' -r
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
 complete -c hugectl -l messages -d 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open' -r -F
@@ -37,13 +37,13 @@ complete -c hugectl -l perf-map -d 'Write /tmp/perf-PID.map where text is a copy
 complete -c hugectl -l tree -d 'With --status: the processes that these have started, too'
 complete -c hugectl -l sizes -d 'With --status, as root: what sizes of folios really lie in each segment, multi-size THP included'
 complete -c hugectl -l totals -d 'With --status: only what each process has in all, which the kernel adds up; cheap where there are many processes or mappings'
+complete -c hugectl -l json -d 'What goes to the terminal as JSON'
+complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
+complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
 complete -c hugectl -l anon -d 'With --pid: private memory that the program has mapped by itself, or its allocator or virtual machine'
 complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
 complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'
 complete -c hugectl -l undo -d 'Not possible: says so, and why it is not needed'
-complete -c hugectl -l json -d 'What goes to the terminal as JSON'
-complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
-complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
 complete -c hugectl -l no-preload -d 'Set the variables only, for a program linked with the library'
 complete -c hugectl -l force-preload -d 'Preload even where it looks useless, or unwise for this program'
 complete -c hugectl -l library-use-path -d 'Name the library only, and let the loader find it'
@@ -109,5 +109,5 @@ complete -c hugectl -l shm -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --thp-policy --fallback --limit --only --require --status --pid --budget --sysroot --library-path --verbose --messages)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

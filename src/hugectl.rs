@@ -56,7 +56,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     };
     let caller = Caller::this(std::env::vars_os());
     let level = verbosity(caller.verbosity(), &args.steps);
-    let json = args.json;
+    let json = args.proof.json;
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
         Request::Status(status) => show::show(&status).map(|()| 0),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
 use hugetools_model::{PageSize, seconds};
 
+use crate::args::given::{ANY, OF_STATUS};
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
 use crate::failure::Failure;
 use crate::messages;
@@ -161,10 +162,14 @@ impl Request {
     /// # Errors
     /// An [`Failure::Own`] that names the option and what is wrong with it.
     pub fn from_args(args: Args) -> Result<Request, Failure> {
-        if args.undo {
+        if args.running.undo {
             return usage(adopt::NO_UNDO);
         }
-        match (args.pid.is_empty(), args.status.is_empty(), &args.emit) {
+        match (
+            args.running.pid.is_empty(),
+            args.proof.status.is_empty(),
+            &args.proof.emit,
+        ) {
             (false, _, _) => adopt::adopt(args).map(Request::Adopt),
             (true, false, _) => status(args).map(Request::Status),
             (true, true, Some(_)) => emit::read(args).map(Request::Emit),
@@ -183,62 +188,29 @@ pub fn verbosity(start: u8, steps: &[Step]) -> u8 {
 }
 
 fn status(args: Args) -> Result<Status, Failure> {
-    let whom = args.status.iter().map(|word| Whom::parse(word));
+    let whom = args.proof.status.iter().map(|word| Whom::parse(word));
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     let whom = whom.or_else(|why| usage(format!("--status {why}")))?;
-    let watch = watch(args.watch.as_deref())?;
-    if args.sizes && args.totals {
+    let watch = watch(args.proof.watch.as_deref())?;
+    if args.proof.sizes && args.proof.totals {
         return usage("--sizes and --totals: one or the other");
     }
     starts_nothing(&args)?;
     Ok(Status {
         whom,
-        tree: args.tree,
-        sizes: args.sizes,
-        totals: args.totals,
+        tree: args.proof.tree,
+        sizes: args.proof.sizes,
+        totals: args.proof.totals,
         watch,
-        json: args.json,
+        json: args.proof.json,
         steps: args.steps,
-        sysroot: args.sysroot,
+        sysroot: args.proof.sysroot,
     })
 }
 
 /// What has a meaning only where a program is started.
 fn starts_nothing(args: &Args) -> Result<(), Failure> {
-    let starting = [
-        (args.anon, "--anon"),
-        (args.stack, "--stack"),
-        (args.budget.is_some(), "--budget"),
-        (args.children, "--children"),
-        (args.text.is_some(), "--text"),
-        (args.text_libs, "--text-libs"),
-        (args.data.is_some(), "--data"),
-        (args.bss.is_some(), "--bss"),
-        (args.disable.is_some(), "--disable"),
-        (args.share_text, "--share-text"),
-        (args.no_reserve, "--no-reserve"),
-        (args.perf_map, "--perf-map"),
-        (args.heap.is_some(), "--heap"),
-        (args.heap_engine.is_some(), "--heap-engine"),
-        (args.limit.is_some(), "--limit"),
-        (args.only.is_some(), "--only"),
-        (args.no_inherit, "--no-inherit"),
-        (args.shm.is_some(), "--shm"),
-        (args.thp, "--thp"),
-        (args.thp_policy.is_some(), "--thp-policy"),
-        (args.fallback.is_some(), "--fallback"),
-        (args.require.is_some(), "--require"),
-        (args.report.is_some(), "--report"),
-        (args.messages.is_some(), "--messages"),
-        (args.dry_run, "--dry-run"),
-        (args.explain, "--explain"),
-        (args.emit.is_some(), "--emit"),
-        (args.no_preload, "--no-preload"),
-        (args.force_preload, "--force-preload"),
-        (args.library_path.is_some(), "--library-path"),
-        (args.library_use_path, "--library-use-path"),
-    ];
-    if let Some((_, option)) = starting.iter().find(|(given, _)| *given) {
+    if let Some(option) = args.given.outside(&[OF_STATUS, ANY]) {
         return usage(format!(
             "--status starts no program, so {option} has no meaning with it"
         ));
@@ -262,48 +234,57 @@ fn watch(word: Option<&str>) -> Result<Option<Duration>, Failure> {
 }
 
 fn run(args: Args) -> Result<Run, Failure> {
-    let report = match &args.report {
+    let report = match &args.proof.report {
         None => None,
         Some(file) if file.as_os_str() == TERMINAL => Some(ReportTo::Terminal),
         Some(file) => Some(ReportTo::File(file.clone())),
     };
     check_run(&args)?;
-    let heap = match (args.heap.as_deref(), args.thp) {
+    let heap = match (args.segments.heap.as_deref(), args.segments.thp) {
         // The classic tool lets a bare --heap leave --thp as it is.
         (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
         (Some(_), true) if args.thp_last => Some(Pages::Thp),
         (Some(text), _) => Some(pages("--heap", text)?),
         (None, false) => None,
     };
-    let require = args.require.as_deref().map(require::require).transpose()?;
+    let require = args
+        .proof
+        .require
+        .as_deref()
+        .map(require::require)
+        .transpose()?;
     let mut run = Run {
         segments: segments(&args)?,
-        thp_policy: args.thp_policy.as_deref().and_then(ThpPolicy::of_word),
+        thp_policy: args
+            .segments
+            .thp_policy
+            .as_deref()
+            .and_then(ThpPolicy::of_word),
         heap,
-        engine: args.heap_engine.as_deref().map(engine),
-        limit: args.limit.as_deref().map(whom::limit).transpose()?,
-        only: args.only.as_deref().map(whom::only).transpose()?,
-        no_inherit: args.no_inherit,
-        shm: optional_pages("--shm", args.shm.as_deref())?,
-        fallback: args.fallback.as_deref().and_then(fallback),
+        engine: args.segments.heap_engine.as_deref().map(engine),
+        limit: args.whom.limit.as_deref().map(whom::limit).transpose()?,
+        only: args.whom.only.as_deref().map(whom::only).transpose()?,
+        no_inherit: args.whom.no_inherit,
+        shm: optional_pages("--shm", args.segments.shm.as_deref())?,
+        fallback: args.segments.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,
-        messages: args.messages.as_deref().map(messages_to).transpose()?,
-        preload: match (args.no_preload, args.force_preload) {
+        messages: args.say.messages.as_deref().map(messages_to).transpose()?,
+        preload: match (args.library.no_preload, args.library.force_preload) {
             (true, _) => Preload::Never,
             (_, true) => Preload::Always,
             _ => Preload::Auto,
         },
-        library: match (args.library_use_path, args.library_path) {
+        library: match (args.library.library_use_path, args.library.library_path) {
             (true, _) => Library::ByName,
             (false, Some(path)) => Library::At(path),
             (false, None) => Library::Auto,
         },
         steps: args.steps,
-        dry_run: args.dry_run,
-        explain: args.explain,
-        json: args.json,
-        sysroot: args.sysroot,
+        dry_run: args.proof.dry_run,
+        explain: args.proof.explain,
+        json: args.proof.json,
+        sysroot: args.proof.sysroot,
         command: args.command,
         options: args.options,
     };
@@ -314,7 +295,7 @@ fn run(args: Args) -> Result<Run, Failure> {
 
 /// What does not go together.
 fn check_run(args: &Args) -> Result<(), Failure> {
-    if args.command.is_empty() && !args.dry_run {
+    if args.command.is_empty() && !args.proof.dry_run {
         return usage("which program? (see hugectl --help)");
     }
     if args
@@ -326,17 +307,17 @@ fn check_run(args: &Args) -> Result<(), Failure> {
             "the name of the program is empty".to_owned(),
         ));
     }
-    if args.dry_run && args.explain {
+    if args.proof.dry_run && args.proof.explain {
         return usage("--dry-run and --explain: one or the other");
     }
-    let starts = !args.dry_run && !args.explain;
-    if args.sysroot.is_some() && starts {
+    let starts = !args.proof.dry_run && !args.proof.explain;
+    if args.proof.sysroot.is_some() && starts {
         return usage(
             "--sysroot needs --status, --dry-run or --explain: a recorded machine runs no program",
         );
     }
     not_of_status(args)?;
-    if args.json && starts && args.report.is_none() {
+    if args.proof.json && starts && args.proof.report.is_none() {
         return usage("--json needs --status, --report, --dry-run or --explain");
     }
     Ok(())
@@ -344,14 +325,14 @@ fn check_run(args: &Args) -> Result<(), Failure> {
 
 fn segments(args: &Args) -> Result<Segments, Failure> {
     Ok(Segments {
-        text: optional_pages("--text", args.text.as_deref())?,
-        data: optional_pages("--data", args.data.as_deref())?,
-        bss: optional_pages("--bss", args.bss.as_deref())?,
-        off: args.disable.is_some(),
-        libraries: args.text_libs,
-        share_text: args.share_text,
-        no_reserve: args.no_reserve,
-        perf_map: args.perf_map,
+        text: optional_pages("--text", args.segments.text.as_deref())?,
+        data: optional_pages("--data", args.segments.data.as_deref())?,
+        bss: optional_pages("--bss", args.segments.bss.as_deref())?,
+        off: args.segments.disable.is_some(),
+        libraries: args.segments.text_libs,
+        share_text: args.segments.share_text,
+        no_reserve: args.segments.no_reserve,
+        perf_map: args.proof.perf_map,
     })
 }
 
@@ -399,24 +380,12 @@ fn fallback(word: &str) -> Option<Fallback> {
 
 /// What has a meaning with `--status` or `--pid` only.
 fn not_of_status(args: &Args) -> Result<(), Failure> {
-    let all = [
-        (args.tree, "--tree", "--status"),
-        (args.sizes, "--sizes", "--status"),
-        (args.totals, "--totals", "--status"),
-        (args.watch.is_some(), "--watch", "--status or --pid"),
-        (args.anon, "--anon", "--pid"),
-        (args.stack, "--stack", "--pid"),
-        (args.budget.is_some(), "--budget", "--pid"),
-        (args.children, "--children", "--pid"),
-    ];
-    for (given, option, needed) in all {
-        if given {
-            return usage(format!(
-                "{option} needs {needed}: it is about running processes"
-            ));
-        }
+    match args.given.of_running() {
+        None => Ok(()),
+        Some((option, needed)) => usage(format!(
+            "{option} needs {needed}: it is about running processes"
+        )),
     }
-    Ok(())
 }
 
 fn usage<T>(text: impl Into<String>) -> Result<T, Failure> {

@@ -4,12 +4,12 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::env::{Fallback, Pages, Report};
 use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_kernfs::smaps::records;
-use hugetools_pages::config::{self, Target};
+use hugetools_pages::config;
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::kernel::{facts, procfile};
@@ -94,8 +94,8 @@ fn tell(status: c_int) -> bool {
 /// Reports on what stays, where people or one reader have asked for one report.
 fn stayed() -> Option<()> {
     match config::get().report {
-        Target::Terminal { .. } => staying::report(),
-        Target::None | Target::File => None,
+        Some(Report::Terminal { .. }) => staying::report(),
+        None | Some(Report::File(_)) => None,
     }
 }
 
@@ -130,24 +130,24 @@ pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
 
 fn is_wanted() -> bool {
     match config::get().report {
-        Target::None => false,
-        Target::File => true,
-        Target::Terminal { pid, .. } => pid == sys::getpid() && outlet::is_open(),
+        None => false,
+        Some(Report::File(_)) => true,
+        Some(Report::Terminal { pid, .. }) => pid == sys::getpid() && outlet::is_open(),
     }
 }
 
 /// Whether the watcher writes the report: the program has closed its standard
 /// error, as many do at their end.
 fn is_handed_on() -> bool {
-    matches!(config::get().report, Target::Terminal { .. }) && watched::has_room()
+    matches!(config::get().report, Some(Report::Terminal { .. })) && watched::has_room()
 }
 
 /// Finds who watches this process, and says what its last image has left.
 pub(crate) fn begin() {
     let is_watched = match config::get().report {
-        Target::None => false,
-        Target::File => true,
-        Target::Terminal { pid, .. } => pid == sys::getpid(),
+        None => false,
+        Some(Report::File(_)) => true,
+        Some(Report::Terminal { pid, .. }) => pid == sys::getpid(),
     };
     if is_watched {
         watched::begin(|text| {

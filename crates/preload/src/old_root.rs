@@ -8,8 +8,8 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+use hugetools_pages::config;
 use hugetools_pages::config::leaked_copy::keep;
-use hugetools_pages::config::{self, Target};
 use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
@@ -28,7 +28,7 @@ static EXE_LEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Keeps it, where a report may be asked for; the first time only.
 pub(crate) fn prepare() {
-    if !marker::is_first() || matches!(config::get().report, Target::None) {
+    if !marker::is_first() || config::get().report.is_none() {
         return;
     }
     if OWNER.swap(sys::getpid(), Ordering::AcqRel) == sys::getpid() {

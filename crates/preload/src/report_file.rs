@@ -4,8 +4,9 @@
 use core::ffi::c_int;
 use core::fmt;
 
+use hugetools_contract::env::Report;
 use hugetools_contract::report::Proof;
-use hugetools_pages::config::{self, Target};
+use hugetools_pages::config;
 use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
@@ -33,7 +34,7 @@ pub(crate) fn kept() -> Option<c_int> {
 
 /// Opens it anew; none where no report goes to a file.
 pub(crate) fn open() -> Option<Result<File>> {
-    let path = config::get().report_path()?;
+    let path = config::report_path()?;
     let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT;
     Some(File::open_mode(path, flags, 0o666))
 }
@@ -48,7 +49,10 @@ pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
 
 /// Whether reports are lines of JSON.
 pub(crate) fn is_json() -> bool {
-    !matches!(config::get().report, Target::Terminal { json: false, .. })
+    !matches!(
+        config::get().report,
+        Some(Report::Terminal { json: false, .. })
+    )
 }
 
 /// Where the report goes: a file is appended to with one call, so that reports

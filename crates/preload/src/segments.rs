@@ -88,7 +88,7 @@ fn put_program(object: &Object<'_>, config: &Config) {
     let all = [("text", text, &why::TEXT), ("data", data, &why::DATA)];
     for (name, got, outcome) in all {
         if let Some(got) = got {
-            tell(name, got, outcome, config);
+            tell(name, got, outcome);
         }
     }
     tell_of_nothing(&all.map(|(_, got, _)| got), config);
@@ -142,24 +142,24 @@ fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
 
 /// Says what became of the program's segments of one kind, and remembers it
 /// for the report.
-fn tell(name: &str, got: Got, outcome: &Outcome, config: &Config) {
+fn tell(name: &str, got: Got, outcome: &Outcome) {
     let why = got.why();
     if let Some(why) = why {
         outcome.note(why);
     }
-    say_got(name, got, level(got, why, config), why);
+    say_got(name, got, level(got, why), why);
 }
 
 /// How important it is. That a program is small, or its file system unable,
 /// hugectl has said; that it may have no more was asked for; and where the next
 /// rung holds all of it, it is no loss.
-fn level(got: Got, why: Option<Why>, config: &Config) -> Level {
+fn level(got: Got, why: Option<Why>) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
-        Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config.level_of_news(),
-        Some(_) => config.level(),
+        Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config::level_of_news(),
+        Some(_) => config::level(),
     }
 }
 

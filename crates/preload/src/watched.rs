@@ -9,10 +9,11 @@
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use hugetools_contract::env::Report;
 use hugetools_contract::report::{Met, Peak};
 use hugetools_contract::watch::{HEAD_LEN, Page, Slot, TEXT_LEN, text_at};
 use hugetools_kernfs::number;
-use hugetools_pages::config::{self, Target};
+use hugetools_pages::config;
 use hugetools_pages::policy::witnessed;
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::rt::weak;
@@ -42,7 +43,7 @@ pub(crate) fn begin(send: impl FnOnce(&[u8])) {
     slot.demands.set(&[]);
     slot.image.fetch_add(1, Ordering::AcqRel);
     PID.store(sys::getpid(), Ordering::Release);
-    if config::get().report == Target::File {
+    if matches!(config::get().report, Some(Report::File(_))) {
         weak::atfork(nothing, nothing, in_child);
     }
 }

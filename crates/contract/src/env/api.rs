@@ -1,8 +1,6 @@
 //! The variables of the C interface: sizes, mounts, features of the kernel.
 
-use super::names::{DEFAULT_PAGE_SIZE, FEATURES, NO_PREFAULT, NO_RESERVE, PATH};
-use super::odd::Odd;
-use super::value::is_yes;
+use super::source::Source;
 use crate::size;
 
 /// The page size that the C interface calls the default one.
@@ -72,61 +70,24 @@ impl Features {
     }
 }
 
-/// What the C interface heeds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Api<'a> {
-    /// `HUGETLB_DEFAULT_PAGE_SIZE`
-    pub default_size: DefaultSize,
-    /// `HUGETLB_PATH`: mounts, separated by colons; without it all mounts of
-    /// the machine that can be used.
-    pub path: Option<&'a [u8]>,
-    /// `HUGETLB_FEATURES`
-    pub features: Features,
-    /// `HUGETLB_NO_RESERVE`
-    pub no_reserve: bool,
-    /// `HUGETLB_NO_PREFAULT`
-    pub no_prefault: bool,
-}
-
-impl<'a> Api<'a> {
-    /// Nothing set.
-    pub const NOTHING: Api<'static> = Api {
-        default_size: DefaultSize::Kernel,
-        path: None,
-        features: Features::ALL,
-        no_reserve: false,
-        no_prefault: false,
-    };
-
-    pub(super) fn read(get: &impl Fn(&str) -> Option<&'a [u8]>, odd: &mut Odd) -> Api<'a> {
-        Api {
-            default_size: read_size(get(DEFAULT_PAGE_SIZE), odd),
-            path: get(PATH),
-            features: read_features(get(FEATURES), odd),
-            no_reserve: is_yes(NO_RESERVE, get(NO_RESERVE), odd),
-            no_prefault: get(NO_PREFAULT).is_some(),
-        }
-    }
-}
-
-fn read_size(value: Option<&[u8]>, odd: &mut Odd) -> DefaultSize {
-    let Some(value) = value.filter(|value| !value.is_empty()) else {
+pub(super) fn default_size(source: &mut Source<'_, '_>, name: &'static str) -> DefaultSize {
+    let Some(value) = source.some(name) else {
         return DefaultSize::Kernel;
     };
     let size = size::parse(value);
     if !size.is_ok_and(|size| !size.tail) {
-        odd.add(DEFAULT_PAGE_SIZE);
+        source.note(name);
     }
     size.map_or(DefaultSize::None, |size| DefaultSize::Size(size.bytes))
 }
 
-fn read_features(value: Option<&[u8]>, odd: &mut Odd) -> Features {
-    let Some(value) = value else {
+pub(super) fn features(source: &mut Source<'_, '_>, name: &'static str) -> Features {
+    let Some(value) = source.get(name) else {
         return Features::ALL;
     };
     let (features, whole) = Features::read(value).unwrap_or((Features::ALL, false));
     if !whole {
-        odd.add(FEATURES);
+        source.note(name);
     }
     features
 }
@@ -134,23 +95,24 @@ fn read_features(value: Option<&[u8]>, odd: &mut Odd) -> Features {
 #[cfg(test)]
 mod tests {
     extern crate std;
+    use super::super::table::{
+        DEFAULT_PAGE_SIZE, FEATURES, NO_PREFAULT, NO_RESERVE, PATH, Settings,
+    };
     use super::*;
-    use proptest::prelude::*;
     use std::vec::Vec;
 
-    fn read(vars: &[(&str, &str)]) -> (Api<'static>, Vec<&'static str>) {
-        let mut odd = Odd::NONE;
+    fn read(vars: &[(&str, &'static str)]) -> (Settings<'static>, Vec<&'static str>) {
         let get = |name: &str| {
             let found = vars.iter().find(|(key, _)| *key == name);
-            found.map(|(_, value)| &*std::boxed::Box::leak(value.as_bytes().into()))
+            found.map(|(_, value)| value.as_bytes())
         };
-        let api = Api::read(&get, &mut odd);
-        (api, odd.names().collect())
+        let settings = Settings::read(get, b"x", 42);
+        (settings, settings.odd.names().collect())
     }
 
     #[test]
     fn default_sizes() {
-        let of = |value| {
+        let of = |value: &'static str| {
             let (api, odd) = read(&[(DEFAULT_PAGE_SIZE, value)]);
             (api.default_size, odd.is_empty())
         };
@@ -158,12 +120,12 @@ mod tests {
         assert_eq!(of("1G"), (DefaultSize::Size(1 << 30), true));
         assert_eq!(of("2mfoo"), (DefaultSize::Size(2 << 20), false));
         assert_eq!(of("big"), (DefaultSize::None, false));
-        assert_eq!(read(&[]).0, Api::NOTHING);
+        assert_eq!(read(&[]).0, Settings::NOTHING);
     }
 
     #[test]
     fn features_by_name() {
-        let of = |value| {
+        let of = |value: &'static str| {
             let (api, odd) = read(&[(FEATURES, value)]);
             (api.features.map_hugetlb, odd.is_empty())
         };
@@ -181,17 +143,9 @@ mod tests {
     fn words() {
         let (api, odd) = read(&[(NO_RESERVE, "YES"), (NO_PREFAULT, ""), (PATH, "/a:/b")]);
         assert!(api.no_reserve && api.no_prefault && odd.is_empty());
-        assert_eq!(api.path, Some(&b"/a:/b"[..]));
+        assert_eq!(api.mounts, Some(&b"/a:/b"[..]));
         let (api, odd) = read(&[(NO_RESERVE, "1")]);
         assert!(!api.no_reserve);
         assert_eq!(odd, [NO_RESERVE]);
-    }
-
-    proptest! {
-        #[test]
-        fn reading_never_panics(value in prop::collection::vec(any::<u8>(), 0..40)) {
-            let mut odd = Odd::NONE;
-            let _ = Api::read(&|_| Some(&value), &mut odd);
-        }
     }
 }

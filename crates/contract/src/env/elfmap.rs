@@ -18,6 +18,13 @@ pub struct Elfmap {
 }
 
 impl Elfmap {
+    /// Nothing is said: what is marked in the file is remapped.
+    pub const NOTHING: Elfmap = Elfmap {
+        text: None,
+        data: None,
+        off: false,
+    };
+
     /// Nothing is remapped.
     pub const OFF: Elfmap = Elfmap {
         text: None,

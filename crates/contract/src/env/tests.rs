@@ -94,6 +94,9 @@ fn a_report_to_the_terminal_names_its_process() {
         read(&[(REPORT, "/tmp/r")], "x").report,
         Some(Report::File(b"/tmp/r"))
     );
+    let long = "x".repeat(PATH_MAX);
+    assert_eq!(read(&[(REPORT, &long)], "x").report, None);
+    assert_eq!(odd(&[(REPORT, long.leak())]), [REPORT]);
 }
 
 #[test]

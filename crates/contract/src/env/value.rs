@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use super::odd::Odd;
-
 /// Which huge pages a segment was asked to get first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pages {
@@ -31,16 +29,6 @@ impl fmt::Display for Pages {
 
 pub(super) fn is_no(value: &[u8]) -> bool {
     value.eq_ignore_ascii_case(b"no")
-}
-
-/// Whether a variable that is `yes` or not set is `yes`.
-pub(super) fn is_yes(name: &'static str, value: Option<&[u8]>, odd: &mut Odd) -> bool {
-    let value = value.unwrap_or_default();
-    let yes = value.eq_ignore_ascii_case(b"yes");
-    if !yes && !value.is_empty() && !is_no(value) {
-        odd.add(name);
-    }
-    yes
 }
 
 pub(super) fn number(value: &[u8]) -> Option<u32> {

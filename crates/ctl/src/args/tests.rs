@@ -27,14 +27,14 @@ fn options_end_at_the_first_operand_and_at_two_dashes() {
 #[test]
 fn the_last_of_repeated_options_wins() {
     let last = args("--heap=2MB --heap --shm --shm=thp --fallback base --fallback none x").unwrap();
-    assert_eq!(last.heap.as_deref(), Some(DEFAULT));
-    assert_eq!(last.shm.as_deref(), Some("thp"));
-    assert_eq!(last.fallback.as_deref(), Some("none"));
+    assert_eq!(last.segments.heap.as_deref(), Some(DEFAULT));
+    assert_eq!(last.segments.shm.as_deref(), Some("thp"));
+    assert_eq!(last.segments.fallback.as_deref(), Some("none"));
     assert!(args("--report= x").is_err());
     let preload = args("--no-preload --force-preload x").unwrap();
-    assert!(preload.force_preload && !preload.no_preload);
+    assert!(preload.library.force_preload && !preload.library.no_preload);
     let preload = args("--force-preload --no-preload x").unwrap();
-    assert!(!preload.force_preload && preload.no_preload);
+    assert!(!preload.library.force_preload && preload.library.no_preload);
 }
 
 #[test]

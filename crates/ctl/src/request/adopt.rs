@@ -6,6 +6,7 @@ use std::time::Duration;
 use hugetools_contract::segment::Segment;
 
 use super::{usage, watch};
+use crate::args::given::{ANY, OF_PID, PID_TOO};
 use crate::args::{Args, DEFAULT, Step};
 use crate::failure::Failure;
 use crate::status::Whom;
@@ -52,79 +53,56 @@ pub struct Adopt {
 
 pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
     check(&args)?;
-    let whom = args.pid.iter().map(|word| match Whom::parse(word) {
+    let whom = args.running.pid.iter().map(|word| match Whom::parse(word) {
         Ok(Whom::All) => Err("all: say which programs, by number or by name".to_owned()),
         other => other,
     });
     let whom = whom.collect::<Result<Vec<Whom>, String>>();
     Ok(Adopt {
         whom: whom.or_else(|why| usage(format!("--pid {why}")))?,
-        children: args.children,
+        children: args.running.children,
         segments: segments(&args)?,
-        budget: args.budget.unwrap_or(BUDGET),
-        watch: watch(args.watch.as_deref())?,
-        dry_run: args.dry_run,
-        json: args.json,
+        budget: args.running.budget.unwrap_or(BUDGET),
+        watch: watch(args.proof.watch.as_deref())?,
+        dry_run: args.proof.dry_run,
+        json: args.proof.json,
         steps: args.steps,
-        sysroot: args.sysroot,
+        sysroot: args.proof.sysroot,
     })
 }
 
 /// What does not go together.
 fn check(args: &Args) -> Result<(), Failure> {
-    let others = [
-        (!args.status.is_empty(), "--status"),
-        (args.thp_policy.is_some(), "--thp-policy"),
-        (args.tree, "--tree"),
-        (args.sizes, "--sizes"),
-        (args.totals, "--totals"),
-        (args.text_libs, "--text-libs"),
-        (args.disable.is_some(), "--disable"),
-        (args.share_text, "--share-text"),
-        (args.no_reserve, "--no-reserve"),
-        (args.perf_map, "--perf-map"),
-        (args.heap_engine.is_some(), "--heap-engine"),
-        (args.limit.is_some(), "--limit"),
-        (args.only.is_some(), "--only"),
-        (args.no_inherit, "--no-inherit"),
-        (args.fallback.is_some(), "--fallback"),
-        (args.require.is_some(), "--require"),
-        (args.report.is_some(), "--report"),
-        (args.messages.is_some(), "--messages"),
-        (args.explain, "--explain"),
-        (args.emit.is_some(), "--emit"),
-        (args.no_preload, "--no-preload"),
-        (args.force_preload, "--force-preload"),
-        (args.library_path.is_some(), "--library-path"),
-        (args.library_use_path, "--library-use-path"),
-    ];
     let program = args.command.first().map(|word| Path::new(word).display());
-    let odd = others.iter().find(|(given, _)| *given);
-    let odd = odd.map(|(_, option)| (*option).to_owned());
+    let odd = args.given.outside(&[OF_PID, PID_TOO, ANY]);
+    let odd = odd.map(str::to_owned);
     if let Some(what) = odd.or(program.map(|program| program.to_string())) {
         return usage(format!(
             "--pid is about programs that run already, so {what} has no meaning with it"
         ));
     }
-    if args.sysroot.is_some() && !args.dry_run {
+    if args.proof.sysroot.is_some() && !args.proof.dry_run {
         return usage("--sysroot needs --dry-run with --pid: nothing runs on a recorded machine");
     }
-    if args.watch.is_some() && args.dry_run {
+    if args.proof.watch.is_some() && args.proof.dry_run {
         return usage("--dry-run and --watch: one or the other with --pid");
     }
     Ok(())
 }
 
 fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
-    let thp = args.thp.then(|| "thp".to_owned());
+    let thp = args.segments.thp.then(|| "thp".to_owned());
     let all = [
-        (Segment::Text, args.text.clone()),
-        (Segment::Data, args.data.clone()),
-        (Segment::Bss, args.bss.clone()),
-        (Segment::Heap, args.heap.clone().or(thp)),
-        (Segment::Stack, args.stack.then(|| DEFAULT.to_owned())),
-        (Segment::Shm, args.shm.clone()),
-        (Segment::Anon, args.anon.then(|| DEFAULT.to_owned())),
+        (Segment::Text, args.segments.text.clone()),
+        (Segment::Data, args.segments.data.clone()),
+        (Segment::Bss, args.segments.bss.clone()),
+        (Segment::Heap, args.segments.heap.clone().or(thp)),
+        (
+            Segment::Stack,
+            args.running.stack.then(|| DEFAULT.to_owned()),
+        ),
+        (Segment::Shm, args.segments.shm.clone()),
+        (Segment::Anon, args.running.anon.then(|| DEFAULT.to_owned())),
     ];
     let mut asked = Vec::new();
     for (segment, word) in all {

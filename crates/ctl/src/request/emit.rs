@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::{Run, run, usage};
 use crate::args::Args;
+use crate::args::given::NOT_EMITTED;
 use crate::failure::Failure;
 
 /// Say what another starter needs to be told.
@@ -52,20 +53,12 @@ impl EmitKind {
 
 /// Validates it.
 pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
-    let word = args.emit.take().unwrap_or_default();
+    let word = args.proof.emit.take().unwrap_or_default();
     let mut kinds = EmitKind::ALL.into_iter();
     let Some(kind) = kinds.find(|kind| kind.word() == word) else {
         return usage(format!("--emit={word}: no such kind"));
     };
-    let none = [
-        (args.dry_run, "--dry-run"),
-        (args.explain, "--explain"),
-        (args.json, "--json"),
-        (args.sysroot.is_some(), "--sysroot"),
-        (args.no_inherit, "--no-inherit"),
-        (args.thp_policy.is_some(), "--thp-policy"),
-    ];
-    if let Some((_, option)) = none.iter().find(|(given, _)| *given) {
+    if let Some(option) = args.given.inside(NOT_EMITTED) {
         return usage(format!(
             "--emit starts no program, so {option} has no meaning with it"
         ));
@@ -79,7 +72,7 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
         // It is no program of this machine.
         args.command.clear();
     }
-    args.dry_run = true;
+    args.proof.dry_run = true;
     let run = run(args)?;
     Ok(Emit { kind, name, run })
 }

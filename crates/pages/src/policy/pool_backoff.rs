@@ -126,7 +126,7 @@ impl PoolBackoff {
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
             // Not what was asked for: a rung below it.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
-            _ => config::get().level(),
+            _ => config::level(),
         };
         let next = next_rung(bytes);
         match shortfall {
@@ -202,7 +202,7 @@ pub fn begin() {
     if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
         BACKOFF.note(Shortfall::Valgrind);
         say(
-            config::get().level(),
+            config::level(),
             format_args!("heap: {VALGRIND}; {}", next_rung(0)),
         );
     }
@@ -237,7 +237,7 @@ pub(crate) fn say_forks() {
         let next = next_rung(0);
         let level = match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
-            _ => config::get().level(),
+            _ => config::level(),
         };
         say_once(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
     }

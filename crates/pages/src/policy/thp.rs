@@ -290,7 +290,7 @@ fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let level = match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
-        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::get().level_of_news(),
+        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(),
     };
     let heap = config::get().heap;
     let next = match heap.is_some_and(|pages| pages != Pages::Thp) {

@@ -142,7 +142,7 @@ fn make() -> Option<&'static Table> {
 
 impl Table {
     fn fill(&mut self) {
-        match config::get().api.path {
+        match config::get().mounts {
             Some(paths) => {
                 let paths = paths.split(|byte| *byte == b':');
                 for path in paths.filter(|path| !path.is_empty()) {

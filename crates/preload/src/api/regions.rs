@@ -76,7 +76,7 @@ fn default_page() -> Result<usize> {
 /// asked first, which an administrator may have given to this user alone.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
     fork::watch();
-    let anonymous = config::get().api.features.map_hugetlb;
+    let anonymous = config::get().features.map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
         return region::hand_out(len, page, Source::Pool);
     }

@@ -64,7 +64,7 @@ pub(crate) fn default_size() -> c_long {
 /// mount for it, else the kernel's default.
 fn choose_default() -> Option<usize> {
     let kernel = kernel_default();
-    let asked = match config::get().api.default_size {
+    let asked = match config::get().default_size {
         DefaultSize::Kernel => return kernel,
         DefaultSize::Size(size) => usize::try_from(size).unwrap_or(usize::MAX),
         DefaultSize::None => {
@@ -89,13 +89,13 @@ impl fmt::Display for NoSuchSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = SizeName(self.0);
         write!(f, "HUGETLB_DEFAULT_PAGE_SIZE: ")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().api.path) {
+        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
             (false, _) => write!(f, "this machine has no pages of {size}")?,
             (true, Some(_)) => write!(f, "no mount in HUGETLB_PATH has pages of {size}")?,
             (true, None) => write!(f, "no hugetlbfs of {size} pages is mounted for this user")?,
         }
         f.write_str("; the kernel's default size is used")?;
-        match (hugetlb_pool::is_offered(self.0), config::get().api.path) {
+        match (hugetlb_pool::is_offered(self.0), config::get().mounts) {
             (true, None) => f.write_str(" (as root: hugeadm --create-global-mounts)"),
             _ => Ok(()),
         }

@@ -1,0 +1,157 @@
+//! Readers of values, each for the row of the table that names it.
+
+use super::elfmap::Elfmap;
+use super::limit::Limit;
+use super::messages::Messages;
+use super::require::Require;
+use super::source::Source;
+use super::text_copy::TextCopy;
+use super::value::{Pages, number};
+use super::{DEFAULT_VERBOSITY, Fallback, Report};
+use crate::size;
+
+/// So long the path of a report may be, its zero byte counted.
+pub const PATH_MAX: usize = 4096;
+
+pub(super) fn how_much_is_said(
+    source: &mut Source<'_, '_>,
+    name: &'static str,
+    debug: &'static str,
+) -> u8 {
+    let level = source.get(name).map_or(DEFAULT_VERBOSITY, verbosity);
+    match source.is_there(debug) {
+        true => level.max(4),
+        false => level,
+    }
+}
+
+/// As `atoi` reads it: leading digits, anything else is 0; at most 99.
+pub fn verbosity(value: &[u8]) -> u8 {
+    let value = value.trim_ascii_start();
+    let digits = value.iter().take_while(|b| b.is_ascii_digit());
+    digits.fold(0, |n: u8, b| {
+        n.saturating_mul(10).saturating_add(b - b'0').min(99)
+    })
+}
+
+pub(super) fn messages<'a>(
+    source: &mut Source<'_, 'a>,
+    name: &'static str,
+) -> Option<Messages<'a>> {
+    let value = source.some(name)?;
+    let read = source.known(name, Messages::read(value))?;
+    Some(Messages {
+        path: read.path.and_then(|path| source.keep(name, path)),
+        ..read
+    })
+}
+
+pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<Pages> {
+    let value = source.some(name)?;
+    if value.eq_ignore_ascii_case(b"no") {
+        return None;
+    }
+    if value.eq_ignore_ascii_case(b"thp") {
+        return Some(Pages::Thp);
+    }
+    if matches!(value[0], b'y' | b'Y') {
+        return Some(Pages::Default);
+    }
+    let size = source.known(name, size::parse(value).ok())?;
+    if size.tail {
+        source.note(name);
+    }
+    Some(Pages::Size(size.bytes))
+}
+
+pub(super) fn address(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
+    let value = source.some(name)?;
+    let digits = value.strip_prefix(b"0x").unwrap_or(value);
+    let text = core::str::from_utf8(digits).unwrap_or_default();
+    source.known(name, u64::from_str_radix(text, 16).ok())
+}
+
+pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap {
+    let Some(value) = source.get(name) else {
+        return Elfmap::NOTHING;
+    };
+    let read = source.known(name, Elfmap::read(value));
+    read.unwrap_or(Elfmap::OFF)
+}
+
+/// 1 shares what is not written. 2 once shared all, and does nothing now.
+pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
+    match source.get(name).unwrap_or_default().trim_ascii() {
+        b"1" => return true,
+        b"" | b"0" => {}
+        _ => source.note(name),
+    }
+    false
+}
+
+pub(super) fn text_copy<'a>(
+    source: &mut Source<'_, 'a>,
+    name: &'static str,
+) -> Option<TextCopy<'a>> {
+    let value = source.some(name)?;
+    let read = source.known(name, TextCopy::read(value))?;
+    let program = source.keep(name, read.program)?;
+    Some(TextCopy { program, ..read })
+}
+
+pub(super) fn fallback(source: &mut Source<'_, '_>, name: &'static str) -> Fallback {
+    let Some(value) = source.get(name) else {
+        return Fallback::default();
+    };
+    let mut all = [Fallback::Thp, Fallback::Base, Fallback::None].into_iter();
+    let found = all.find(|fallback| fallback.word().as_bytes() == value);
+    source.known(name, found).unwrap_or_default()
+}
+
+pub(super) fn require(source: &mut Source<'_, '_>, name: &'static str) -> Require {
+    let Some(value) = source.some(name) else {
+        return Require::NOTHING;
+    };
+    let read = Require::read_for(value, source.pid());
+    source.known(name, read).unwrap_or_default()
+}
+
+pub(super) fn limit(source: &mut Source<'_, '_>, name: &'static str) -> Option<Limit> {
+    let value = source.some(name)?;
+    let (limit, tail) = source.known(name, Limit::read(value))?;
+    if tail {
+        source.note(name);
+    }
+    Some(limit)
+}
+
+/// `whose` and `json` are the names of two more variables.
+pub(super) fn report<'a>(
+    source: &mut Source<'_, 'a>,
+    name: &'static str,
+    whose: &'static str,
+    json: &'static str,
+) -> Option<Report<'a>> {
+    let value = source.get(name)?;
+    if value != b"-" {
+        let is_path = (1..PATH_MAX).contains(&value.len());
+        return source.known(name, is_path.then_some(Report::File(value)));
+    }
+    let pid = source.get(whose);
+    // A variable that is not there cannot be wrong.
+    let which = pid.map_or(name, |_| whose);
+    let pid = pid.and_then(number);
+    Some(Report::Terminal {
+        pid: source.known(which, pid)?,
+        json: source.get(json) == Some(b"yes"),
+    })
+}
+
+pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option<(u32, u32)> {
+    let value = source.some(name)?;
+    let read = || {
+        let colon = value.iter().position(|byte| *byte == b':')?;
+        Some((number(&value[..colon])?, number(&value[colon + 1..])?))
+    };
+    source.known(name, read())
+}
