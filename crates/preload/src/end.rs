@@ -285,6 +285,7 @@ fn reason(
     let fell = shortfall.reason();
     let transparent = pages == Some(Pages::Thp) || fell.is_some();
     match (config::get().fallback, thp) {
+        (Fallback::Base, _) if pages == Some(Pages::Thp) => Some(reasons::RULED_OUT),
         (Fallback::Thp, Err(why)) if transparent => Some(why.reason()),
         _ => fell,
     }

@@ -12,3 +12,7 @@ pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 /// Why shared memory is on base pages where nothing that was asked for fell short.
 pub const SHM_LEFT_ALONE: &str =
     "smaller than a huge page, or in files of the program's own (memfd, /dev/shm)";
+
+/// Why memory is on base pages that was asked for as transparent huge pages, which the
+/// fallback rules out.
+pub const RULED_OUT: &str = "--fallback=base rules transparent huge pages out";

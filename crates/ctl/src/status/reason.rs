@@ -1,7 +1,7 @@
 //! Why a process has not more on huge pages, as far as it can be seen from
 //! outside.
 
-use hugetools_contract::env::{Pages, Settings};
+use hugetools_contract::env::{Fallback, Pages, Settings};
 use hugetools_contract::report::reasons;
 use hugetools_contract::segment::Row;
 use hugetools_model::cgroup::{self, Limit};
@@ -120,12 +120,14 @@ impl Reasons {
                 Some(_) if without_library.is_some() && !has_tunables(&environ) => {
                     without_library.clone()
                 }
-                Some(pages) => joined(shortage(root, pid, pages)?, private.clone()),
+                Some(pages) => ruled_out(pages, asked.fallback)
+                    .or(joined(shortage(root, pid, pages)?, private.clone())),
             },
             shm: match asked.shm {
                 None => Some(not_asked("--shm")),
                 Some(_) if without_library.is_some() => without_library.clone(),
-                Some(pages) => joined(shortage(root, pid, pages)?, shared)
+                Some(pages) => ruled_out(pages, asked.fallback)
+                    .or(joined(shortage(root, pid, pages)?, shared))
                     .or_else(|| Some(reasons::SHM_LEFT_ALONE.to_owned())),
             },
             text: wanted(asked.elfmap.text, "--text")?,
@@ -170,6 +172,11 @@ pub(super) fn has_library(mappings: &Mappings) -> bool {
 fn has_tunables(environ: &[u8]) -> bool {
     process::variable(environ, "GLIBC_TUNABLES")
         .is_some_and(|tunables| tunables.windows(7).any(|part| part == b"hugetlb"))
+}
+
+fn ruled_out(pages: Pages, fallback: Fallback) -> Option<String> {
+    let is_ruled_out = (pages, fallback) == (Pages::Thp, Fallback::Base);
+    is_ruled_out.then(|| reasons::RULED_OUT.to_owned())
 }
 
 fn joined(pool: Option<String>, thp: Option<String>) -> Option<String> {
