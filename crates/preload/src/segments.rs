@@ -144,7 +144,9 @@ fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
 /// for the report.
 fn tell(name: &str, got: Got, outcome: &Outcome) {
     let why = got.why();
-    if let Some(why) = why {
+    // The file's own pages are as good as those of a pool.
+    let is_served = got.bytes() == got.whole && got.thp == 0 && got.whole > 0;
+    if let Some(why) = why.filter(|why| why.is_of_file() || !is_served) {
         outcome.note(why);
     }
     say_got(name, got, level(got, why), why);
@@ -152,11 +154,11 @@ fn tell(name: &str, got: Got, outcome: &Outcome) {
 
 /// How important it is. That a program is small, or its file system unable,
 /// hugectl has said; that it may have no more was asked for; and where the next
-/// rung holds all of it, it is no loss.
+/// rung holds all of it, or the file's own pages do, it is no loss.
 fn level(got: Got, why: Option<Why>) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
-        Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
+        Some(why) if got.bytes() == got.whole && (why.is_of_file() || got.thp == 0) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
         Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config::level_of_news(),
         Some(_) => config::level(),
