@@ -2,15 +2,13 @@
 //! its figure, the consequence and the command that mends it.
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::list::format_list;
-use hugetools_model::pool::{self, Pool};
-use hugetools_model::{Bytes, KPath, PageSize};
-use hugetools_model::{sysctl, thp};
+use hugetools_model::{Bytes, pool, sysctl, thp};
 
-use crate::kernel::{Kernel, OVERCOMMIT, SETTINGS, Share, Source, USEFUL, Wants};
+use crate::kernel::{Kernel, OVERCOMMIT, SETTINGS, Source, USEFUL, Wants};
 use crate::note::{Level, Note};
 use crate::shortfall::Shortfall;
 use crate::subject::Subject;
+use remedy::{remedy, shortage};
 
 /// What is to be said about the request on this machine.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -43,7 +41,7 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
         segments: Bytes::new(segments),
         said: Checked::default(),
     };
-    let asks = asks(wants, needs);
+    let asks = asks(wants, needs, kernel);
     asks.iter().for_each(|ask| check.pool(ask));
     let on_thp = asks.iter().filter(|ask| check.comes_to_thp(ask));
     let on_thp = on_thp.fold(Subject::NONE, |all, ask| all | ask.subject);
@@ -81,8 +79,9 @@ impl Ask {
     }
 }
 
-/// What is asked for, that of the same pages together.
-fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
+/// What is asked for, that of the same pages together. Shared memory stands apart where
+/// the library speaks of it: where there is a pool.
+fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
     let zero = Bytes::default();
     let of_segment = |pages: Option<Pages>, needs: Bytes| pages.filter(|_| needs > zero);
     let all = [
@@ -104,8 +103,12 @@ fn asks(wants: Wants, needs: Needs) -> Vec<Ask> {
         let Some(pages) = pages else { continue };
         // What must not fall goes another way.
         let is_strict = |subject: Subject| Subject::strict(wants.require).meets(subject);
-        let same =
-            |ask: &&mut Ask| ask.pages == pages && is_strict(ask.subject) == is_strict(subject);
+        let is_spoken_of = kernel.source(pages).is_some();
+        let same = |ask: &&mut Ask| {
+            ask.pages == pages
+                && is_strict(ask.subject) == is_strict(subject)
+                && !(is_spoken_of && ask.subject.shm != subject.shm)
+        };
         match asks.iter_mut().find(same) {
             Some(ask) => {
                 ask.subject = ask.subject | subject;
@@ -138,9 +141,13 @@ impl Check<'_> {
         if short.subject == Subject::SHM {
             return self.hint(short);
         }
-        self.said.heap_told |= short.subject.heap;
-        self.said.segments_told |= short.subject.text || short.subject.data;
+        self.note_told(short.subject);
         self.warn(short);
+    }
+
+    fn note_told(&mut self, subject: Subject) {
+        self.said.heap_told |= subject.heap;
+        self.said.segments_told |= subject.text || subject.data;
     }
 
     /// Says what keeps private memory from transparent huge pages: in the line that says
@@ -154,7 +161,10 @@ impl Check<'_> {
         let mut of_pool: Vec<&mut Note> = of_pool.collect();
         match of_pool.as_mut_slice() {
             [note] if note.covers(short.subject) => note.and(short),
-            _ => self.warn(short),
+            _ => {
+                self.note_told(short.subject);
+                self.warn(short);
+            }
         }
     }
 
@@ -244,13 +254,13 @@ impl Check<'_> {
             self.warn_of(remedy(
                 Shortfall::new(subject, fact).then(&then),
                 source,
-                ask,
+                ask.enough(),
             ));
         } else if available < enough {
             let (pages, _) = available.pages(size);
             let fact = format!("the pool of {size} pages has {pages} pages ({available}) left");
-            let short = Shortfall::new(subject, fact).then(format!("beyond them, {then}"));
-            self.warn_of(remedy(short, source, ask));
+            let short = Shortfall::new(subject, fact).then(beyond(&then));
+            self.warn_of(remedy(short, source, ask.enough()));
         }
         self.control_group(ask, source, &then);
     }
@@ -272,7 +282,7 @@ impl Check<'_> {
             true => "-1",
             false => "max",
         };
-        let short = Shortfall::new(ask.subject, fact).then(format!("beyond them, {then}"));
+        let short = Shortfall::new(ask.subject, fact).then(beyond(then));
         let short = short.mend("to lift it", format!("echo {unlimited} > {file}"));
         self.warn_of(short.says(file, limit.limit.get()));
     }
@@ -401,6 +411,14 @@ impl Check<'_> {
     }
 }
 
+/// What happens beyond some pages.
+fn beyond(then: &str) -> String {
+    match then.strip_prefix("requests beyond it ") {
+        Some(then) => format!("requests beyond them {then}"),
+        None => format!("beyond them, {then}"),
+    }
+}
+
 fn mostly_base(subject: Subject) -> String {
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
     format!("{names} {stay} mostly on base pages")
@@ -411,72 +429,6 @@ fn no_thp(subject: Subject) -> Shortfall {
     short.says(thp::dir(), "absent")
 }
 
-fn shortage(source: &Source) -> String {
-    let pool = &source.pool;
-    match (pool.total.get(), &source.share) {
-        (0, _) => "is empty".to_owned(),
-        (total, Some(share)) if pool.available() > share.free => format!(
-            "has no page left on {} {}, which this process is bound to ({total} in all)",
-            if share.nodes.len() == 1 {
-                "node"
-            } else {
-                "nodes"
-            },
-            format_list(&share.nodes)
-        ),
-        (total, _) => format!(
-            "has no page left ({total} in all, {} free, {} of them reserved)",
-            pool.free, pool.reserved
-        ),
-    }
-}
-
-/// With the command that makes the pool large enough. What segments take is
-/// known, what a heap or shared memory will take is not.
-fn remedy(short: Shortfall, source: &Source, ask: &Ask) -> Shortfall {
-    let size = source.pool.size;
-    let nodes = source
-        .share
-        .as_ref()
-        .map(|share| format!("@{}", format_list(&share.nodes)));
-    let nodes = nodes.unwrap_or_default();
-    let missing = ask.enough().get().saturating_sub(source.available().get());
-    let pages = missing.div_ceil(size.get()).max(1);
-    let command = format!("hugeadm --pool-pages-min {size}{nodes}:+{pages}");
-    let short = match &source.share {
-        Some(share) if share.free < source.pool.available() => {
-            short.says(node_file(share, size), share.free)
-        }
-        _ => short.says(pool_file(&source.pool), free(&source.pool)),
-    };
-    match ask.subject.is_segments() {
-        true => short.mend("to fill it", command),
-        false => short.mend_at_least("to fill it", command, ", or as many as the program takes"),
-    }
-}
-
-/// The file that counts a pool's free pages.
-fn pool_file(pool: &Pool) -> KPath {
-    pool::pool_dir(pool.size).join("free_hugepages")
-}
-
-/// The same of some nodes.
-fn node_file(share: &Share, size: PageSize) -> String {
-    let nodes = match share.nodes.len() {
-        1 => format_list(&share.nodes),
-        _ => format!("[{}]", format_list(&share.nodes)),
-    };
-    let pool = format!("hugepages-{}kB", size.kib());
-    format!("/sys/devices/system/node/node{nodes}/hugepages/{pool}/free_hugepages")
-}
-
-/// What it says; promised pages are free ones, too.
-fn free(pool: &Pool) -> String {
-    match pool.reserved.get() {
-        0 => pool.free.to_string(),
-        reserved => format!("{} (resv_hugepages {reserved})", pool.free),
-    }
-}
-
+mod remedy;
 #[cfg(test)]
 mod tests;
