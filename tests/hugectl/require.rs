@@ -439,3 +439,48 @@ fn what_cannot_be_reached_is_refused() {
         &[is_not_met, " has no "],
     );
 }
+
+/// A shell that becomes such a program ends, and of one that it starts it is said.
+#[test]
+fn what_a_shell_starts_out_of_reach_is_said() {
+    let Some(live) = machine("what is required of a shell") else {
+        return;
+    };
+    live.set_pool(20);
+    let Some(program) = build("explained", Libc::Glibc, &[]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (secure, script) = (dir.path().join("secure"), dir.path().join("script"));
+    copy(&program, &secure);
+    std::os::unix::fs::chown(&secure, Some(65534), Some(65534)).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o4755);
+    fs::set_permissions(&secure, mode).unwrap();
+    let shell = |line: &str| {
+        fs::write(&script, line).unwrap();
+        (Path::new("/bin/sh"), script.to_str().unwrap().to_owned())
+    };
+    let is_secure = &[
+        "--require is not met, and the program is not started: ",
+        "is set-user-id",
+    ];
+    let (sh, becomes) = shell(&format!("exec {} heap 1\n", secure.display()));
+    refused("--require=heap", sh, &becomes, is_secure);
+    let in_path = format!("cd /; PATH={}; exec secure heap 1\n", dir.path().display());
+    let (sh, becomes) = shell(&in_path);
+    refused("--require=heap", sh, &becomes, is_secure);
+    let (sh, starts) = shell(&format!("{} heap 1\n:\n", secure.display()));
+    for (options, lines) in [("--heap", 1), ("--require=heap", 2)] {
+        let ran = hugectl(options, sh, &starts);
+        assert_eq!((ran.status, ran.err.lines().count()), (0, lines), "{ran:?}");
+        let last = ran.err.lines().last().unwrap();
+        let said = "WARNING: nothing of it can be put on huge pages: ";
+        assert!(
+            last.contains(said) && last.contains("is set-user-id"),
+            "{ran:?}"
+        );
+        let first = ran.err.lines().next().unwrap();
+        let of_shell = first.contains("--require is of sh and of what that becomes by exec");
+        assert_eq!(of_shell, lines == 2, "{ran:?}");
+    }
+}

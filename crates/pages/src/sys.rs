@@ -45,13 +45,15 @@ pub use memory::{
     mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
     pkey_mprotect,
 };
-pub use path::{FileSystem, file_system, is_gone, may_use, memory_file, open_inherited, unlink};
+pub use path::{
+    FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
+};
 pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
-    gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
+    getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
     set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
 pub use shm::{

@@ -73,9 +73,14 @@ pub(crate) fn at_once(status: c_int) {
     }
 }
 
-/// The same of a program that does not begin, whether somebody watches it or not.
-pub(crate) fn before_the_start(status: c_int) {
-    let _ = tell(status);
+/// The status of a program that does not begin, as of hugectl's own failures.
+const REFUSED: c_int = 125;
+
+/// The same of a program that does not begin, whether somebody watches it or not; and
+/// ends it.
+pub(crate) fn refuse() -> ! {
+    let _ = tell(REFUSED);
+    sys::exit(REFUSED)
 }
 
 /// Whether this was to report, and has not before.

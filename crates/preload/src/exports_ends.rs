@@ -2,10 +2,12 @@
 //! it has then is what its report says.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int};
 
-use crate::end;
+use hugetools_pages::sys;
+
 use crate::reads::{NO_CALL, next};
+use crate::{end, gains};
 
 type Words = *const *const c_char;
 
@@ -45,12 +47,27 @@ pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
     }
 }
 
+/// Looks at what the program is about to become, and ends it where that may not begin.
+///
+/// # Safety
+/// `name` must be null or a C string.
+unsafe fn may_become(name: *const c_char, may_begin: fn(&CStr) -> bool) {
+    let errno = sys::errno();
+    // SAFETY: a C string, as the caller says.
+    if !name.is_null() && !may_begin(unsafe { CStr::from_ptr(name) }) {
+        end::refuse();
+    }
+    sys::set_errno(errno);
+}
+
 /// `execve(2)`
 ///
 /// # Safety
 /// As libc's; so for all of these.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Words) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { may_become(path, gains::look_at) };
     end::before_exec(|| {
         next!(
             c"execve",
@@ -67,6 +84,8 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Wo
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { may_become(path, gains::look_at) };
     end::before_exec(|| {
         next!(
             c"execv",
@@ -83,6 +102,8 @@ pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { may_become(name, gains::look_for) };
     end::before_exec(|| {
         next!(
             c"execvp",
@@ -99,6 +120,8 @@ pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvpe(name: *const c_char, words: Words, variables: Words) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { may_become(name, gains::look_for) };
     end::before_exec(|| {
         next!(
             c"execvpe",

@@ -36,6 +36,7 @@ pub mod exports_ends;
 pub mod exports_reads;
 pub mod exports_signals;
 mod following;
+mod gains;
 pub mod kept;
 pub mod loaded;
 mod locks;

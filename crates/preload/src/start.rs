@@ -8,12 +8,8 @@ use hugetools_pages::fork;
 use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
-use hugetools_pages::sys;
 
-use crate::{api, end, following, kept, marker, next, report_file, required, segments};
-
-/// The status of a program that does not begin, as of hugectl's own failures.
-const REFUSED: c_int = 125;
+use crate::{api, end, following, gains, kept, marker, next, report_file, required, segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -61,11 +57,11 @@ unsafe extern "C" fn start(
             ),
         );
     }
+    gains::begin();
     end::begin();
     api::prepare();
     segments::remap();
     if !required::is_met() {
-        end::before_the_start(REFUSED);
-        sys::exit(REFUSED);
+        end::refuse();
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use hugetools_contract::env::{self, Fallback, Pages};
+use hugetools_contract::report::{base, is_shell};
 use hugetools_elf::Ident;
 use hugetools_model::Bytes;
 
@@ -184,10 +185,26 @@ impl Maker<'_> {
         let value = match (self.run.require.is_any(), &self.run.only) {
             (false, _) => return,
             (true, Some(_)) => Value::Text(list),
-            (true, None) => Value::ProcessAnd(list),
+            (true, None) => {
+                self.require_of_shell();
+                Value::ProcessAnd(list)
+            }
         };
         let name = env::REQUIRE;
         self.variables.push(Variable { name, value });
+    }
+
+    /// Says what it is not required of, where a shell starts what is meant.
+    fn require_of_shell(&mut self) {
+        let target = self.findings.look.target.as_ref();
+        let program = target.map(|target| target.program.as_os_str().as_bytes());
+        if let Some(shell) = program.filter(|program| is_shell(program)) {
+            let name = String::from_utf8_lossy(base(shell)).into_owned();
+            self.warn(format!(
+                "--require is of {name} and of what that becomes by exec, not of other programs \
+                 that it starts: --only=NAME requires it of these"
+            ));
+        }
     }
 
     /// Which program may copy text that others cannot share.

@@ -281,7 +281,7 @@ pub fn inode(path: &CStr) -> Option<u64> {
     stat(path).map(|stat| stat.st_ino)
 }
 
-fn stat(path: &CStr) -> Option<libc::stat> {
+pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let args = [
         extended(libc::AT_FDCWD),
