@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 mod adopt;
+mod agree;
 mod alone;
 mod dry_run;
 mod environment;

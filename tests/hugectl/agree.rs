@@ -1,0 +1,129 @@
+//! What is said of a launch, and its report, agree with the kernel's figures: each kind
+//! of memory, each state of the pool, each fallback.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::live::machine;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// As `kinds.c` has it, but for the ends that lie in no whole huge page.
+const WANTED: u64 = 20 << 10;
+
+/// A launch, and what came of it, in kB.
+#[derive(Debug)]
+struct Launch {
+    ran: Ran,
+    pool: u64,
+    thp: u64,
+    is_refused: bool,
+    /// What the report says is huge, and why there is not more.
+    reported: u64,
+    reason: Option<String>,
+}
+
+impl Launch {
+    fn new(program: &Path, kind: &str, pages: &str, fallback: &str, report: &Path) -> Launch {
+        let mut command = tool("hugectl");
+        command.arg(format!("--{kind}{pages}"));
+        command.arg(format!("--fallback={fallback}"));
+        command.arg(format!("--report={}", report.display()));
+        let ran: Ran = command.arg(program).arg(kind).output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let mut figures = ran.out.split_whitespace().map(str::parse);
+        let mut figure = || figures.next().and_then(Result::ok);
+        let (pool, thp) = (figure(), figure());
+        let text = fs::read_to_string(report).unwrap();
+        fs::remove_file(report).unwrap();
+        let row = row(&serde_json::from_str(&text).unwrap(), kind);
+        let huge = row["huge"].as_object().map(|huge| huge.values());
+        let huge = huge.into_iter().flatten().filter_map(Value::as_u64);
+        Launch {
+            pool: pool.unwrap_or(0),
+            thp: thp.unwrap_or(0),
+            is_refused: pool.is_none(),
+            reported: huge.sum::<u64>() / 1024,
+            reason: row["reason"].as_str().map(str::to_owned),
+            ran,
+        }
+    }
+
+    /// What is amiss with what was said.
+    fn faults(&self, is_thp: bool) -> Vec<&'static str> {
+        let said = self.ran.err.lines().filter(|line| line.contains("WARNING"));
+        let said: Vec<&str> = said.collect();
+        let says = |words: &[&str]| {
+            said.iter()
+                .any(|line| words.iter().any(|w| line.contains(w)))
+        };
+        let served = if is_thp { self.thp } else { self.pool } >= WANTED;
+        let huge = self.pool + self.thp;
+        let to_thp = ["to transparent huge pages", "transparent huge pages follow"];
+        let to_base = ["to base pages", "base pages follow", "on base pages"];
+        let fails = ["request fails", "fail (--fallback=none)"];
+        let faults = [
+            (!served && said.is_empty(), "silent"),
+            (served && !said.is_empty(), "needless"),
+            (said.len() > 1, "twice"),
+            (says(&to_thp) && self.thp == 0, "no transparent huge pages"),
+            (says(&to_base) && self.thp > 0, "not on base pages"),
+            (self.is_refused && !says(&fails), "refused"),
+            (
+                !self.is_refused && self.reported.abs_diff(huge) > 2048,
+                "another report",
+            ),
+            (
+                !self.is_refused && huge < WANTED && self.reason.is_none(),
+                "no reason",
+            ),
+        ];
+        let found = faults.into_iter().filter(|(is_so, _)| *is_so);
+        found.map(|(_, fault)| fault).collect()
+    }
+}
+
+/// The row of the program's own memory of one kind: of data and bss, the larger one.
+fn row(report: &Value, kind: &str) -> Value {
+    let rows = report["segments"].as_array().unwrap();
+    let rows = rows.iter().filter(|row| row["segment"] == kind);
+    let largest = rows.max_by_key(|row| row["mapped"].as_u64());
+    largest.cloned().unwrap_or_default()
+}
+
+#[test]
+fn what_is_said_agrees_with_what_there_is() {
+    let Some(live) = machine("what is said of each launch") else {
+        return;
+    };
+    let Some(program) = build("kinds", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let report = dir.path().join("report");
+    let mut wrong = Vec::new();
+    for pool in [0, 2, 40] {
+        live.set_pool(pool);
+        for (kind, pages) in [
+            ("data", ""),
+            ("data", "=2MB"),
+            ("heap", ""),
+            ("heap", "=thp"),
+            ("shm", ""),
+            ("shm", "=thp"),
+        ] {
+            for fallback in ["thp", "base", "none"] {
+                let launch = Launch::new(&program, kind, pages, fallback, &report);
+                let faults = launch.faults(pages == "=thp");
+                if !faults.is_empty() {
+                    wrong.push(format!(
+                        "{pool} {kind}{pages} {fallback}: {faults:?} {launch:?}"
+                    ));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
