@@ -5,7 +5,7 @@ use std::process::Command;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::tool::{Ran, tool, write};
+use crate::support::tool::{Ran, copy, tool, write};
 
 /// What stays, says that it runs, and holds none of our pipes.
 const STAYS: &str = "$| = 1; print 7; close STDOUT; sleep 60";
@@ -24,6 +24,11 @@ fn leave(options: &[&str], child: &str) -> (Ran, i32) {
     let mut command: Command = tool("hugectl");
     command.args(options).args(["--heap", "--report"]);
     command.args(["perl", "-e", &starter(child)]);
+    left_by(command)
+}
+
+/// Whom it has left, which ends.
+fn left_by(mut command: Command) -> (Ran, i32) {
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 3, "{ran:?}");
     let digits = |text: &str| -> String { text.chars().take_while(char::is_ascii_digit).collect() };
@@ -132,6 +137,31 @@ fn what_has_lost_its_environment_and_its_parent_is_told() {
     let (ran, pid) = leave(&["--json", "-q"], &drops);
     let last: serde_json::Value = serde_json::from_str(ran.err.lines().last().unwrap()).unwrap();
     assert_eq!(last["pid"], pid);
+}
+
+/// Nor does anything where a daemon has written over its environment: it has the
+/// library all the same.
+#[test]
+fn a_daemon_that_has_written_over_its_environment_is_reported_on() {
+    // Others' daemons are of another file.
+    let dir = tempfile::tempdir().unwrap();
+    let perl = dir.path().join("perl-daemon");
+    copy("/usr/bin/perl", &perl);
+    let overwrites = format!("$0 = 'x' x 16384; {STAYS}");
+    let wait = "select undef, undef, undef, 0.4";
+    for fork in [
+        format!("if (fork) {{ {wait}; exit }} {wait}; {wait}"),
+        format!("{wait}; if (fork) {{ exit }} {wait}"),
+    ] {
+        let mut command: Command = tool("hugectl");
+        command.args(["--heap", "--report"]).arg(&perl);
+        command.args(["-e", &starter(&format!("{fork}; {overwrites}"))]);
+        let (ran, pid) = left_by(command);
+        let (_, other) = ran.err.split_once("still running").expect(&ran.err);
+        assert!(other.contains(&format!("process {pid}\n")), "{ran:?}");
+        assert!(other.contains("heap "), "{ran:?}");
+        assert_eq!(ran.err.matches("still running").count(), 1, "{ran:?}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! The library in the program tells of those whose environment names it, or that
 //! are its children. A starter that drops the environment leaves processes of which
 //! nothing says whose they are: they were seen below it, or run the program of one
-//! that was.
+//! that was. Nor does anything where a daemon writes over its environment.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::look::{self, Stat};
 use super::output::Output;
+use crate::status::Snapshot;
 
 /// So many are kept in mind.
 const MOST: usize = 256;
@@ -99,25 +100,35 @@ impl Family {
         has_room
     }
 
-    /// Tells of those that stay and have nothing of ours.
+    /// Tells of those that stay and of which the library has not told.
     pub(super) fn tell(&self, root: &Root, output: &mut Output) {
         let stay = self.stay(root);
-        let is_eldest = |pid: &&u32| {
-            let parent = Pid::new(**pid).and_then(|id| process::parent(root, id));
-            parent.is_none_or(|parent| !stay.contains(&parent))
+        let untold = |library: Library| -> Vec<u32> {
+            let all = stay.iter().copied();
+            let of = all.filter(|pid| Library::of(root, *pid) == library);
+            of.filter(|pid| reporter(root, *pid) != Some(self.own))
+                .collect()
         };
         let most = if output.is_json() { MOST } else { SAID };
-        for pid in stay.iter().filter(is_eldest).take(most) {
-            output.write(warning(root, *pid, output.is_json()).as_bytes());
+        let without = untold(Library::Absent);
+        for pid in eldest(root, &without).take(most) {
+            output.write(warning(root, pid, output.is_json()).as_bytes());
+        }
+        let with = untold(Library::There);
+        // One that was never seen may be another's, and its environment says so.
+        let is_ours = |pid: &u32| self.seen.contains_key(pid) || reporter(root, *pid).is_none();
+        let with = eldest(root, &stay).filter(|pid| with.contains(pid) && is_ours(pid));
+        for pid in with.take(most) {
+            output.write(report(root, pid, output.is_json()).as_bytes());
         }
     }
 
-    /// Those that stay, without our library, and of which the library has not told.
+    /// Those below it that stay.
     fn stay(&self, root: &Root) -> Vec<u32> {
         let all = root.list(&KPath::from("/proc")).unwrap_or_default();
         let pids = all.iter().filter_map(|name| name.to_str()?.parse().ok());
         let (mut stay, shells): (Vec<u32>, Vec<u32>) = pids
-            .filter(|pid| self.is_ours(root, *pid))
+            .filter(|pid| self.is_kin(root, *pid))
             .partition(|pid| !runs_shell(root, *pid));
         // A shell that has started nothing is what was asked for.
         let parents: Vec<u32> = stay
@@ -128,7 +139,7 @@ impl Family {
         stay
     }
 
-    fn is_ours(&self, root: &Root, pid: u32) -> bool {
+    fn is_kin(&self, root: &Root, pid: u32) -> bool {
         let (Some(id), Some(stat)) = (Pid::new(pid), Stat::read(root, pid)) else {
             return false;
         };
@@ -136,11 +147,10 @@ impl Family {
             return false;
         }
         let seen = self.seen.get(&pid).filter(|seen| seen.start == stat.start);
-        let is_kin = match seen {
+        match seen {
             Some(seen) => seen.parent != self.own,
             None => self.runs_what_was_seen(root, id),
-        };
-        is_kin && !is_named(root, id, self.own) && has_nothing(root, id)
+        }
     }
 
     /// Whether it is the child that a process below has left, and then ended: it runs
@@ -176,20 +186,55 @@ fn children(root: &Root, pid: u32) -> Vec<u32> {
     texts.flat_map(numbers).collect()
 }
 
-/// Whether its environment names the process that reports: that one's library finds
-/// it, too.
-fn is_named(root: &Root, id: Pid, own: u32) -> bool {
-    let environ = process::read_environ(root, id).unwrap_or_default();
-    let value = process::variable(&environ, REPORT_PID);
-    let digits = value.map(|value| value.split(|byte| !byte.is_ascii_digit()).next());
-    digits.flatten() == Some(own.to_string().as_bytes())
+/// The process that reports, as its environment has it: that one's library finds it, too.
+fn reporter(root: &Root, pid: u32) -> Option<u32> {
+    let environ = process::read_environ(root, Pid::new(pid)?).ok()?;
+    let value = process::variable(&environ, REPORT_PID)?;
+    let digits = value.split(|byte| !byte.is_ascii_digit()).next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-/// Whether none of our libraries is in it, for certain.
-fn has_nothing(root: &Root, id: Pid) -> bool {
-    let maps = root.read(&id.path("maps")).unwrap_or_default();
-    let has_library = maps.windows(13).any(|window| window == b"/libhugetlbfs");
-    !maps.is_empty() && !has_library
+/// Those whose parent is none of them: they stand for all.
+fn eldest<'a>(root: &'a Root, all: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+    let parent = |pid: u32| Pid::new(pid).and_then(|id| process::parent(root, id));
+    let is_eldest = move |pid: &u32| parent(*pid).is_none_or(|parent| !all.contains(&parent));
+    all.iter().copied().filter(is_eldest)
+}
+
+/// Whether one of our libraries is in a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Library {
+    There,
+    Absent,
+    /// It may not be looked at, or has ended.
+    Unknown,
+}
+
+impl Library {
+    fn of(root: &Root, pid: u32) -> Library {
+        let maps = KPath::from("/proc").join(pid).join("maps");
+        let maps = root.read(&maps).unwrap_or_default();
+        let has_library = maps.windows(13).any(|window| window == b"/libhugetlbfs");
+        match (has_library, maps.is_empty()) {
+            (true, _) => Library::There,
+            (false, false) => Library::Absent,
+            (false, true) => Library::Unknown,
+        }
+    }
+}
+
+/// What one has now, in the form that the library has for it.
+fn report(root: &Root, pid: u32, json: bool) -> String {
+    let snapshot = Pid::new(pid).and_then(|id| Snapshot::take(root, id).ok());
+    let text = snapshot.map(|snapshot| snapshot.to_text(json));
+    let text = text.unwrap_or_default();
+    match json || text.is_empty() {
+        true => text,
+        false => {
+            let line = "still running, as it is now (later: hugectl --status";
+            format!("{line} {pid}):\n{text}")
+        }
+    }
 }
 
 /// What is said of one, in the form that reports have.
