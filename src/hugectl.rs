@@ -8,22 +8,22 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::apply::Applied;
+use hugetools_ctl::apply::exec;
+use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
-use hugetools_ctl::bundle::Bundle;
 use hugetools_ctl::caller::Caller;
-use hugetools_ctl::dry_run::Foreseen;
 use hugetools_ctl::emit;
-use hugetools_ctl::exec;
 use hugetools_ctl::explain::{self, required};
-use hugetools_ctl::explore::{Findings, explore};
-use hugetools_ctl::failure::Failure;
-use hugetools_ctl::live::Live;
-use hugetools_ctl::messages::Outlet;
-use hugetools_ctl::note::{Level, Note};
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
+use hugetools_ctl::probe::bundle::Bundle;
+use hugetools_ctl::probe::dry_run::Foreseen;
+use hugetools_ctl::probe::{Findings, probe};
+use hugetools_ctl::request::thp_policy::ThpPolicy;
 use hugetools_ctl::request::{Emit, Request, Run, verbosity};
-use hugetools_ctl::thp_policy::ThpPolicy;
+use hugetools_ctl::say::failure::Failure;
+use hugetools_ctl::say::messages::Outlet;
+use hugetools_ctl::say::note::{Level, Note};
 use hugetools_ctl::watch::{self, Begun};
 use hugetools_model::{Head, Root};
 
@@ -184,9 +184,9 @@ fn find_out(run: &Run, caller: &Caller, root: &Root) -> Result<Findings, Failure
     let bundle = Some(&BUNDLE);
     if run.starts() {
         let mut effects = Live::new(root);
-        return explore(run, caller, root, bundle, &mut Applied(&mut effects));
+        return probe(run, caller, root, bundle, &mut Applied(&mut effects));
     }
-    explore(run, caller, root, bundle, &mut Foreseen)
+    probe(run, caller, root, bundle, &mut Foreseen)
 }
 
 /// The place for messages, where the program is started and they go elsewhere.
@@ -208,7 +208,7 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
 fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;
-    let findings = explore(&emit.run, &caller, &root, None, &mut Foreseen)?;
+    let findings = probe(&emit.run, &caller, &root, None, &mut Foreseen)?;
     let plan = plan::make(&emit.run, &caller, &findings);
     say(&plan.notes, findings.verbosity);
     let text = emit::text(emit, &caller, &findings, &plan)?;

@@ -5,10 +5,10 @@ mod bar;
 use std::time::Duration;
 
 use hugetools_ctl::adopt::{self, Adopted, Pace, document};
-use hugetools_ctl::failure::Failure;
-use hugetools_ctl::live::Live;
-use hugetools_ctl::request::Adopt;
-use hugetools_ctl::status::{self, Whom};
+use hugetools_ctl::apply::live::Live;
+use hugetools_ctl::request::{Adopt, Whom};
+use hugetools_ctl::say::failure::Failure;
+use hugetools_ctl::status;
 use hugetools_model::process::Pid;
 use hugetools_model::{Head, Root};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use hugetools_ctl::failure::Failure;
-use hugetools_ctl::request::Status;
-use hugetools_ctl::status::{self, Snapshot, Totals, Whom};
+use hugetools_ctl::request::{Status, Whom};
+use hugetools_ctl::say::failure::Failure;
+use hugetools_ctl::status::{self, Snapshot, Totals};
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 

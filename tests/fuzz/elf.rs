@@ -7,14 +7,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hugetools_ctl::apply::effects::Effects;
+use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
-use hugetools_ctl::dry_run::Foreseen;
-use hugetools_ctl::effects::Effects;
-use hugetools_ctl::explore::explore;
-use hugetools_ctl::layout::{Layout, Place};
-use hugetools_ctl::live::Live;
 use hugetools_ctl::plan;
+use hugetools_ctl::probe::dry_run::Foreseen;
+use hugetools_ctl::probe::probe;
+use hugetools_ctl::probe::target::elf_layout::{Layout, Place};
 use hugetools_ctl::request::{Request, Run};
 use hugetools_elf::{Edit, Elf, MARK, Marks, Refusal, Role, Table};
 use hugetools_link::{Align, Change, file};
@@ -238,7 +238,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match explore(&run, &caller, &root, None, &mut Foreseen) {
+        match probe(&run, &caller, &root, None, &mut Foreseen) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());

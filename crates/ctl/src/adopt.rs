@@ -10,6 +10,7 @@
 //! asked for, since the program's faults wait meanwhile.
 
 mod apply;
+pub mod effects;
 mod guard;
 mod memory;
 mod obstacle;
@@ -29,9 +30,9 @@ use hugetools_model::Root;
 use hugetools_model::error::describe_errno;
 use hugetools_model::process::Pid;
 
-use crate::effects::Adopts;
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 use apply::Outcome;
+use effects::Adopts;
 use guard::{Gone, Guard};
 use memory::Memory;
 

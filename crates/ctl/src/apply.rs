@@ -1,14 +1,21 @@
 //! What a start changes, made: for a program that is about to run.
 
+mod bundled_library;
+pub mod effects;
+pub mod exec;
+pub mod live;
+mod page_cache;
+mod private_dir;
+
 use std::path::PathBuf;
 
 use hugetools_model::PageSize;
 
-use crate::bundle::{self, Bundle};
 use crate::caller::Caller;
-use crate::changes::Changes;
-use crate::effects::Effects;
-use crate::prepare::{self, Job, Prepared};
+use crate::probe::bundle::Bundle;
+use crate::probe::changes::Changes;
+use crate::probe::segments::page_cache::{Job, Prepared};
+use effects::Effects;
 
 /// The changes of a start, by what it may do to the system.
 #[derive(Debug)]
@@ -21,11 +28,11 @@ impl<E: Effects> Changes for Applied<'_, E> {
         name: &str,
         caller: &Caller,
     ) -> Result<PathBuf, String> {
-        bundle::place(bundle, name, caller)
+        bundled_library::place(bundle, name, caller)
     }
 
     fn prepare_text(&mut self, job: &Job, size: PageSize, caller: &Caller) -> Prepared {
-        prepare::run(job, size, caller, self.0)
+        page_cache::run(job, size, caller, self.0)
     }
 
     fn are_made(&self) -> bool {

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 use hugetools_contract::env;
 
 use crate::caller::Caller;
-use crate::explore::Findings;
-use crate::failure::Failure;
-use crate::locate::Found;
 use crate::plan::{Plan, Value};
+use crate::probe::Findings;
+use crate::probe::library::Found;
 use crate::request::{Emit, EmitKind, Library, Run};
+use crate::say::failure::Failure;
 
 /// What installs hugectl in a place that lasts.
 const INSTALL: &str =

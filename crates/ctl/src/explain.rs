@@ -12,14 +12,14 @@ use hugetools_model::Head;
 use serde::Serialize;
 
 use self::required::Required;
-use crate::engine::{Engine, describe};
-use crate::explore::Findings;
-use crate::note::{Level, Note};
 use crate::plan::Plan;
+use crate::probe::Findings;
+use crate::probe::heap_engine::{Engine, describe};
+use crate::probe::target::{Image, Libc, Target};
 use crate::request::Run;
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
-use crate::target::{Image, Libc, Target};
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 
 /// All that is asked for will be had.
 const HAD: u8 = 0;

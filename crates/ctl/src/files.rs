@@ -1,5 +1,8 @@
 //! Opening files that others chose.
 
+pub(crate) mod accounts;
+pub(crate) mod places;
+
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;

@@ -16,8 +16,8 @@ use hugetools_contract::env::{MESSAGES, REPORT_WATCH};
 use hugetools_model::Head;
 use serde::Serialize;
 
-use crate::engine::Engine;
-use crate::note::{Level, Note};
+use crate::probe::heap_engine::Engine;
+use crate::say::note::{Level, Note};
 use crate::shell::quote;
 use crate::watch::To;
 

@@ -9,19 +9,22 @@ use hugetools_model::{PageSize, seconds};
 
 use crate::args::given::{ANY, OF_STATUS};
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
-use crate::failure::Failure;
-use crate::messages;
-use crate::segments::Segments;
-use crate::status::Whom;
-use crate::thp_policy::ThpPolicy;
+use crate::request::asked_segments::Segments;
+use crate::request::thp_policy::ThpPolicy;
+use crate::say::failure::Failure;
+use crate::say::messages;
 
 mod adopt;
+pub mod asked_segments;
 mod emit;
+mod processes;
 mod require;
+pub mod thp_policy;
 mod whom;
 
 pub use adopt::Adopt;
 pub use emit::{Emit, EmitKind};
+pub use processes::Whom;
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

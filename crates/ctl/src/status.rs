@@ -21,7 +21,7 @@ use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;
 use hugetools_model::{FileError, Root};
 
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 use folios::Folios;
 use mappings::Mappings;
 use objects::Known;
@@ -32,7 +32,7 @@ pub(crate) use folios::base_page;
 pub use folios::frames;
 pub use several::several;
 pub use totals::{Totals, totals};
-pub use whom::{Chosen, Whom, choose};
+pub use whom::{Chosen, choose};
 
 /// A process at one moment.
 #[derive(Debug, Clone)]

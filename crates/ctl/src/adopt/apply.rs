@@ -9,7 +9,7 @@ use super::guard::{Gone, Guard};
 use super::pace::Pace;
 use super::plan::{Plan, Step};
 use super::reason::Reason;
-use crate::effects::Adopts;
+use crate::adopt::effects::Adopts;
 
 /// The time after which somebody looks whether all is as it was.
 const LOOK: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ use hugetools_model::thp::Thp;
 use super::obstacle::{self, Facts};
 use super::pagemap::{Pagemap, Touched};
 use super::reason::Reason;
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 use crate::status::{self, Snapshot};
 
 /// Bytes on huge pages, by the size of these.

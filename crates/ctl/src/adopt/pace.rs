@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::effects::Adopts;
+use crate::adopt::effects::Adopts;
 
 /// Pauses that are shorter are put together.
 const SHORTEST: Duration = Duration::from_millis(1);

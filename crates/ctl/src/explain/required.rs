@@ -11,14 +11,14 @@ use serde::Serialize;
 
 use super::rows::rows;
 use super::{Row, Rung};
-use crate::engine::Engine;
-use crate::explore::Findings;
-use crate::parts::Parts;
 use crate::plan::{Plan, RELINK, is_left_out};
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::segments::alignment::Parts;
+use crate::probe::target::Target;
 use crate::request::Run;
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
-use crate::target::Target;
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 
 /// One segment that is required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,17 +7,17 @@ use hugetools_contract::env::{Fallback, Pages, Share};
 use hugetools_model::{Bytes, PageSize};
 
 use super::{Row, Rung};
-use crate::engine::Engine;
-use crate::explore::Findings;
-use crate::kernel::{Kernel, USEFUL, Wants};
 use crate::plan::{Plan, is_left_out, pages_within};
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::kernel::{Kernel, USEFUL, Wants};
+use crate::probe::target::{Image, Target};
 use crate::request::Run;
-use crate::subject::Subject;
-use crate::target::{Image, Target};
+use crate::say::subject::Subject;
 
 /// The rows of all segments that are asked for.
 pub(crate) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
-    let nothing = |note: &crate::note::Note| {
+    let nothing = |note: &crate::say::note::Note| {
         let short = note.shortfall.as_ref();
         short.is_some_and(|short| short.subject == Subject::ALL)
     };
@@ -53,7 +53,7 @@ fn none_of(wants: Wants) -> Wants {
 
 /// The pages that can be had, by pool.
 fn pools(run: &Run, kernel: &Kernel) -> BTreeMap<PageSize, u64> {
-    let one = |source: &crate::kernel::Source| {
+    let one = |source: &crate::probe::kernel::Source| {
         let size = source.pool.size;
         let (pages, _) = source.obtainable().pages(size);
         let most = run

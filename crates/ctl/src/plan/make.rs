@@ -16,16 +16,16 @@ use hugetools_model::Bytes;
 
 use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
-use crate::engine::{self, Engine};
-use crate::explore::Findings;
-use crate::locate::Found;
-use crate::note::{Level, Note};
-use crate::preflight::{self, Needs};
-use crate::preload;
+use crate::probe::Findings;
+use crate::probe::dynamic_loader::ld_preload;
+use crate::probe::heap_engine::{self, Engine};
+use crate::probe::library::Found;
+use crate::probe::preflight::{self, Needs};
+use crate::probe::target::Image;
 use crate::request::{Preload, ReportTo, Run};
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
-use crate::target::Image;
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 use crate::watch::To;
 
 /// Makes the plan: a pure function of its arguments.
@@ -38,7 +38,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         notes: Vec::new(),
     };
     let target = findings.look.target.as_ref();
-    maker.notes.extend(target.map(engine::describe));
+    maker.notes.extend(target.map(heap_engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
     maker.notes.extend(segments::notes(run, findings));
     maker.verbosity();
@@ -295,7 +295,7 @@ impl Maker<'_> {
             }
             Some(Found::At(path)) => {
                 let list = self.caller.var("LD_PRELOAD");
-                let merged = preload::merge(path.as_os_str(), list, &self.findings.ours);
+                let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
                 for entry in &self.findings.ours {
                     let entry = OsString::from_vec(entry.clone());
                     let text = format!("LD_PRELOAD held {} already", Path::new(&entry).display());

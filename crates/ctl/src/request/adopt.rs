@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use hugetools_contract::segment::Segment;
 
-use super::{usage, watch};
+use super::{Whom, usage, watch};
 use crate::args::given::{ANY, OF_PID, PID_TOO};
 use crate::args::{Args, DEFAULT, Step};
-use crate::failure::Failure;
-use crate::status::Whom;
+use crate::say::failure::Failure;
 
 /// The share of one CPU that is taken where nothing else is said, in percent.
 const BUDGET: u8 = 25;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Run, run, usage};
 use crate::args::Args;
 use crate::args::given::NOT_EMITTED;
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 
 /// Say what another starter needs to be told.
 #[derive(Debug, Clone, PartialEq, Eq)]

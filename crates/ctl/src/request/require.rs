@@ -4,7 +4,7 @@ use hugetools_contract::env::{Pages, Require, Wrong};
 use hugetools_contract::segment::Segment;
 
 use super::{HeapEngine, Preload, Run, usage};
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 
 /// Reads the list.
 pub(super) fn require(list: &str) -> Result<Require, Failure> {

@@ -8,7 +8,7 @@ use hugetools_contract::env::Limit;
 use hugetools_model::size::Quantity;
 
 use super::usage;
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 
 /// The limit of one process.
 pub(super) fn limit(text: &str) -> Result<Limit, Failure> {

@@ -14,7 +14,7 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use super::mappings::Mappings;
 use super::whole::Whole;
-use crate::kernel::{SETTINGS, are_settings_hidden};
+use crate::probe::kernel::{SETTINGS, are_settings_hidden};
 
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

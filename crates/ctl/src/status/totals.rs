@@ -10,7 +10,7 @@ use hugetools_model::smaps::records;
 use hugetools_model::{FileError, Root};
 
 use super::unreadable;
-use crate::failure::Failure;
+use crate::say::failure::Failure;
 
 /// What a process has in all, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]

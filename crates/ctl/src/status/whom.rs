@@ -8,42 +8,8 @@ use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
 
-use crate::failure::Failure;
-
-/// One process, or several.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whom {
-    /// The one of this number.
-    Pid(Pid),
-    /// All that go by this name, or whose program does.
-    Name(String),
-    /// All that have huge pages.
-    All,
-}
-
-impl Whom {
-    /// A number, a name, or `all`.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn parse(word: &str) -> Result<Whom, String> {
-        if word == "all" {
-            return Ok(Whom::All);
-        }
-        if word.is_empty() || word.contains('/') {
-            return Err(format!(
-                "{word}: neither the number of a process nor a name, which has no directory"
-            ));
-        }
-        match word.trim_start_matches(['-', '+']).parse::<u64>() {
-            Err(_) => Ok(Whom::Name(word.to_owned())),
-            Ok(_) => {
-                let pid = word.parse().ok().and_then(Pid::new).map(Whom::Pid);
-                pid.ok_or_else(|| format!("{word}: not the number of a process"))
-            }
-        }
-    }
-}
+use crate::request::Whom;
+use crate::say::failure::Failure;
 
 /// The processes that are meant, each once, by number.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use hugetools_contract::env::{self, Pages};
 use hugetools_model::PageSize;
 
 use super::Maker;
-use crate::engine::Engine;
-use crate::tunables;
+use crate::probe::dynamic_loader::glibc_tunables;
+use crate::probe::heap_engine::Engine;
 
 impl Maker<'_> {
     /// Transparent huge pages are what is safe: a child that writes to a private
@@ -14,10 +14,13 @@ impl Maker<'_> {
         if self.findings.decision.engine != Engine::Libc || self.keeps_tunables_away() {
             return;
         }
-        let list = self.caller.var(tunables::VARIABLE);
-        if let Some(value) = tunables::value(list, tunables::HUGETLB) {
+        let list = self.caller.var(glibc_tunables::VARIABLE);
+        if let Some(value) = glibc_tunables::value(list, glibc_tunables::HUGETLB) {
             let value = String::from_utf8_lossy(value);
-            let text = format!("{} is {value} already, and stays so", tunables::HUGETLB);
+            let text = format!(
+                "{} is {value} already, and stays so",
+                glibc_tunables::HUGETLB
+            );
             return self.info(text);
         }
         let size = match self.findings.served.heap {
@@ -36,15 +39,18 @@ impl Maker<'_> {
                  empty; --heap=thp has no such risk",
             );
         }
-        let mut more = vec![(tunables::HUGETLB, value)];
-        if tunables::value(list, tunables::MMAP_THRESHOLD).is_none() {
-            more.push((tunables::MMAP_THRESHOLD, tunables::LARGEST_THRESHOLD));
+        let mut more = vec![(glibc_tunables::HUGETLB, value)];
+        if glibc_tunables::value(list, glibc_tunables::MMAP_THRESHOLD).is_none() {
+            more.push((
+                glibc_tunables::MMAP_THRESHOLD,
+                glibc_tunables::LARGEST_THRESHOLD,
+            ));
         }
-        let is_padded = tunables::value(list, tunables::TOP_PAD).is_some();
-        if size.is_some_and(|size| size < tunables::POOL_PAD) && !is_padded {
-            more.push((tunables::TOP_PAD, tunables::POOL_PAD));
+        let is_padded = glibc_tunables::value(list, glibc_tunables::TOP_PAD).is_some();
+        if size.is_some_and(|size| size < glibc_tunables::POOL_PAD) && !is_padded {
+            more.push((glibc_tunables::TOP_PAD, glibc_tunables::POOL_PAD));
         }
-        self.set(tunables::VARIABLE, tunables::with(list, &more));
+        self.set(glibc_tunables::VARIABLE, glibc_tunables::with(list, &more));
     }
 
     /// The heap's variable, for the program or for what it starts. Where glibc

@@ -3,12 +3,12 @@
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::Bytes;
 
-use crate::engine::Engine;
-use crate::explore::Findings;
-use crate::kernel::Wants;
-use crate::preflight::Needs;
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
+use crate::probe::Findings;
+use crate::probe::heap_engine::Engine;
+use crate::probe::kernel::Wants;
+use crate::probe::preflight::Needs;
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 
 /// What gets none for it.
 pub(super) fn by_fallback(findings: &Findings, needs: Needs) -> Vec<Shortfall> {

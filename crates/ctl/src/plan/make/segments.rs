@@ -7,15 +7,15 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::report::is_shell;
 use hugetools_model::{Bytes, PageSize};
 
-use crate::explore::Findings;
-use crate::layout::{Obstacle, Part};
-use crate::note::{Level, Note};
-use crate::parts::is_reachable;
-use crate::prepare::{Prepared, State, Why};
+use crate::probe::Findings;
+use crate::probe::segments::alignment::is_reachable;
+use crate::probe::segments::page_cache::{Prepared, State, Why};
+use crate::probe::target::elf_layout::{Obstacle, Part};
+use crate::probe::target::{Image, Target};
 use crate::request::Run;
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
-use crate::target::{Image, Target};
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 
 /// What is to be said before the pools are looked at.
 pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {

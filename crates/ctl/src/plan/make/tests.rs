@@ -1,15 +1,15 @@
 use super::*;
-use crate::allocator::Own;
 use crate::args;
-use crate::engine::Look;
-use crate::explore;
-use crate::kernel::{Kernel, Wants};
-use crate::layout::Layout;
-use crate::parts::Parts;
-use crate::prepare::{Prepared, State, Why};
+use crate::probe;
+use crate::probe::allocator::Own;
+use crate::probe::heap_engine::Look;
+use crate::probe::kernel::{Kernel, Wants};
+use crate::probe::segments::alignment::Parts;
+use crate::probe::segments::page_cache::{Prepared, State, Why};
+use crate::probe::surroundings::Surroundings;
+use crate::probe::target::elf_layout::Layout;
+use crate::probe::target::{Libc, Target};
 use crate::request::{Library, Request, verbosity};
-use crate::surroundings::Surroundings;
-use crate::target::{Libc, Target};
 use crate::watch::To;
 use hugetools_contract::env::Settings;
 use hugetools_elf::Load;
@@ -54,7 +54,7 @@ fn dynamic() -> Look {
 
 /// A machine with all that can be asked for.
 fn kernel() -> Kernel {
-    use crate::kernel::Source;
+    use crate::probe::kernel::Source;
     use hugetools_model::PageCount;
     use hugetools_model::pool::Pool;
     use hugetools_model::thp::Thp;
@@ -95,7 +95,7 @@ fn measured(look: &Look, asked: Wants) -> Parts {
     parts.unwrap_or_default()
 }
 
-/// Everything that `explore` would find, without looking.
+/// Everything that a look would find, without looking.
 fn findings(run: &Run, look: Look) -> Findings {
     let asked = Wants {
         heap: run.heap,
@@ -107,7 +107,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         hints: true,
         thorough: run.explain,
     };
-    let decision = engine::decide(asked, engine::Means::of(run), &look);
+    let decision = heap_engine::decide(asked, heap_engine::Means::of(run), &look);
     let library = decision
         .library
         .map(|name| Found::At(Path::new("/l").join(name)));
@@ -119,7 +119,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         elfmap: run.segments.over(&Settings::default()),
         parts: measured(&look, asked),
         asked,
-        served: explore::served(
+        served: probe::served(
             asked,
             &decision,
             decision.library.is_some(),
@@ -329,7 +329,7 @@ fn without_a_library_the_shortfall_is_the_library() {
     let run = run("--heap x");
     let mut findings = findings(&run, dynamic());
     findings.library = Some(Found::Nowhere("there is none".to_owned()));
-    findings.served = explore::served(
+    findings.served = probe::served(
         findings.asked,
         &findings.decision,
         false,

@@ -7,12 +7,12 @@ use std::path::Path;
 use hugetools_contract::env::{self, Limit, Pages};
 
 use super::Maker;
-use crate::engine::Engine;
-use crate::kernel::Source;
+use crate::probe::heap_engine::Engine;
+use crate::probe::kernel::Source;
+use crate::probe::target::Target;
 use crate::request::Run;
-use crate::shortfall::Shortfall;
-use crate::subject::Subject;
-use crate::target::Target;
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
 
 impl Maker<'_> {
     /// The variables for it.

@@ -1,0 +1,125 @@
+//! A library inside hugectl, put where a loader can map it.
+//!
+//! What is there is believed only if nobody else can have written it and its
+//! contents are those inside, byte for byte: they are compared unless the file is
+//! as it was when they were. New files appear by rename, so that nobody ever sees
+//! half of one.
+
+mod compared;
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::private_dir;
+use crate::caller::Caller;
+use crate::files::places::{Place, places};
+use crate::probe::bundle::{Bundle, first};
+use crate::sys;
+
+/// The file `name` on disk, put there if need be.
+///
+/// # Errors
+/// Why none of the places will do.
+pub(super) fn place(bundle: &Bundle<'_>, name: &str, caller: &Caller) -> Result<PathBuf, String> {
+    place_in(&places(caller), bundle, name, caller.euid)
+}
+
+fn place_in(
+    places: &[Place],
+    bundle: &Bundle<'_>,
+    name: &str,
+    user: u32,
+) -> Result<PathBuf, String> {
+    let contents = bundle.contents(name);
+    first(places, |place| {
+        put(place, bundle.digest, name, contents, user)
+    })
+}
+
+/// Gives the file's path in one place.
+fn put(place: &Place, digest: &str, name: &str, contents: &[u8], user: u32) -> io::Result<PathBuf> {
+    let dir = private_dir::open(place, digest, user)?;
+    let path = dir.join(name);
+    if is_right(&path, contents, user)? {
+        return Ok(path);
+    }
+    write(&dir, name, contents, user)?;
+    match is_right(&path, contents, user)? {
+        true => Ok(path),
+        false => Err(io::Error::other("it is not what is inside hugectl")),
+    }
+}
+
+/// Whether owner, mode and contents of the file are right; an error where a loader
+/// could not map it.
+fn is_right(path: &Path, contents: &[u8], user: u32) -> io::Result<bool> {
+    match open_checked(path, contents.len(), user) {
+        Err(_) => Ok(false),
+        // Whether it can be mapped is another question each time.
+        Ok((file, metadata)) if compared::is_noted(path, &metadata) => {
+            sys::maps_as(&file, &contents[..contents.len().min(1)])
+        }
+        Ok((file, metadata)) => {
+            let same = sys::maps_as(&file, contents)?;
+            if same {
+                compared::note(path, &metadata);
+            }
+            Ok(same)
+        }
+    }
+}
+
+/// Opens the file, if owner, mode and length are right.
+fn open_checked(path: &Path, len: usize, user: u32) -> io::Result<(File, Metadata)> {
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
+    let metadata = file.metadata()?;
+    let right = metadata.is_file()
+        && metadata.uid() == user
+        && metadata.mode() & 0o7777 == 0o644
+        && metadata.len() == len as u64;
+    match right {
+        true => Ok((file, metadata)),
+        false => Err(io::Error::other("it is not what is inside hugectl")),
+    }
+}
+
+fn write(dir: &Path, name: &str, contents: &[u8], user: u32) -> io::Result<()> {
+    // Another process of the same number may be at work in another container.
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let draft = format!(".{name}.{}.{}", std::process::id(), now.as_nanos());
+    let draft = dir.join(draft);
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o644)
+        .open(&draft)?;
+    let written = file
+        .write_all(contents)
+        .and_then(|()| file.set_permissions(Permissions::from_mode(0o644)))
+        .and_then(|()| publish(&draft, &dir.join(name), contents, user));
+    // Nothing more can be done about a draft that cannot be removed.
+    let _ = fs::remove_file(&draft);
+    written
+}
+
+/// Gives a draft its name, unless another start was first: programs have that file
+/// loaded already, and would have a deleted one.
+fn publish(draft: &Path, path: &Path, contents: &[u8], user: u32) -> io::Result<()> {
+    if fs::hard_link(draft, path).is_ok() || is_right(path, contents, user).is_ok_and(|right| right)
+    {
+        return Ok(());
+    }
+    // The file there is another one, or the file system has no links.
+    fs::rename(draft, path)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! The last call: hugectl becomes the program.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use hugetools_model::error::describe_errno;
+use nix::errno::Errno;
+use nix::unistd::execve;
+
+use crate::caller::Caller;
+use crate::plan::{Plan, Program, Value};
+use crate::probe::target::SHELL;
+use crate::say::failure::Failure;
+
+/// Becomes the program of the plan.
+///
+/// # Errors
+/// There is no way back but an error; with a plan that has no program, too.
+pub fn exec(plan: &Plan, caller: &Caller) -> Failure {
+    let Some(program) = &plan.program else {
+        return Failure::Own("there is no program to start".to_owned());
+    };
+    match try_exec(program, &environment(plan, caller)) {
+        Ok(errno) => refused(program, errno),
+        Err(error) => Failure::Own(error),
+    }
+}
+
+/// Tries the program, then the shell for a text; returns why the kernel took
+/// neither.
+fn try_exec(program: &Program, env: &[CString]) -> Result<Errno, String> {
+    let path = c_string(program.path.as_os_str())?;
+    let argv = program
+        .argv
+        .iter()
+        .map(|word| c_string(word))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Err(errno) = execve(&path, &argv, env);
+    if errno != Errno::ENOEXEC || !program.is_text {
+        return Ok(errno);
+    }
+    let shell = c_string(OsStr::new(SHELL))?;
+    let mut with_shell = vec![shell.clone(), path];
+    with_shell.extend(argv.into_iter().skip(1));
+    let Err(errno) = execve(&shell, &with_shell, env);
+    Ok(errno)
+}
+
+fn refused(program: &Program, errno: Errno) -> Failure {
+    let path = program.path.display();
+    let why = describe_errno(errno as i32);
+    let doubt = program.doubt.as_ref().map(|doubt| format!("; {doubt}"));
+    let text = format!("cannot run {path}: {why}{}", doubt.unwrap_or_default());
+    match errno {
+        Errno::ENOENT => Failure::NotFound(text),
+        _ => Failure::CannotRun(text),
+    }
+}
+
+/// The caller's environment with the plan's variables: in the place of an old
+/// value, else at the end.
+fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
+    let mut env: Vec<(OsString, OsString)> = caller.env.clone();
+    for variable in &plan.variables {
+        let new = match &variable.value {
+            Value::Text(text) => text.clone(),
+            Value::Process => caller.pid.to_string().into(),
+            Value::ProcessAnd(text) => {
+                let mut value = OsString::from(format!("{}:", caller.pid));
+                value.push(text);
+                value
+            }
+        };
+        let mut done = false;
+        env.retain_mut(|(name, value)| {
+            if name != variable.name {
+                return true;
+            }
+            value.clone_from(&new);
+            // A name that is there twice is left once.
+            !std::mem::replace(&mut done, true)
+        });
+        if !done {
+            env.push((variable.name.into(), new));
+        }
+    }
+    let entry = |(mut name, value): (OsString, OsString)| {
+        name.push("=");
+        name.push(value);
+        c_string(&name).ok()
+    };
+    env.into_iter().filter_map(entry).collect()
+}
+
+fn c_string(text: &OsStr) -> Result<CString, String> {
+    CString::new(text.as_bytes()).map_err(|_error| "a word holds a zero byte".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Variable;
+    use crate::probe::heap_engine::Engine;
+
+    #[test]
+    fn variables_replace_old_ones_once() {
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let caller = Caller::this([pair("A", "1"), pair("B", "2"), pair("A", "3")]);
+        let variable = |name, value: &str| Variable {
+            name,
+            value: Value::Text(value.into()),
+        };
+        let plan = Plan {
+            variables: vec![variable("A", "x"), variable("C", "y")],
+            program: None,
+            engine: Engine::None,
+            notes: Vec::new(),
+            report: None,
+        };
+        let env = environment(&plan, &caller);
+        assert_eq!(
+            env,
+            [c"A=x".to_owned(), c"B=2".to_owned(), c"C=y".to_owned()]
+        );
+        assert_eq!(exec(&plan, &caller).status(), 125);
+    }
+}

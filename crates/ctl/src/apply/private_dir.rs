@@ -1,0 +1,39 @@
+//! Directories of ours that nobody else can write, made where they are missing.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::files::places::Place;
+
+/// A directory in ours; both are made if need be.
+pub(super) fn open(place: &Place, name: &str, user: u32) -> io::Result<PathBuf> {
+    if place.make && !place.base.exists() {
+        DirBuilder::new().mode(0o700).create(&place.base)?;
+    }
+    place.check_base(user)?;
+    let ours = place.dir();
+    let dir = ours.join(name);
+    make_dir(&ours, user)?;
+    make_dir(&dir, user)?;
+    Ok(dir)
+}
+
+/// Makes a directory that others can read, or checks the one that is there.
+fn make_dir(dir: &Path, user: u32) -> io::Result<()> {
+    match DirBuilder::new().mode(0o755).create(dir) {
+        // The file mode mask may have taken rights away.
+        Ok(()) => return fs::set_permissions(dir, Permissions::from_mode(0o755)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(error),
+    }
+    let metadata = fs::symlink_metadata(dir)?;
+    if !metadata.is_dir() || metadata.uid() != user || metadata.mode() & 0o022 != 0 {
+        return Err(io::Error::other("others can change what is there"));
+    }
+    match metadata.mode() & 0o755 == 0o755 {
+        true => Ok(()),
+        false => fs::set_permissions(dir, Permissions::from_mode(0o755)),
+    }
+}

@@ -1,0 +1,100 @@
+//! Where directories of ours are that nobody else can write; `apply` makes them.
+//!
+//! | user | places, in turn |
+//! |---|---|
+//! | root | `/run/hugetools`, `/tmp/hugetools-0` |
+//! | others | `$XDG_RUNTIME_DIR/hugetools`, `~/.cache/hugetools`, `/tmp/hugetools-<uid>` |
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::caller::Caller;
+
+/// A directory that may hold ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// It must exist, except that `make` allows to make it.
+    pub(crate) base: PathBuf,
+    pub(crate) make: bool,
+    /// Our directory in it.
+    pub(crate) name: String,
+}
+
+/// The places of a user, the best first.
+pub(crate) fn places(caller: &Caller) -> Vec<Place> {
+    let at = |base: PathBuf, make, name: &str| Place {
+        base,
+        make,
+        name: name.to_owned(),
+    };
+    let temporary = at("/tmp".into(), false, &format!("hugetools-{}", caller.euid));
+    if caller.euid == 0 {
+        return vec![at("/run".into(), false, "hugetools"), temporary];
+    }
+    let absolute = |name| {
+        caller
+            .var(name)
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute())
+    };
+    let run_time = absolute("XDG_RUNTIME_DIR").map(|dir| at(dir, false, "hugetools"));
+    let cache = absolute("HOME").map(|dir| at(dir.join(".cache"), true, "hugetools"));
+    run_time
+        .into_iter()
+        .chain(cache)
+        .chain([temporary])
+        .collect()
+}
+
+impl Place {
+    /// Our directory.
+    pub(crate) fn dir(&self) -> PathBuf {
+        self.base.join(&self.name)
+    }
+
+    /// Whether others cannot rename what is in the directory that holds ours.
+    pub(crate) fn check_base(&self, user: u32) -> io::Result<()> {
+        const STICKY: u32 = 0o1000;
+        const OTHERS_WRITE: u32 = 0o022;
+        let metadata = fs::metadata(&self.base)?;
+        let mode = metadata.mode();
+        let closed = mode & OTHERS_WRITE == 0 || mode & STICKY != 0;
+        match metadata.is_dir() && closed && [0, user].contains(&metadata.uid()) {
+            true => Ok(()),
+            false => Err(io::Error::other("others can change its directory")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn root_and_others_have_their_own_places() {
+        let var = |name: &str, value: &str| (name.into(), value.into());
+        let mut caller = Caller::this([var("HOME", "/home/x"), var("XDG_RUNTIME_DIR", "run")]);
+        caller.euid = 0;
+        let dirs =
+            |caller: &Caller| -> Vec<PathBuf> { places(caller).iter().map(Place::dir).collect() };
+        assert_eq!(
+            dirs(&caller),
+            [Path::new("/run/hugetools"), Path::new("/tmp/hugetools-0")]
+        );
+        caller.euid = 7;
+        let other = [
+            Path::new("/home/x/.cache/hugetools"),
+            Path::new("/tmp/hugetools-7"),
+        ];
+        assert_eq!(dirs(&caller), other, "a relative directory is not believed");
+        caller.env = vec![var("XDG_RUNTIME_DIR", "/run/user/7")];
+        let other = [
+            Path::new("/run/user/7/hugetools"),
+            Path::new("/tmp/hugetools-7"),
+        ];
+        assert_eq!(dirs(&caller), other);
+    }
+}

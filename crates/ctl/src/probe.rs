@@ -1,0 +1,368 @@
+//! What the plan depends on: the target, the library, the kernel's state.
+
+pub(crate) mod allocator;
+pub mod bundle;
+pub mod changes;
+pub mod command_line;
+pub mod dry_run;
+pub(crate) mod dynamic_loader;
+pub mod heap_engine;
+pub mod kernel;
+pub mod library;
+pub mod preflight;
+mod report_file;
+pub mod segments;
+pub mod surroundings;
+pub mod target;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::{Elfmap, Fallback, Pages, Settings};
+use hugetools_elf::{Elf, Ident};
+use hugetools_model::{FileError, Root};
+
+use crate::caller::Caller;
+use crate::probe::bundle::Bundle;
+use crate::probe::changes::Changes;
+use crate::probe::command_line::starter::{self, Start};
+use crate::probe::command_line::{names, runtimes, wrappers};
+use crate::probe::dynamic_loader::Loader;
+use crate::probe::dynamic_loader::glibc_tunables;
+use crate::probe::dynamic_loader::ld_preload;
+use crate::probe::heap_engine::{Decision, Engine, Look, Means};
+use crate::probe::kernel::{Kernel, Wants, check_size};
+use crate::probe::library::Found;
+use crate::probe::segments::alignment::Parts;
+use crate::probe::surroundings::{Scene, Surroundings};
+use crate::probe::target::{Image, Libc, Opened};
+use crate::request::{Library, Preload, ReportTo, Run, verbosity};
+use crate::say::failure::Failure;
+use crate::say::shortfall::Shortfall;
+
+/// What was found: all that the plan depends on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// How much is said, by the environment and the options.
+    pub verbosity: u8,
+    /// What is asked for, by option or by inherited variable.
+    pub asked: Wants,
+    /// What of it can be served for this target.
+    pub served: Wants,
+    /// What is asked for the program's segments, by option or by inherited
+    /// variable.
+    pub elfmap: Elfmap,
+    /// What of these segments can be on huge pages.
+    pub parts: Parts,
+    /// The target.
+    pub look: Look,
+    /// How the request can be met for it.
+    pub decision: Decision,
+    /// The library, where one is to be preloaded.
+    pub library: Option<Found>,
+    /// Whether that file is on disk: a dry run leaves the copy inside hugectl
+    /// where it is.
+    pub library_is_there: bool,
+    /// What goes in front of `LD_LIBRARY_PATH`.
+    pub library_dir: Option<PathBuf>,
+    /// Entries of ours in the caller's `LD_PRELOAD`.
+    pub ours: Vec<Vec<u8>>,
+    /// The kernel's state.
+    pub kernel: Kernel,
+    /// What else was looked at, where nothing starts.
+    pub surroundings: Surroundings,
+    /// What is to be said of a starter that drops the environment.
+    pub starter: Option<Shortfall>,
+    /// Names of `--only` that no program has, as far as can be seen.
+    pub unknown_names: Vec<String>,
+    /// The file of the report.
+    pub report: Option<PathBuf>,
+}
+
+/// What is asked for, by option or by inherited variable.
+struct Asked {
+    verbosity: u8,
+    wants: Wants,
+    elfmap: Elfmap,
+    /// Whether libraries' text is meant, too.
+    libraries: bool,
+}
+
+impl Asked {
+    fn find(run: &Run, caller: &Caller) -> Asked {
+        let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
+        let name = run
+            .command
+            .first()
+            .map(OsString::as_os_str)
+            .unwrap_or_default();
+        let base = Path::new(name).file_name().unwrap_or_default();
+        let inherited = Settings::read(get, base.as_bytes(), caller.pid);
+        let verbosity = verbosity(inherited.verbosity, &run.steps);
+        let elfmap = run.segments.over(&inherited);
+        let wants = Wants {
+            heap: run.heap.or(inherited.heap),
+            shm: run.shm.or(inherited.shm),
+            text: elfmap.text,
+            data: elfmap.data,
+            fallback: run.fallback.unwrap_or(inherited.fallback),
+            require: run.require,
+            hints: verbosity >= 3 || run.explain,
+            thorough: run.explain,
+        };
+        Asked {
+            verbosity,
+            wants,
+            elfmap,
+            libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
+        }
+    }
+}
+
+/// Finds out what the plan depends on. Nothing is changed but by `changes`.
+///
+/// # Errors
+/// When the program cannot be run, or something was asked that cannot be had.
+pub fn probe(
+    run: &Run,
+    caller: &Caller,
+    root: &Root,
+    bundle: Option<&Bundle<'_>>,
+    changes: &mut dyn Changes,
+) -> Result<Findings, Failure> {
+    let Asked {
+        verbosity,
+        wants,
+        elfmap,
+        libraries,
+    } = Asked::find(run, caller);
+    check_sizes(root, run)?;
+    let report = report_to(run)?;
+    let look = look(run, wants, caller, root)?;
+    let asked = segments::with_marks(wants, elfmap, &look);
+    let decision = heap_engine::decide(asked, Means::of(run), &look);
+    let library = match decision.library {
+        None => None,
+        Some(name) => Some(find_library(run, name, caller, bundle, changes)?),
+    };
+    let library_dir = library_dir(run, library.as_ref())?;
+    let ours = ours(caller, library.as_ref());
+    let preloaded = matches!(library, Some(Found::At(_)));
+    let library_is_there = is_there(library.as_ref(), changes);
+    let served = served(asked, &decision, preloaded, run.preload, &look);
+    let own = |error: FileError| Failure::Own(error.to_string());
+    let search = segments::Search {
+        asked,
+        libraries,
+        caller,
+    };
+    let mut parts = search.measure(root, &look).map_err(own)?;
+    let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
+    search
+        .prepare(root, &look, &kernel, &mut parts, changes)
+        .map_err(own)?;
+    let scene = |target| Scene {
+        run,
+        caller,
+        root,
+        kernel: &kernel,
+        served,
+        needs: parts.needs(target, served, &kernel),
+    };
+    let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
+    let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
+    Ok(Findings {
+        verbosity,
+        surroundings,
+        starter: lost_on_the_way(run, caller, library.as_ref()),
+        unknown_names: names::unknown(run, look.target.as_ref(), caller),
+        elfmap,
+        asked,
+        served,
+        kernel,
+        parts,
+        look,
+        decision,
+        library,
+        library_is_there,
+        library_dir,
+        ours,
+        report,
+    })
+}
+
+/// The report's file, if it can be written.
+fn report_to(run: &Run) -> Result<Option<PathBuf>, Failure> {
+    match &run.report {
+        Some(ReportTo::File(file)) => report_file::check(file).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What is to be said of what the command line loses before it comes to a program.
+fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Option<Shortfall> {
+    let is_program = |name: &OsStr| target::is_program(name, caller);
+    let lost = || match library {
+        Some(Found::At(path)) => starter::lost_in_new_root(&run.command, &is_program, path),
+        _ => None,
+    };
+    let preloaded = match library {
+        Some(Found::At(path)) => Some(path.as_path()),
+        _ => None,
+    };
+    starter::warning(&Start::new(run, caller, &is_program, preloaded)).or_else(lost)
+}
+
+/// Whether the library's file will be on disk.
+fn is_there(library: Option<&Found>, changes: &dyn Changes) -> bool {
+    match library {
+        Some(Found::At(path)) => changes.are_made() || path.exists(),
+        _ => false,
+    }
+}
+
+/// Entries of ours in the caller's `LD_PRELOAD`.
+fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
+    match (caller.var("LD_PRELOAD"), library) {
+        (Some(list), Some(_)) => ld_preload::ours(list, &loader(caller)),
+        _ => Vec::new(),
+    }
+}
+
+/// What of the request can be served: where nothing is, nothing falls short.
+pub(crate) fn served(
+    asked: Wants,
+    decision: &Decision,
+    preloaded: bool,
+    preload: Preload,
+    look: &Look,
+) -> Wants {
+    let target = look.target.as_ref();
+    let is_static = target.is_some_and(|target| target.image == Image::Static);
+    let linked = preload == Preload::Never;
+    Wants {
+        heap: match decision.engine {
+            Engine::Arena => asked.heap.filter(|_| preloaded),
+            // By itself glibc takes transparent huge pages: with those of a
+            // pool, a child that writes to its copy may be killed.
+            Engine::Libc => asked.heap.map(|pages| match pages {
+                Pages::Size(size) => Pages::Size(size),
+                Pages::Default | Pages::Thp => Pages::Thp,
+            }),
+            Engine::Linked | Engine::None => None,
+        },
+        shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        text: asked.text.filter(|_| (preloaded || linked) && !is_static),
+        data: asked.data.filter(|_| (preloaded || linked) && !is_static),
+        // And nothing but base pages after those of a pool.
+        fallback: match decision.engine {
+            Engine::Libc if is_static => Fallback::Base,
+            _ => asked.fallback,
+        },
+        ..asked
+    }
+}
+
+fn check_sizes(root: &Root, run: &Run) -> Result<(), Failure> {
+    let segments = &run.segments;
+    let all = [
+        ("--text", segments.text),
+        ("--data", segments.data),
+        ("--bss", segments.bss),
+        ("--heap", run.heap),
+        ("--shm", run.shm),
+    ];
+    all.into_iter()
+        .try_for_each(|(option, pages)| check_size(root, option, pages))
+}
+
+fn loader(caller: &Caller) -> Loader<'_> {
+    Loader::new(Ident::native(), Libc::Glibc, caller.var("LD_LIBRARY_PATH"))
+}
+
+fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, Failure> {
+    let Some(name) = run.command.first() else {
+        return Ok(Look::default());
+    };
+    let opened = target::open(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
+    let mut look = match wants.heap {
+        Some(_) => look_for_heap(run, &opened, caller, root),
+        None => Look::default(),
+    };
+    look.target = Some(opened.target);
+    look.behind = wrappers::wrappers(run, caller);
+    Ok(look)
+}
+
+/// What matters for a heap.
+fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
+    let mut look = Look {
+        beyond: runtimes::beyond(&run.command, opened, caller, root),
+        ..Look::default()
+    };
+    let target = &opened.target;
+    match (&target.image, &opened.elf) {
+        (Image::Dynamic(libc), Some(elf)) => {
+            let found = allocator::find(&allocator::Subject {
+                program: &target.program,
+                elf,
+                libc: *libc,
+                library_path: caller.var("LD_LIBRARY_PATH"),
+            });
+            look.own = found.own;
+            look.beyond = look.beyond.or_else(|| match &look.own {
+                Some(own) => runtimes::own_switch(own, caller),
+                None => runtimes::of_new(&found.new?, caller, root),
+            });
+            look.tunable = run.wants_libc() && loader_knows_tunable(&target.program, elf);
+        }
+        (Image::Static, _) => {
+            look.tunable = glibc_tunables::is_known_to(&target.program).unwrap_or(false);
+        }
+        _ => {}
+    }
+    look
+}
+
+/// Whether the glibc of a dynamic program knows the tunable: its loader reads
+/// them.
+fn loader_knows_tunable(program: &Path, elf: &Elf<File>) -> bool {
+    let loader = elf.interpreter();
+    let loader = loader.map_or(program, |loader| Path::new(OsStr::from_bytes(loader)));
+    glibc_tunables::is_known_to(loader).unwrap_or(false)
+}
+
+/// What goes in front of `LD_LIBRARY_PATH`.
+fn library_dir(run: &Run, library: Option<&Found>) -> Result<Option<PathBuf>, Failure> {
+    Ok(match (&run.library, library) {
+        (Library::At(_), Some(Found::At(path))) => path.parent().map(Path::to_owned),
+        (Library::At(dir), _) => Some(library::search_dir(dir)?),
+        _ => None,
+    })
+}
+
+fn find_library(
+    run: &Run,
+    name: &str,
+    caller: &Caller,
+    bundle: Option<&Bundle<'_>>,
+    changes: &mut dyn Changes,
+) -> Result<Found, Failure> {
+    match &run.library {
+        Library::At(dir) => library::below(dir, name).map(Found::At),
+        Library::Auto => Ok(library::find(caller, name, bundle, changes)),
+        Library::ByName => {
+            let found = loader(caller).find_preload(name.as_bytes());
+            Ok(match found {
+                Some((path, _)) if library::is_ours(&path) => Found::At(PathBuf::from(name)),
+                Some((path, _)) => Found::Nowhere(format!(
+                    "the {name} that the loader finds, {}, is not ours",
+                    path.display()
+                )),
+                None => Found::Nowhere(format!("the loader finds no {name}")),
+            })
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Programs that bring an allocator of their own.
+//!
+//! Where a program has a second door to its allocator, memory that one of the
+//! two gives would be handed back to the other: such a program gets no heap of
+//! ours.
+
+use std::cell::OnceCell;
+use std::ffi::{CStr, OsStr};
+use std::fmt;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::doors::{ALLOCATORS, Allocator};
+use hugetools_elf::Elf;
+
+use crate::probe::dynamic_loader::dt_needed;
+use crate::probe::target::Libc;
+
+/// Why a program keeps its own allocator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Own {
+    /// The program itself defines `malloc`.
+    Defined,
+    /// It, or a library that it needs, calls an allocator by another name.
+    Called {
+        /// The name.
+        symbol: &'static str,
+        /// The file that calls.
+        by: PathBuf,
+        /// Whether that allocator is jemalloc, which has a switch for huge pages.
+        is_jemalloc: bool,
+    },
+    /// It was built with a sanitizer, whose library must know of every block.
+    Checked {
+        /// That library.
+        by: PathBuf,
+    },
+}
+
+impl fmt::Display for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Own::Defined => f.write_str("it defines malloc itself"),
+            Own::Called { symbol, by, .. } => write!(f, "{} calls {symbol}", by.display()),
+            Own::Checked { by } => write!(f, "that of a sanitizer, {}", by.display()),
+        }
+    }
+}
+
+/// What the library of a sanitizer calls its own `malloc`.
+const CHECKER: &str = "__interceptor_malloc";
+
+/// `new` of C++.
+const NEW: &str = "_Znwm";
+
+/// Libraries that are known to call no allocator by another name, so that most
+/// programs need no look into any library.
+const KNOWN: [&[u8]; 13] = [
+    b"libc.so.6",
+    b"libm.so.6",
+    b"libdl.so.2",
+    b"librt.so.1",
+    b"libpthread.so.0",
+    b"libresolv.so.2",
+    b"libutil.so.1",
+    b"libgcc_s.so.1",
+    b"libstdc++.so.6",
+    b"libmvec.so.1",
+    b"libc.so",
+    b"libz.so.1",
+    b"libtinfo.so.6",
+];
+
+/// A program whose allocators are looked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject<'a> {
+    pub(crate) program: &'a Path,
+    pub(crate) elf: &'a Elf<File>,
+    pub(crate) libc: Libc,
+    /// `LD_LIBRARY_PATH`
+    pub(crate) library_path: Option<&'a OsStr>,
+}
+
+/// Where a program's memory comes from, other than from libc.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Allocators {
+    /// Why it keeps its own allocator.
+    pub(crate) own: Option<Own>,
+    /// What `new` of a C++ program is taken from, where that is a library which has
+    /// an allocator of its own, and not the C++ library, which calls malloc.
+    pub(crate) new: Option<PathBuf>,
+}
+
+/// Looks at a program and all the libraries that it needs. What cannot be
+/// found or read is passed over: the loader will complain itself.
+pub(crate) fn find(subject: &Subject<'_>) -> Allocators {
+    let elf = subject.elf;
+    let mut all = Allocators::default();
+    if elf.defines("malloc").unwrap_or(false) {
+        all.own = Some(Own::Defined);
+        return all;
+    }
+    let calls_new = OnceCell::new();
+    let calls_new = || *calls_new.get_or_init(|| matches!(elf.refers_to(&[NEW]), Ok(Some(_))));
+    let mut found: Vec<&Allocator> = Vec::new();
+    let checked = subject.look(|by, elf| {
+        let defines = |name: &str| elf.defines(name).unwrap_or(false);
+        if defines(CHECKER) {
+            let by = by.to_owned();
+            return Some(Own::Checked { by });
+        }
+        if defines("malloc") {
+            found.extend(allocator_in(elf));
+            if all.new.is_none() && defines(NEW) && calls_new() {
+                all.new = Some(by.to_owned());
+            }
+        }
+        None
+    });
+    all.own = checked.or_else(|| subject.called(&found));
+    all
+}
+
+impl Subject<'_> {
+    /// Shows each library that is needed and not known.
+    fn look<T>(&self, look: impl FnMut(&Path, &Elf<File>) -> Option<T>) -> Option<T> {
+        let Subject {
+            program,
+            elf,
+            libc,
+            library_path,
+        } = *self;
+        dt_needed::find(program, elf, library_path, libc, &KNOWN, look)
+    }
+
+    /// Who calls one of the allocators that were found by another name.
+    fn called(&self, found: &[&Allocator]) -> Option<Own> {
+        if found.is_empty() {
+            return None;
+        }
+        let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
+        let doors = found.iter().flat_map(|allocator| allocator.doors);
+        let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
+        let called = |by: &Path, elf: &Elf<File>| {
+            let symbol = elf.refers_to(&doors).ok().flatten()?;
+            Some(Own::Called {
+                symbol,
+                by: by.to_owned(),
+                is_jemalloc,
+            })
+        };
+        called(self.program, self.elf).or_else(|| self.look(called))
+    }
+}
+
+/// Which allocator with other names than malloc's a library is that has malloc, too.
+fn allocator_in(elf: &Elf<File>) -> Option<&'static Allocator> {
+    let defines = |name: &CStr| {
+        name.to_str()
+            .is_ok_and(|name| elf.defines(name).unwrap_or(false))
+    };
+    ALLOCATORS.iter().find(|allocator| defines(allocator.mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files;
+    use std::process::Command;
+
+    const DOOR: &str = "void *malloc(unsigned long n) { (void)n; return 0; } \
+                        void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
+    /// An allocator beside the program's malloc.
+    const BESIDE: &str = "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
+    const CALLER: &str =
+        "void *mallocx(unsigned long, int); void *make(void) { return mallocx(1, 0); }";
+    const MAIN: &str = "void *make(void); int main(void) { return make() != 0; }";
+    const OWN: &str = "static char pool[64]; void *malloc(unsigned long n) { (void)n; return pool; } \
+                       void free(void *p) { (void)p; } int main(void) { return 0; }";
+
+    fn find(program: &Path, library_path: Option<&OsStr>) -> Allocators {
+        super::find(&Subject {
+            program,
+            elf: &files::open_elf(program).unwrap(),
+            libc: Libc::Glibc,
+            library_path,
+        })
+    }
+
+    fn own(program: &Path, library_path: Option<&OsStr>) -> Option<Own> {
+        find(program, library_path).own
+    }
+
+    fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
+        use std::io::Write;
+        let input = dir.join(format!("{name}.c"));
+        std::fs::File::create(&input)
+            .unwrap()
+            .write_all(source.as_bytes())
+            .unwrap();
+        let mut command = Command::new("cc");
+        command
+            .current_dir(dir)
+            .arg(input)
+            .args(args)
+            .args(["-o", name]);
+        assert!(command.status().unwrap().success());
+        dir.join(name)
+    }
+
+    #[test]
+    fn a_malloc_in_the_program() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = build(dir.path(), "program", OWN, &[]);
+        assert_eq!(own(&program, None), Some(Own::Defined));
+        assert_eq!(own(Path::new("/bin/sh"), None), None);
+    }
+
+    #[test]
+    fn a_second_door_in_a_library_of_a_library() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = ["-shared", "-fPIC"];
+        build(dir.path(), "libdoor.so", DOOR, &library);
+        build(
+            dir.path(),
+            "libcaller.so",
+            CALLER,
+            &["-shared", "-fPIC", "libdoor.so"],
+        );
+        let args = ["libcaller.so", "-Wl,-rpath-link,."];
+        let program = build(dir.path(), "program", MAIN, &args);
+        let called = Own::Called {
+            symbol: "mallocx",
+            by: dir.path().join("libcaller.so"),
+            is_jemalloc: true,
+        };
+        let path = Some(dir.path().as_os_str());
+        assert_eq!(own(&program, path), Some(called.clone()));
+        // Without the path the library is not found, as the loader would say.
+        assert_eq!(own(&program, None), None);
+        let origin = "-Wl,-rpath,$ORIGIN";
+        let args = ["-shared", "-fPIC", "libdoor.so", origin];
+        build(dir.path(), "libcaller.so", CALLER, &args);
+        for tags in ["-Wl,--enable-new-dtags", "-Wl,--disable-new-dtags"] {
+            let args = ["libcaller.so", "-Wl,-rpath-link,.", origin, tags];
+            let program = build(dir.path(), "program", MAIN, &args);
+            assert_eq!(own(&program, None), Some(called.clone()), "{tags}");
+        }
+    }
+
+    #[test]
+    fn a_library_with_a_new_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = "void *malloc(unsigned long n) { (void)n; return 0; } \
+                       void *_Znwm(unsigned long n) { (void)n; return 0; }";
+        build(dir.path(), "libjemalloc.so", library, &["-shared", "-fPIC"]);
+        let main = "void *_Znwm(unsigned long); int main(void) { return _Znwm(1) != 0; }";
+        let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
+        let path = Some(dir.path().as_os_str());
+        let found = find(&program, path).new;
+        assert_eq!(found, Some(dir.path().join("libjemalloc.so")));
+        let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
+        build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
+        assert_eq!(find(&program, path).new, None);
+    }
+
+    #[test]
+    fn an_allocator_that_leaves_malloc_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let library = ["-shared", "-fPIC"];
+        build(dir.path(), "libbeside.so", BESIDE, &library);
+        let main = "void *mallocx(unsigned long, int); int main(void) { return !mallocx(1, 0); }";
+        let program = build(dir.path(), "program", main, &["libbeside.so"]);
+        let path = Some(dir.path().as_os_str());
+        assert_eq!(own(&program, path), None);
+    }
+
+    #[test]
+    fn the_malloc_of_a_sanitizer() {
+        let dir = tempfile::tempdir().unwrap();
+        let main = "int main(void) { return 0; }";
+        let program = build(dir.path(), "program", main, &["-fsanitize=address"]);
+        let own = own(&program, None);
+        assert!(matches!(own, Some(Own::Checked { .. })), "{own:?}");
+    }
+
+    #[test]
+    fn reasons_name_the_file_and_the_symbol() {
+        let called = Own::Called {
+            symbol: "tc_malloc",
+            by: PathBuf::from("/lib/x.so"),
+            is_jemalloc: false,
+        };
+        assert_eq!(called.to_string(), "/lib/x.so calls tc_malloc");
+        let by = PathBuf::from("/lib/libasan.so.8");
+        assert_eq!(
+            Own::Checked { by }.to_string(),
+            "that of a sanitizer, /lib/libasan.so.8"
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! The libraries inside hugectl, and where they would be put: in `<place>/<digest>` of
+//! the first of the caller's `places` that will do. `apply` puts them there.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use hugetools_contract::env::HEAP_LIBRARY;
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+use crate::caller::Caller;
+use crate::files::places::{Place, places};
+
+/// The libraries inside hugectl.
+#[derive(Debug, Clone, Copy)]
+pub struct Bundle<'a> {
+    /// What tells these files from those of another build; a file name.
+    pub digest: &'a str,
+    /// The library for segments and shared memory.
+    pub preload: &'a [u8],
+    /// The library with a heap besides.
+    pub heap: &'a [u8],
+}
+
+impl<'a> Bundle<'a> {
+    pub(crate) fn contents(&self, name: &str) -> &'a [u8] {
+        match name {
+            HEAP_LIBRARY => self.heap,
+            _ => self.preload,
+        }
+    }
+}
+
+/// Whether `LD_PRELOAD` can carry the path: loaders split at blanks and
+/// colons, and put something in for `$ORIGIN`.
+pub(crate) fn carries(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    let odd = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b':' | b'$');
+    !bytes.iter().any(odd)
+}
+
+/// Where the file `name` would be put; nothing is changed.
+///
+/// # Errors
+/// Why none of the places will do.
+pub(crate) fn future_place(
+    bundle: &Bundle<'_>,
+    name: &str,
+    caller: &Caller,
+) -> Result<PathBuf, String> {
+    future_place_in(&places(caller), bundle, name, caller.euid)
+}
+
+pub(crate) fn future_place_in(
+    places: &[Place],
+    bundle: &Bundle<'_>,
+    name: &str,
+    user: u32,
+) -> Result<PathBuf, String> {
+    first(places, |place| {
+        place.check_base(user)?;
+        let flags = statvfs(&place.base)?.flags();
+        match flags.intersects(FsFlags::ST_NOEXEC | FsFlags::ST_RDONLY) {
+            false => Ok(place.dir().join(bundle.digest).join(name)),
+            true => Err(io::Error::other("it is on a noexec or read-only mount")),
+        }
+    })
+}
+
+/// The first place that will do.
+pub(crate) fn first(
+    places: &[Place],
+    path_in: impl Fn(&Place) -> io::Result<PathBuf>,
+) -> Result<PathBuf, String> {
+    let mut reasons = Vec::new();
+    for place in places {
+        let dir = place.dir();
+        let attempt = match carries(&dir) {
+            false => Err(io::Error::other("LD_PRELOAD cannot carry its name")),
+            true => path_in(place),
+        };
+        match attempt {
+            Ok(path) => return Ok(path),
+            Err(error) => reasons.push(format!("{}: {error}", dir.display())),
+        }
+    }
+    Err(match reasons.is_empty() {
+        true => "there is no directory for it".to_owned(),
+        false => reasons.join("; "),
+    })
+}

@@ -1,0 +1,8 @@
+//! What is known of the words of a command line: programs that start others, names, and
+//! run-time systems.
+
+pub(crate) mod names;
+pub mod runtimes;
+pub(crate) mod starter;
+pub(crate) mod wrapped;
+pub(crate) mod wrappers;

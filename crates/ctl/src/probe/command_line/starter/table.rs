@@ -1,0 +1,191 @@
+//! The starters that are known: when they drop the environment, and what does
+//! instead.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::words::{Options, is_login, script_of};
+use super::{Scene, command, files};
+use crate::say::shortfall::Remedy;
+use crate::shell;
+
+/// What drops the environment, and what does it instead.
+struct Starter {
+    names: &'static [&'static str],
+    /// `None` where it does not drop it.
+    instead: fn(&Scene<'_>) -> Option<Remedy>,
+}
+
+const STARTERS: &[Starter] = &[
+    Starter {
+        names: &["pg_ctlcluster"],
+        instead: |scene| files::postgresql(scene, &[files::cluster(scene.words)]),
+    },
+    Starter {
+        names: &["su", "runuser"],
+        instead: login_shell,
+    },
+    Starter {
+        names: &["sudo", "doas", "pkexec", "systemd-run", "ssh"],
+        instead: |scene| Some(behind(scene)),
+    },
+    Starter {
+        names: &["env", "setpriv"],
+        instead: clearing,
+    },
+    Starter {
+        names: &["docker", "podman", "nerdctl"],
+        instead: |scene| Some(container(scene, "docker")),
+    },
+    Starter {
+        names: &["kubectl"],
+        instead: |scene| Some(container(scene, "kubernetes")),
+    },
+    Starter {
+        names: &["machinectl"],
+        instead: |_| {
+            let advice = "start hugectl inside, before the program of the container";
+            Some(Remedy::Advice(advice.to_owned()))
+        },
+    },
+    Starter {
+        names: &["systemctl"],
+        instead: |scene| Some(unit(scene, plain(scene).nth(1))),
+    },
+    Starter {
+        names: &["service", "invoke-rc.d", "rc-service"],
+        instead: |scene| Some(service(scene)),
+    },
+    Starter {
+        names: &["at", "batch", "crontab", "cron", "crond", "anacron", "atd"],
+        instead: |scene| {
+            let options = scene.options();
+            let advice = format!("in the job, put in front of its program: {options}");
+            Some(Remedy::Advice(advice))
+        },
+    },
+];
+
+/// What does instead of the starter that a command line begins with, if it drops
+/// the environment.
+pub(super) fn instead(scene: &Scene<'_>) -> Option<Remedy> {
+    let is_it = |known: &&str| known.as_bytes() == scene.name();
+    let mut starters = STARTERS.iter();
+    match starters.find(|starter| starter.names.iter().any(is_it)) {
+        Some(starter) => (starter.instead)(scene),
+        None => init_script(scene),
+    }
+}
+
+/// The words behind the name that are no options.
+fn plain<'w>(scene: &Scene<'w>) -> impl Iterator<Item = &'w OsStr> {
+    let words = scene.words.iter().skip(1).map(OsString::as_os_str);
+    words.filter(|word| !word.as_bytes().starts_with(b"-"))
+}
+
+fn behind(scene: &Scene<'_>) -> Remedy {
+    match Options::of(scene.name()).program_at(scene.words) {
+        Some(at) => scene.behind(at),
+        None => {
+            let name = String::from_utf8_lossy(scene.name());
+            let options = scene.options();
+            Remedy::Advice(format!("start hugectl behind it: {name} {options} PROGRAM"))
+        }
+    }
+}
+
+/// Programs that keep the environment unless they are told to clear it.
+fn clearing(scene: &Scene<'_>) -> Option<Remedy> {
+    const CLEAR: &[&str] = &["-", "-i", "--ignore-environment", "--reset-env"];
+    let clears = |word: &OsString| CLEAR.iter().any(|known| word == known);
+    let program = Options::of(scene.name()).program_at(scene.words);
+    let options = scene.words.get(..program.unwrap_or(scene.words.len()))?;
+    options.iter().any(clears).then(|| behind(scene))
+}
+
+/// `su -` and the like, and what they are to run.
+fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
+    if !scene.words.iter().any(|word| is_login(word)) {
+        return None;
+    }
+    let options = scene.options();
+    let Some((at, begin, script)) = script_of(scene.words) else {
+        let advice = format!("start hugectl in that shell: {options} PROGRAM");
+        return Some(Remedy::Advice(advice));
+    };
+    let script = match shell::is_one_command(script) {
+        true => script.to_string_lossy().into_owned(),
+        false => shell::line([OsStr::new("sh"), OsStr::new("-c"), script]),
+    };
+    let mut words = scene.words.to_vec();
+    if let Some(word) = words.get_mut(at) {
+        *word = begin.to_owned();
+        word.push(format!("{options} {script}"));
+    }
+    let words = [scene.before, &words].concat();
+    Some(command("start hugectl in that shell", shell::line(words)))
+}
+
+/// What tells a unit, from its next start on.
+fn unit(scene: &Scene<'_>, name: Option<&OsStr>) -> Remedy {
+    let name = name.map_or("UNIT".into(), |name| shell::line([name]));
+    let emitting = scene.emitting("systemd");
+    Remedy::Advice(format!(
+        "what tells the unit, and where that goes, is printed by: {emitting} {name}"
+    ))
+}
+
+/// What tells those that start containers.
+fn container(scene: &Scene<'_>, kind: &str) -> Remedy {
+    let emitting = scene.emitting(kind);
+    Remedy::Advice(format!(
+        "start hugectl inside, before the program of the container, or tell it what this prints: \
+         {emitting}"
+    ))
+}
+
+/// `service NAME start` clears the environment; the script itself has it.
+fn service(scene: &Scene<'_>) -> Remedy {
+    let mut words = plain(scene);
+    let name = words.next();
+    let Some(script) = name.filter(|_| !scene.start.has_systemd) else {
+        return unit(scene, name);
+    };
+    let script = Path::new("/etc/init.d").join(script);
+    let words: Vec<OsString> = words.map(OsStr::to_owned).collect();
+    let hugectl = scene.start.hugectl.as_slice();
+    let line = [hugectl, scene.before, &[script.into()], &words].concat();
+    command(
+        "start the script itself (for each boot, hugectl --emit=environment prints what \
+         /etc/default has to export)",
+        shell::line(line),
+    )
+}
+
+/// A script in `/etc/init.d`, where systemd starts it in its own way, or it clears
+/// the environment itself.
+fn init_script(scene: &Scene<'_>) -> Option<Remedy> {
+    let path = Path::new(scene.words.first()?);
+    if !path.parent()?.ends_with("init.d") {
+        return None;
+    }
+    if scene.start.has_systemd {
+        return Some(unit(scene, path.file_name()));
+    }
+    if scene.name() == b"postgresql" {
+        return files::postgresql(scene, &files::clusters(scene.start.etc));
+    }
+    if !files::has_line_with(path, b"env -i") {
+        return None;
+    }
+    let options = scene.options();
+    if scene.name() == b"apache2" {
+        let action = shell::line(scene.words.get(1));
+        let line = format!("{options} apache2ctl {action}");
+        return Some(command("start without the script", line));
+    }
+    Some(Remedy::Advice(format!(
+        "start without the script what it starts (it calls env -i): {options} PROGRAM"
+    )))
+}

@@ -1,0 +1,280 @@
+//! What preflight needs to know of the kernel: read once, and no file more
+//! than the request calls for, because every program waits for it.
+
+mod group;
+pub(crate) mod namespace;
+mod source;
+
+pub use source::{Share, Source};
+
+use hugetools_contract::env::{Fallback, Pages, Require};
+use hugetools_model::cgroup::{self, Limit};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::pool;
+use hugetools_model::process::{self, Pid};
+use hugetools_model::sysctl;
+use hugetools_model::thp::Thp;
+use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
+use nix::sys::resource::{Resource, getrlimit};
+
+use crate::caller::Caller;
+use crate::files::accounts;
+use crate::say::failure::Failure;
+
+/// Less than this is not worth a pool's administration: a few regions of the
+/// heap.
+pub const USEFUL: Bytes = Bytes::new(16 << 20);
+
+/// Checks that the machine has pages of a size that an option asks for.
+///
+/// # Errors
+/// When it has not, with the sizes that it has.
+pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(), Failure> {
+    let Some(size) = pages.and_then(|pages| match pages {
+        Pages::Size(bytes) => PageSize::new(bytes),
+        Pages::Default | Pages::Thp => None,
+    }) else {
+        return Ok(());
+    };
+    if root.exists(&pool::pool_dir(size)) {
+        return Ok(());
+    }
+    let file = |error: FileError| Failure::Own(error.to_string());
+    let meminfo = Meminfo::read(root).map_err(file)?;
+    let sizes = pool::sizes(root, meminfo.huge_page_size).map_err(file)?;
+    if sizes.contains(&size) {
+        return Ok(());
+    }
+    let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+    let size = Bytes::new(size.get());
+    Err(Failure::Own(match names.is_empty() {
+        true => format!("{option}={size}: this machine has no huge page pools"),
+        false => format!(
+            "{option}={size}: this machine has no huge pages of that size; it has {}",
+            names.join(", ")
+        ),
+    }))
+}
+
+/// What is asked of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Wants {
+    /// The heap's pages.
+    pub heap: Option<Pages>,
+    /// Shared memory's pages.
+    pub shm: Option<Pages>,
+    /// The text's pages.
+    pub text: Option<Pages>,
+    /// The pages of data and bss.
+    pub data: Option<Pages>,
+    /// What follows when huge pages run out.
+    pub fallback: Fallback,
+    /// What must be on huge pages.
+    pub require: Require,
+    /// Whether hints that are no shortfall are wanted, too.
+    pub hints: bool,
+    /// Whether everything is looked at, whatever it costs: nothing starts.
+    pub thorough: bool,
+}
+
+impl Wants {
+    /// Whether anything is asked for.
+    pub fn are_any(&self) -> bool {
+        self.all().next().is_some()
+    }
+
+    fn all(&self) -> impl Iterator<Item = Pages> {
+        let all = [self.heap, self.shm, self.text, self.data];
+        all.into_iter().flatten()
+    }
+}
+
+/// The state of the kernel, as far as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kernel {
+    /// The default huge page size.
+    pub default: Option<PageSize>,
+    /// The pools of the sizes that are asked for.
+    pub sources: Vec<Source>,
+    /// Transparent huge pages, where they are what the request may come to.
+    pub thp: Option<Thp>,
+    /// Whether nothing can be seen of them, where they are looked for.
+    pub thp_hidden: bool,
+    /// Whether this process may have no transparent huge pages at all.
+    pub thp_disabled: bool,
+    /// `vm.overcommit_memory`.
+    pub overcommit: Option<u64>,
+    /// The limit of the address space (`ulimit -v`).
+    pub address_space: Option<Bytes>,
+    /// The group to set so that the caller may have System V segments of pool
+    /// pages, where the caller may not have any.
+    pub shm_group: Option<String>,
+    /// What the sysctl says of that group now.
+    pub shm_group_now: u64,
+    /// The tightest limit of the memory control groups, where everything is
+    /// looked at.
+    pub memory: Option<Limit>,
+}
+
+impl Kernel {
+    /// Reads the state.
+    ///
+    /// # Errors
+    /// When a file that exists cannot be read or makes no sense.
+    pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
+        let mut kernel = Kernel::default();
+        if wants.are_any() {
+            kernel.read_pools(root, wants)?;
+            kernel.read_others(root, wants, caller)?;
+        }
+        Ok(kernel)
+    }
+
+    /// The pool that pages of this kind come from.
+    pub fn source(&self, pages: Pages) -> Option<&Source> {
+        self.of_size(self.size(pages)?)
+    }
+
+    /// The page size that is meant.
+    pub fn size(&self, pages: Pages) -> Option<PageSize> {
+        match pages {
+            Pages::Default => self.default,
+            Pages::Size(bytes) => PageSize::new(bytes),
+            Pages::Thp => None,
+        }
+    }
+
+    /// The pools that pages of this kind come from, in this order: what the one
+    /// that is asked for has not, that of the default size gives, where it is
+    /// smaller.
+    pub fn ladder(&self, pages: Pages) -> impl Iterator<Item = PageSize> + use<> {
+        let asked = self.size(pages);
+        let second = self
+            .default
+            .filter(|size| asked.is_some_and(|asked| *size < asked));
+        asked.into_iter().chain(second)
+    }
+
+    /// The pool that gives what the one that is asked for has not.
+    pub fn second(&self, pages: Pages) -> Option<&Source> {
+        let size = self.ladder(pages).nth(1)?;
+        let source = self.of_size(size)?;
+        (source.obtainable() >= Bytes::new(size.get())).then_some(source)
+    }
+
+    /// The pool of a size.
+    pub fn of_size(&self, size: PageSize) -> Option<&Source> {
+        self.sources.iter().find(|source| source.pool.size == size)
+    }
+
+    /// Whether the memory control group leaves room for so much on transparent
+    /// huge pages: the library stops to ask for them at half of what is left.
+    pub fn has_room(&self, bytes: Bytes) -> bool {
+        let rest = self.memory.as_ref().map(|limit| limit.rest().get() / 2);
+        rest.is_none_or(|rest| rest >= bytes.get())
+    }
+
+    /// Whether private memory can have transparent huge pages.
+    pub fn serves_private(&self) -> bool {
+        self.serves(Thp::serves_whole)
+    }
+
+    /// Whether shared memory can have transparent huge pages.
+    pub fn serves_shared(&self) -> bool {
+        self.serves(Thp::serves_shared_madvise)
+    }
+
+    /// What cannot be seen is tried.
+    fn serves(&self, how: impl Fn(&Thp) -> bool) -> bool {
+        (self.thp_hidden || self.thp.as_ref().is_some_and(how)) && !self.thp_disabled
+    }
+
+    /// Whether transparent huge pages are what a request comes to, for which so
+    /// many bytes of a pool are `enough`.
+    pub fn comes_to_thp(&self, pages: Pages, enough: Bytes, fallback: Fallback) -> bool {
+        match (pages, fallback) {
+            (Pages::Thp, _) => true,
+            (_, Fallback::Thp) => {
+                let source = self.source(pages);
+                source.is_none_or(|source| source.obtainable() < enough)
+            }
+            _ => false,
+        }
+    }
+
+    fn read_pools(&mut self, root: &Root, wants: Wants) -> Result<(), FileError> {
+        let asked: Vec<_> = wants.all().filter(|pages| *pages != Pages::Thp).collect();
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let meminfo = Meminfo::read(root)?;
+        self.default = meminfo.huge_page_size;
+        for pages in asked {
+            for size in self.ladder(pages) {
+                if self.of_size(size).is_none() {
+                    let source = source::read(root, size, &meminfo, wants.thorough)?;
+                    self.sources.extend(source);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read_others(&mut self, root: &Root, wants: Wants, caller: &Caller) -> Result<(), FileError> {
+        // How much segments take is not known here.
+        let enough = |pages| match [wants.text, wants.data].contains(&Some(pages)) {
+            true => Bytes::new(u64::MAX),
+            false => USEFUL,
+        };
+        let comes = |pages| self.comes_to_thp(pages, enough(pages), wants.fallback);
+        let limited = self.sources.iter().any(|source| source.limit.is_some());
+        if wants.all().any(comes) || limited {
+            self.thp = Thp::read_whole(root, wants.shm.is_some())?;
+            self.thp_hidden = are_settings_hidden(root);
+        }
+        if wants.heap.is_some() {
+            self.overcommit = root.number_opt(&KPath::from(OVERCOMMIT))?;
+        }
+        if root.is_live() {
+            let (soft, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((libc::RLIM_INFINITY, 0));
+            self.address_space = (soft != libc::RLIM_INFINITY).then_some(Bytes::new(soft));
+            self.thp_disabled = thp_disabled(root, caller)?;
+        }
+        let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
+        if wants.hints && from_pool && root.is_live() && !group::may_lock(root, caller)? {
+            self.shm_group = Some(accounts::group(caller.egid));
+            let now = root.number_opt(&sysctl::shm_group_path())?;
+            self.shm_group_now = now.unwrap_or(0);
+        }
+        if wants.thorough && self.thp.is_some() {
+            let membership = KPath::from("/proc/self/cgroup");
+            self.memory = cgroup::tightest_memory(root, &membership)?;
+        }
+        Ok(())
+    }
+}
+
+/// The file of `vm.overcommit_memory`.
+pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
+
+/// Where the kernel has its settings of memory, whatever it was built with.
+pub const SETTINGS: &str = "/sys/kernel/mm";
+
+/// Whether none of them can be seen, as in a chroot without `/sys`.
+pub fn are_settings_hidden(root: &Root) -> bool {
+    !root.exists(&KPath::from(SETTINGS))
+}
+
+/// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
+fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
+    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+        return Ok(false);
+    }
+    let Some(pid) = Pid::new(caller.pid) else {
+        return Ok(false);
+    };
+    Ok(process::thp_enabled(root, pid)? != Some(true))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,434 @@
+//! What will fall short, said before the program starts: each time the fact,
+//! its figure, the consequence and the command that mends it.
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::{Bytes, pool, sysctl, thp};
+
+use crate::probe::kernel::{Kernel, OVERCOMMIT, SETTINGS, Source, USEFUL, Wants};
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+use remedy::{remedy, shortage};
+
+/// What is to be said about the request on this machine.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// What is said.
+    pub notes: Vec<Note>,
+    /// Whether that the heap will not have enough pages of a pool is among it,
+    /// so that the library need not say it again.
+    pub heap_told: bool,
+    /// The same of text, or data and bss.
+    pub segments_told: bool,
+}
+
+/// What text, and data with bss, take of the pages that are asked for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Whole pages of text that the file's own do not serve.
+    pub text: Bytes,
+    /// Whole pages of data and bss.
+    pub data: Bytes,
+}
+
+/// Looks for what will fall short.
+pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
+    let segments = needs.text.get().saturating_add(needs.data.get());
+    let mut check = Check {
+        fallback: wants.fallback,
+        strict: Subject::strict(wants.require),
+        kernel,
+        segments: Bytes::new(segments),
+        said: Checked::default(),
+    };
+    let asks = asks(wants, needs, kernel);
+    asks.iter().for_each(|ask| check.pool(ask));
+    let on_thp = asks.iter().filter(|ask| check.comes_to_thp(ask));
+    let on_thp = on_thp.fold(Subject::NONE, |all, ask| all | ask.subject);
+    if !on_thp.private().is_none() {
+        check.private_thp(on_thp.private());
+    }
+    if on_thp.shm {
+        check.shared_thp();
+    }
+    if wants.heap.is_some() {
+        check.limits();
+    }
+    if let (Some(group), Some(pages)) = (&kernel.shm_group, wants.shm) {
+        check.group(group, pages);
+    }
+    check.said
+}
+
+/// Memory that is to come from the same pages.
+struct Ask {
+    pages: Pages,
+    subject: Subject,
+    /// What it takes, as far as it is known.
+    needs: Bytes,
+}
+
+impl Ask {
+    /// What a pool should have.
+    fn enough(&self) -> Bytes {
+        match self.subject.is_segments() {
+            true => self.needs,
+            // It will take more than is known.
+            false => Bytes::new(self.needs.get().saturating_add(USEFUL.get())),
+        }
+    }
+}
+
+/// What is asked for, that of the same pages together. Shared memory stands apart where
+/// the library speaks of it: where there is a pool.
+fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
+    let zero = Bytes::default();
+    let of_segment = |pages: Option<Pages>, needs: Bytes| pages.filter(|_| needs > zero);
+    let all = [
+        (wants.heap, Subject::HEAP, zero),
+        (wants.shm, Subject::SHM, zero),
+        (
+            of_segment(wants.text, needs.text),
+            Subject::TEXT,
+            needs.text,
+        ),
+        (
+            of_segment(wants.data, needs.data),
+            Subject::DATA,
+            needs.data,
+        ),
+    ];
+    let mut asks: Vec<Ask> = Vec::new();
+    for (pages, subject, needs) in all {
+        let Some(pages) = pages else { continue };
+        // What must not fall goes another way.
+        let is_strict = |subject: Subject| Subject::strict(wants.require).meets(subject);
+        let is_spoken_of = kernel.source(pages).is_some();
+        let same = |ask: &&mut Ask| {
+            ask.pages == pages
+                && is_strict(ask.subject) == is_strict(subject)
+                && !(is_spoken_of && ask.subject.shm != subject.shm)
+        };
+        match asks.iter_mut().find(same) {
+            Some(ask) => {
+                ask.subject = ask.subject | subject;
+                ask.needs = Bytes::new(ask.needs.get().saturating_add(needs.get()));
+            }
+            None => asks.push(Ask {
+                pages,
+                subject,
+                needs,
+            }),
+        }
+    }
+    asks
+}
+
+struct Check<'a> {
+    fallback: Fallback,
+    /// What fails rather than fall.
+    strict: Subject,
+    kernel: &'a Kernel,
+    /// What segments take.
+    segments: Bytes,
+    said: Checked,
+}
+
+impl Check<'_> {
+    /// Says what falls short of a pool: of shared memory alone the library does, with
+    /// the program's own figures, and only where there is some.
+    fn warn_of(&mut self, short: Shortfall) {
+        if short.subject == Subject::SHM {
+            return self.hint(short);
+        }
+        self.note_told(short.subject);
+        self.warn(short);
+    }
+
+    fn note_told(&mut self, subject: Subject) {
+        self.said.heap_told |= subject.heap;
+        self.said.segments_told |= subject.text || subject.data;
+    }
+
+    /// Says what keeps private memory from transparent huge pages: in the line that says
+    /// what keeps it from the pool, where that is one line.
+    fn warn_beside(&mut self, short: Shortfall) {
+        let of_pool = self.said.notes.iter_mut().filter(|note| {
+            let pool = note.shortfall.as_ref();
+            note.level == Level::Warning
+                && pool.is_some_and(|pool| pool.subject.meets(short.subject))
+        });
+        let mut of_pool: Vec<&mut Note> = of_pool.collect();
+        match of_pool.as_mut_slice() {
+            [note] if note.covers(short.subject) => note.and(short),
+            _ => {
+                self.note_told(short.subject);
+                self.warn(short);
+            }
+        }
+    }
+
+    fn warn(&mut self, short: Shortfall) {
+        self.said.notes.push(Note::short(Level::Warning, short));
+    }
+
+    /// What may be no matter to the program; the library warns of it where it
+    /// is.
+    fn hint(&mut self, short: Shortfall) {
+        self.said.notes.push(Note::short(Level::Info, short));
+    }
+
+    fn comes_to_thp(&self, ask: &Ask) -> bool {
+        let fallback = match self.strict.meets(ask.subject) {
+            true => Fallback::None,
+            false => self.fallback,
+        };
+        self.kernel.comes_to_thp(ask.pages, ask.enough(), fallback)
+    }
+
+    /// What there should be room for.
+    fn least(&self, subject: Subject) -> Bytes {
+        match subject.is_segments() {
+            true => self.segments,
+            false => self.segments.max(USEFUL),
+        }
+    }
+
+    /// What happens to what a pool cannot give.
+    fn then(&self, ask: &Ask) -> String {
+        let subject = ask.subject;
+        // Shared memory is of one pool.
+        let second = self.kernel.second(ask.pages).filter(|_| !subject.shm);
+        let to = |served: bool| match served && self.fallback == Fallback::Thp {
+            true => "transparent huge pages",
+            false => "base pages",
+        };
+        if self.strict.meets(subject) && second.is_none() {
+            return "requests beyond it fail (--require)".to_owned();
+        }
+        if self.fallback == Fallback::None && second.is_none() {
+            return match subject.is_segments() {
+                true => format!(
+                    "{} {} (--fallback=none)",
+                    subject.names(),
+                    subject.verb("stays as it is", "stay as they are")
+                ),
+                false => "requests beyond it fail (--fallback=none)".to_owned(),
+            };
+        }
+        let has_room = self.kernel.has_room(self.least(subject));
+        let private = match second {
+            Some(source) => format!("{} pages", source.pool.size),
+            None => to(self.kernel.serves_private() && has_room).to_owned(),
+        };
+        let shm = to(self.kernel.serves_shared());
+        let goes = |subject: Subject, to: &str| {
+            format!("{} {} to {to}", subject.names(), subject.verb("goes", "go"))
+        };
+        match subject.private() {
+            Subject::NONE => goes(subject, shm),
+            others if !subject.shm => goes(others, &private),
+            _ if private == shm => goes(subject, &private),
+            others => format!("{}, shared memory to {shm}", goes(others, &private)),
+        }
+    }
+
+    fn pool(&mut self, ask: &Ask) {
+        if ask.pages == Pages::Thp {
+            return;
+        }
+        let (subject, enough) = (ask.subject, ask.enough());
+        let then = self.then(ask);
+        let Some(source) = self.kernel.source(ask.pages) else {
+            let short = Shortfall::new(subject, "this machine has no huge page pools");
+            let short = short.then(then).says(pool::dir(), "absent");
+            return match subject == Subject::SHM {
+                // There, the library does not even ask.
+                true => self.warn(short),
+                false => self.warn_of(short),
+            };
+        };
+        let (available, size) = (source.available(), source.pool.size);
+        if available < enough.min(Bytes::new(size.get())) {
+            let fact = format!("the pool of {size} pages {}", shortage(source));
+            self.warn_of(remedy(
+                Shortfall::new(subject, fact).then(&then),
+                source,
+                ask.enough(),
+            ));
+        } else if available < enough {
+            let (pages, _) = available.pages(size);
+            let fact = format!("the pool of {size} pages has {pages} pages ({available}) left");
+            let short = Shortfall::new(subject, fact).then(beyond(&then));
+            self.warn_of(remedy(short, source, ask.enough()));
+        }
+        self.control_group(ask, source, &then);
+    }
+
+    fn control_group(&mut self, ask: &Ask, source: &Source, then: &str) {
+        let Some(limit) = &source.limit else {
+            return;
+        };
+        let (rest, file) = (limit.rest(), &limit.file);
+        let fact = format!(
+            "the control group allows {rest} more of {} pages",
+            source.pool.size
+        );
+        let is_enough = ask.subject.is_segments() && ask.needs <= rest;
+        if rest >= source.available().max(ask.enough()) || is_enough {
+            return self.said.notes.push(Note::info(format!("{fact} ({file})")));
+        }
+        let unlimited = match file.as_str().ends_with("limit_in_bytes") {
+            true => "-1",
+            false => "max",
+        };
+        let short = Shortfall::new(ask.subject, fact).then(beyond(then));
+        let short = short.mend("to lift it", format!("echo {unlimited} > {file}"));
+        self.warn_of(short.says(file, limit.limit.get()));
+    }
+
+    fn private_thp(&mut self, subject: Subject) {
+        let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+        let then = format!("{names} {stay} on base pages");
+        let Some(thp) = &self.kernel.thp else {
+            if self.kernel.thp_hidden {
+                return self.hidden_thp(subject);
+            }
+            return self.warn_beside(no_thp(subject).then(then));
+        };
+        if !thp.serves_madvise() {
+            let word = thp.enabled.as_deref().unwrap_or("never");
+            let fact = format!("transparent huge pages are set to {word}");
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says(thp::dir().join("enabled"), word);
+            self.warn_beside(short.mend("to have them", "hugeadm --thp-madvise"));
+        } else if let Some((size, word)) = thp.ruled_out() {
+            let fact = format!("transparent huge pages of {size} are set to {word}");
+            // What is collapsed later does not heed it.
+            let mostly = mostly_base(subject);
+            let short = Shortfall::new(subject, fact).then(mostly);
+            let short = short.says(thp::size_dir(size).join("enabled"), word);
+            self.warn_beside(
+                short.mend("to have them", format!("hugeadm --thp-size {size}:inherit")),
+            );
+        } else if self.kernel.thp_disabled {
+            let fact = "transparent huge pages are switched off for this process and its children \
+                        (prctl PR_SET_THP_DISABLE)";
+            let short = Shortfall::new(subject, fact).then(then);
+            let short = short.says("/proc/self/status", "THP_enabled: 0");
+            self.warn_beside(short.advise("hugectl --thp-policy=always lifts that"));
+        } else {
+            self.memory_group(subject);
+        }
+    }
+
+    /// A group that is nearly full gets no whole huge pages: at half of what is
+    /// left the library stops to ask for them.
+    fn memory_group(&mut self, subject: Subject) {
+        let Some(limit) = &self.kernel.memory else {
+            return;
+        };
+        let (needs, rest, file) = (self.least(subject), limit.rest(), &limit.file);
+        if !self.kernel.has_room(needs) {
+            let more = needs
+                .get()
+                .saturating_mul(4)
+                .saturating_add(limit.used.get());
+            let fact = format!("the memory control group leaves {rest}");
+            let short = Shortfall::new(subject, fact).then(mostly_base(subject));
+            let short = short.says(file, limit.limit.get());
+            let command = format!("echo {more} > {file}");
+            self.warn_beside(short.mend_at_least("to have room for them", command, ", or more"));
+        }
+    }
+
+    /// Once for all that is asked for.
+    fn hidden_thp(&mut self, subject: Subject) {
+        let is_told = |note: &Note| {
+            let short = note.shortfall.as_ref();
+            short.is_some_and(|short| short.fact.starts_with(SETTINGS))
+        };
+        if !self.said.notes.iter().any(is_told) {
+            let short = Shortfall::new(subject, format!("{SETTINGS} is not there"));
+            let short = short.then(
+                "transparent huge pages are asked for, but whether they come cannot be told before",
+            );
+            let short = short.says(SETTINGS, "absent");
+            self.warn(short.mend("to see it", "mount -t sysfs sysfs /sys"));
+        }
+    }
+
+    fn shared_thp(&mut self) {
+        let then = "shared memory stays on base pages";
+        let Some(thp) = &self.kernel.thp else {
+            if self.kernel.thp_hidden {
+                return self.hidden_thp(Subject::SHM);
+            }
+            return self.warn(no_thp(Subject::SHM).then(then));
+        };
+        if !thp.serves_shared_madvise() {
+            let word = thp.shmem_enabled.as_deref().unwrap_or("never");
+            let fact = format!("transparent huge pages for shared memory are set to {word}");
+            let short = Shortfall::new(Subject::SHM, fact).then("it stays on base pages");
+            let short = short.says(thp::dir().join("shmem_enabled"), word);
+            self.hint(short.mend("to have them", "hugeadm --thp-shmem advise"));
+        }
+    }
+
+    fn limits(&mut self) {
+        if let Some(limit) = self.kernel.address_space {
+            let fact = format!("the address space is limited to {limit} (ulimit -v)");
+            let short = Shortfall::new(Subject::HEAP, fact)
+                .then("huge pages need more of it than base pages")
+                .says(
+                    "/proc/self/limits",
+                    format!("Max address space: {}", limit.get()),
+                );
+            self.warn(short.mend("to lift it", "ulimit -v unlimited"));
+        }
+        if self.kernel.overcommit == Some(2) {
+            let fact = "memory is not overcommitted (vm.overcommit_memory is 2)";
+            let short = Shortfall::new(Subject::HEAP, fact)
+                .then("the heap may get less than asked")
+                .says(OVERCOMMIT, 2);
+            self.warn(short.mend("to change it", "sysctl vm.overcommit_memory=0"));
+        }
+    }
+
+    /// Only for programs that use `shmget`, which cannot be known beforehand;
+    /// the library says it again when one really falls short.
+    fn group(&mut self, group: &str, pages: Pages) {
+        let has_pages = self
+            .kernel
+            .source(pages)
+            .is_some_and(|s| s.available() > Bytes::default());
+        if has_pages {
+            let fact = "should the program use shmget, the kernel refuses it pool pages";
+            let short = Shortfall::new(Subject::SHM, fact);
+            let short = short.says(sysctl::shm_group_path(), self.kernel.shm_group_now);
+            self.hint(short.mend("to allow them", format!("hugeadm --set-shm-group {group}")));
+        }
+    }
+}
+
+/// What happens beyond some pages.
+fn beyond(then: &str) -> String {
+    match then.strip_prefix("requests beyond it ") {
+        Some(then) => format!("requests beyond them {then}"),
+        None => format!("beyond them, {then}"),
+    }
+}
+
+fn mostly_base(subject: Subject) -> String {
+    let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+    format!("{names} {stay} mostly on base pages")
+}
+
+fn no_thp(subject: Subject) -> Shortfall {
+    let short = Shortfall::new(subject, "this kernel has no transparent huge pages");
+    short.says(thp::dir(), "absent")
+}
+
+mod remedy;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,368 @@
+use super::*;
+use crate::probe::kernel::Share;
+use crate::say::note::Level;
+use hugetools_contract::env::Require;
+use hugetools_model::cgroup::Limit;
+use hugetools_model::pool::Pool;
+use hugetools_model::thp::Thp;
+use hugetools_model::{KPath, PageCount, PageSize};
+
+fn two() -> PageSize {
+    PageSize::new(2 << 20).unwrap()
+}
+
+fn kernel(free: u64, reserved: u64) -> Kernel {
+    let pool = Pool {
+        size: two(),
+        default: true,
+        total: PageCount::new(free),
+        free: PageCount::new(free),
+        reserved: PageCount::new(reserved),
+        surplus: PageCount::ZERO,
+        overcommit: Some(PageCount::ZERO),
+        demote_size: None,
+    };
+    let word = |word: &str| Some(word.to_owned());
+    Kernel {
+        default: Some(two()),
+        sources: vec![Source {
+            pool,
+            limit: None,
+            share: None,
+        }],
+        thp: Some(Thp {
+            enabled: word("madvise"),
+            defrag: None,
+            shmem_enabled: word("advise"),
+            pmd_size: Some(two()),
+            sizes: Vec::new(),
+        }),
+        ..Kernel::default()
+    }
+}
+
+const BOTH: Wants = Wants {
+    heap: Some(Pages::Default),
+    shm: Some(Pages::Default),
+    text: None,
+    data: None,
+    fallback: Fallback::Thp,
+    require: Require::NOTHING,
+    hints: true,
+    thorough: false,
+};
+
+const HEAP: Wants = Wants { shm: None, ..BOTH };
+
+fn said(wants: Wants, kernel: &Kernel) -> Vec<String> {
+    let notes = check(wants, Needs::default(), kernel).notes;
+    let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
+    notes.iter().map(line).collect()
+}
+
+#[test]
+fn a_good_pool_needs_no_word() {
+    assert!(said(BOTH, &kernel(512, 100)).is_empty());
+    assert!(said(HEAP, &kernel(512, 100)).is_empty());
+}
+
+#[test]
+fn an_empty_pool_names_the_next_rung_and_the_remedy() {
+    assert_eq!(
+        said(HEAP, &kernel(0, 0)),
+        [
+            "Warning: the pool of 2MB pages is empty: the heap goes to transparent huge \
+          pages; to fill it: hugeadm --pool-pages-min 2MB:+8, or as many as the program takes"
+        ]
+    );
+    let text = said(BOTH, &kernel(5, 5)).concat();
+    assert!(
+        text.contains("has no page left (5 in all, 5 free, 5 of them reserved): the heap goes to"),
+        "{text}"
+    );
+    let text = said(HEAP, &kernel(5, 2)).concat();
+    assert!(
+        text.contains("has 3 pages (6MB) left: beyond them, the heap goes"),
+        "{text}"
+    );
+}
+
+#[test]
+fn pages_made_on_demand_count() {
+    let mut kernel = kernel(0, 0);
+    kernel.sources[0].pool.overcommit = Some(PageCount::new(512));
+    assert!(said(HEAP, &kernel).is_empty());
+}
+
+#[test]
+fn what_follows_is_what_was_asked_for() {
+    let empty = kernel(0, 0);
+    let said = |fallback| {
+        check(Wants { fallback, ..HEAP }, Needs::default(), &empty).notes[0]
+            .text
+            .clone()
+    };
+    assert!(said(Fallback::Base).contains("the heap goes to base pages"));
+    assert!(said(Fallback::None).contains("requests beyond it fail (--fallback=none)"));
+}
+
+#[test]
+fn transparent_pages_are_looked_at_where_they_matter() {
+    let mut off = kernel(512, 0);
+    let thp = off.thp.as_mut().unwrap();
+    thp.enabled = Some("never".to_owned());
+    thp.shmem_enabled = Some("never".to_owned());
+    assert!(said(BOTH, &off).is_empty(), "the pool will do");
+    off.sources[0].pool.free = PageCount::ZERO;
+    let text = said(BOTH, &off);
+    assert_eq!(text.len(), 3, "{text:?}");
+    assert_eq!(
+        text[0],
+        "Warning: the pool of 2MB pages has no page left (512 in all, 0 free, 0 of them reserved), and transparent huge pages are set to never: \
+         the heap goes to base pages; to fill it: hugeadm --pool-pages-min 2MB:+8, or \
+         as many as the program takes; to have them: hugeadm --thp-madvise"
+    );
+    // That may be no matter to the program.
+    let notes = check(BOTH, Needs::default(), &off).notes;
+    let shared = notes
+        .iter()
+        .find(|note| note.text.contains("for shared memory are set"));
+    let shared = shared.expect("a note");
+    assert_eq!(shared.level, Level::Info);
+    assert!(shared.text.contains("hugeadm --thp-shmem advise"));
+    let thp = Wants {
+        heap: Some(Pages::Thp),
+        ..HEAP
+    };
+    off.thp = None;
+    assert!(
+        said(thp, &off)
+            .concat()
+            .contains("has no transparent huge pages")
+    );
+    off.thp_hidden = true;
+    let shared = Wants {
+        shm: Some(Pages::Thp),
+        ..thp
+    };
+    let text = said(shared, &off);
+    assert_eq!(text.len(), 1, "{text:?}");
+    assert!(text[0].contains("/sys/kernel/mm is not there: transparent huge pages are asked for"));
+    assert!(off.serves_private() && off.serves_shared());
+    let mut disabled = kernel(0, 0);
+    disabled.thp_disabled = true;
+    assert!(said(thp, &disabled).concat().contains("PR_SET_THP_DISABLE"));
+}
+
+/// What the library says where there is some, with the program's own figures.
+#[test]
+fn of_shared_memory_alone_nothing_is_said_before() {
+    let shm = Wants { heap: None, ..BOTH };
+    for (pages, fallback) in [(0, Fallback::Thp), (3, Fallback::Base), (0, Fallback::None)] {
+        let said = said(Wants { fallback, ..shm }, &kernel(pages, 0));
+        assert!(
+            said[0].starts_with("Info: the pool of 2MB pages"),
+            "{said:?}"
+        );
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+    let none = Kernel {
+        sources: Vec::new(),
+        ..kernel(0, 0)
+    };
+    // Where there is no pool, it is not asked.
+    let said = said(shm, &none);
+    assert!(
+        said[0].starts_with("Warning: this machine has no"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn one_line_where_neither_pool_nor_transparent_pages_are_there() {
+    let mut off = kernel(0, 0);
+    off.thp_disabled = true;
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &off);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(!heap && segments);
+    let end = "PR_SET_THP_DISABLE): text, data and bss go to base pages; to fill it: hugeadm \
+               --pool-pages-min 2MB:+7; hugectl --thp-policy=always lifts that";
+    assert!(said[0].ends_with(end), "{said:?}");
+    // Each fact is one of its own where it is asked what falls short.
+    let checked = check(SEGMENTS, needs(3, 4), &off);
+    let short = checked.notes[0].shortfall.as_ref().unwrap();
+    assert_eq!(short.each().count(), 2);
+}
+
+#[test]
+fn a_control_group_counts_where_it_is_tighter() {
+    let mut kernel = kernel(512, 0);
+    let limit = |limit| Limit {
+        file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
+        limit: Bytes::new(limit),
+        used: Bytes::new(1 << 20),
+    };
+    kernel.sources[0].limit = Some(limit(41 << 20));
+    assert_eq!(
+        said(HEAP, &kernel),
+        [
+            "Warning: the control group allows 40MB more of 2MB pages: beyond them, the \
+          heap goes to transparent huge pages; to lift it: echo max > \
+          /sys/fs/cgroup/a/hugetlb.2MB.max"
+        ]
+    );
+    kernel.sources[0].limit = Some(limit(8 << 30));
+    assert!(said(HEAP, &kernel)[0].starts_with("Info"));
+}
+
+#[test]
+fn other_limits() {
+    let mut kernel = kernel(512, 0);
+    kernel.address_space = Some(Bytes::new(1 << 30));
+    kernel.overcommit = Some(2);
+    let text = said(HEAP, &kernel).concat();
+    assert!(text.contains("limited to 1GB (ulimit -v)") && text.contains("vm.overcommit_memory=0"));
+    kernel.shm_group = Some("postgres".to_owned());
+    let text = said(Wants { heap: None, ..BOTH }, &kernel);
+    assert_eq!(text.len(), 1);
+    assert!(
+        text[0].ends_with("hugeadm --set-shm-group postgres"),
+        "{text:?}"
+    );
+}
+
+#[test]
+fn a_process_that_is_bound_to_a_node_is_told_of_its_share() {
+    let mut kernel = kernel(512, 0);
+    kernel.sources[0].share = Some(Share {
+        nodes: [1].into(),
+        free: PageCount::ZERO,
+    });
+    assert_eq!(
+        said(HEAP, &kernel),
+        [
+            "Warning: the pool of 2MB pages has no page left on node 1, which this process \
+          is bound to (512 in all): the heap goes to transparent huge pages; to fill it: hugeadm \
+          --pool-pages-min 2MB@1:+8, or as many as the program takes"
+        ]
+    );
+}
+
+const SEGMENTS: Wants = Wants {
+    heap: None,
+    shm: None,
+    text: Some(Pages::Default),
+    data: Some(Pages::Default),
+    ..BOTH
+};
+
+fn needs(text: u64, data: u64) -> Needs {
+    let pages = |pages: u64| Bytes::new(pages << 21);
+    Needs {
+        text: pages(text),
+        data: pages(data),
+    }
+}
+
+fn told(wants: Wants, needs: Needs, kernel: &Kernel) -> (Vec<String>, bool, bool) {
+    let checked = check(wants, needs, kernel);
+    let notes = checked.notes.iter().map(|note| note.text.clone());
+    (notes.collect(), checked.heap_told, checked.segments_told)
+}
+
+#[test]
+fn segments_take_what_they_need_and_no_more() {
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &kernel(7, 0));
+    assert!(said.is_empty() && !heap && !segments, "{said:?}");
+    let (said, heap, segments) = told(SEGMENTS, needs(3, 4), &kernel(5, 0));
+    assert_eq!(
+        said,
+        [
+            "the pool of 2MB pages has 5 pages (10MB) left: beyond them, text, data and bss go to \
+          transparent huge pages; to fill it: hugeadm --pool-pages-min 2MB:+2"
+        ]
+    );
+    assert!(!heap && segments);
+    let (said, ..) = told(SEGMENTS, needs(0, 4), &kernel(0, 0));
+    assert_eq!(
+        said,
+        [
+            "the pool of 2MB pages is empty: data and bss go to transparent huge pages; to fill \
+          it: hugeadm --pool-pages-min 2MB:+4"
+        ]
+    );
+    assert!(told(SEGMENTS, needs(0, 0), &kernel(0, 0)).0.is_empty());
+}
+
+#[test]
+fn one_line_for_one_pool() {
+    let all = Wants {
+        heap: Some(Pages::Default),
+        shm: Some(Pages::Default),
+        ..SEGMENTS
+    };
+    let mut empty = kernel(0, 0);
+    let (said, heap, segments) = told(all, needs(3, 4), &empty);
+    // Of shared memory the library speaks, where there is some.
+    let levels = check(all, needs(3, 4), &empty).notes;
+    let levels: Vec<Level> = levels.iter().map(|note| note.level).collect();
+    assert_eq!(levels, [Level::Warning, Level::Info], "{said:?}");
+    assert!(said[0].contains("heap, text, data and bss go to transparent"));
+    assert!(
+        said[0].ends_with("--pool-pages-min 2MB:+15, or as many as the program takes"),
+        "{said:?}"
+    );
+    assert!(heap && segments);
+    empty.thp.as_mut().unwrap().shmem_enabled = Some("never".to_owned());
+    let (said, ..) = told(all, needs(3, 4), &empty);
+    assert!(
+        said[0].contains("heap, text, data and bss go to transparent"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].contains("shared memory goes to base pages"),
+        "{said:?}"
+    );
+    let other = Wants {
+        text: Some(Pages::Thp),
+        ..all
+    };
+    let mut off = kernel(512, 0);
+    off.thp.as_mut().unwrap().enabled = Some("never".to_owned());
+    let (said, ..) = told(other, needs(3, 4), &off);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("set to never: text stays on base pages"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn without_a_fallback_segments_stay_where_they_are() {
+    let wants = Wants {
+        fallback: Fallback::None,
+        ..SEGMENTS
+    };
+    let (said, ..) = told(wants, needs(1, 0), &kernel(0, 0));
+    assert!(
+        said[0].contains(": text stays as it is (--fallback=none);"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_control_group_that_allows_enough_is_no_shortfall() {
+    let mut kernel = kernel(512, 0);
+    kernel.sources[0].limit = Some(Limit {
+        file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
+        limit: Bytes::new(8 << 21),
+        used: Bytes::default(),
+    });
+    assert!(!told(SEGMENTS, needs(4, 4), &kernel).2);
+    let (said, _, segments) = told(SEGMENTS, needs(4, 5), &kernel);
+    assert!(
+        said[0].contains("beyond them, text, data and bss go to"),
+        "{said:?}"
+    );
+    assert!(segments);
+}

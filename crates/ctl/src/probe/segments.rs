@@ -1,0 +1,106 @@
+//! What of a program's segments can be on huge pages.
+
+pub mod alignment;
+pub mod page_cache;
+pub(crate) mod text_files;
+
+use hugetools_contract::env::{Elfmap, Pages};
+use hugetools_model::meminfo::Meminfo;
+use hugetools_model::{FileError, PageSize, Root, thp};
+
+use crate::caller::Caller;
+use crate::probe::changes::Changes;
+use crate::probe::heap_engine::Look;
+use crate::probe::kernel::{Kernel, Wants};
+use crate::probe::segments::alignment::Parts;
+use crate::probe::segments::page_cache::Job;
+use crate::probe::target::{Image, Target};
+
+/// Parts that are marked in the file are asked for, where nothing is said
+/// about them.
+pub(super) fn with_marks(asked: Wants, elfmap: Elfmap, look: &Look) -> Wants {
+    let is_marked = |target: &Target| target.layout.marked;
+    match elfmap.heeds_marks() && look.target.as_ref().is_some_and(is_marked) {
+        true => Wants {
+            text: Some(Pages::Default),
+            data: Some(Pages::Default),
+            ..asked
+        },
+        false => asked,
+    }
+}
+
+/// What is looked for in a program's segments.
+pub(super) struct Search<'a> {
+    /// What is asked for.
+    pub(super) asked: Wants,
+    /// Whether libraries' text is meant, too.
+    pub(super) libraries: bool,
+    /// Who asks.
+    pub(super) caller: &'a Caller,
+}
+
+impl Search<'_> {
+    /// Measures what of the segments can be on huge pages.
+    pub(super) fn measure(&self, root: &Root, look: &Look) -> Result<Parts, FileError> {
+        let Some(target) = self.target(look) else {
+            return Ok(Parts::default());
+        };
+        let size = match thp::pmd_size(root)? {
+            Some(size) => Some(size),
+            None => Meminfo::read(root)?.huge_page_size,
+        };
+        Ok(Parts::measure(target, self.asked, size))
+    }
+
+    /// The target, if there is anything to do about its segments.
+    fn target<'l>(&self, look: &'l Look) -> Option<&'l Target> {
+        let is_asked = self.asked.text.is_some() || self.asked.data.is_some();
+        let target = look.target.as_ref().filter(|_| is_asked);
+        target.filter(|target| alignment::is_reachable(target))
+    }
+
+    /// Has the page cache hold the text in huge pages, where that is what it
+    /// comes to.
+    pub(super) fn prepare(
+        &self,
+        root: &Root,
+        look: &Look,
+        kernel: &Kernel,
+        parts: &mut Parts,
+        changes: &mut dyn Changes,
+    ) -> Result<(), FileError> {
+        let target = self.target(look);
+        let target = target.filter(|target| text_files::are_tried(target, self.asked, kernel));
+        let Some(target) = target else {
+            return Ok(());
+        };
+        let size = match &kernel.thp {
+            Some(thp) => thp.pmd_size,
+            None => thp::pmd_size(root)?,
+        };
+        if let Some(size) = size {
+            let jobs = self.jobs(target, size, parts);
+            let one = |job: &Job| changes.prepare_text(job, size, self.caller);
+            // A recorded machine has no page cache.
+            if root.is_live() {
+                parts.prepared = jobs.iter().map(one).collect();
+            }
+        }
+        Ok(())
+    }
+
+    /// The files to prepare; notes why the program is not among them.
+    fn jobs(&self, target: &Target, size: PageSize, parts: &mut Parts) -> Vec<Job> {
+        let mut jobs = Vec::new();
+        match text_files::program(target, size) {
+            Ok(job) => jobs.push(job),
+            Err(obstacle) => parts.obstacle = Some(obstacle),
+        }
+        if let (true, Image::Dynamic(libc)) = (self.libraries, &target.image) {
+            let path = self.caller.var("LD_LIBRARY_PATH");
+            jobs.extend(text_files::libraries(&target.program, *libc, path, size));
+        }
+        jobs
+    }
+}

@@ -1,0 +1,89 @@
+//! What of a program's segments can be on huge pages, and what of its text is
+//! on those of its own file.
+
+use hugetools_contract::env::Pages;
+use hugetools_model::{Bytes, PageSize};
+
+use crate::probe::kernel::{Kernel, Wants};
+use crate::probe::preflight::Needs;
+use crate::probe::segments::page_cache::Prepared;
+use crate::probe::target::elf_layout::{Obstacle, Part};
+use crate::probe::target::{Image, Target};
+
+/// What was found out about the segments that are asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// Code and read-only data, where asked for.
+    pub text: Option<Part>,
+    /// Data and bss, where asked for.
+    pub data: Option<Part>,
+    /// Why the program's text cannot be on huge pages of its file.
+    pub obstacle: Option<Obstacle>,
+    /// The files whose text can be: the program first, where it can.
+    pub prepared: Vec<Prepared>,
+}
+
+impl Parts {
+    /// Measures what is asked for, in pages of the default `size` or of the one
+    /// that is asked for, if that is smaller.
+    pub(crate) fn measure(target: &Target, wants: Wants, size: Option<PageSize>) -> Parts {
+        let size = |pages: Option<Pages>| pages.and_then(|pages| smallest(pages, size));
+        let layout = &target.layout;
+        Parts {
+            text: size(wants.text).map(|size| layout.text(size)),
+            data: size(wants.data).map(|size| layout.data(size)),
+            ..Parts::default()
+        }
+    }
+
+    /// What is wanted, without what cannot be had.
+    pub(crate) fn possible(&self, wants: Wants) -> Wants {
+        let has_page = |part: Option<Part>| part.is_some_and(|part| part.inner > Bytes::default());
+        Wants {
+            text: wants.text.filter(|_| has_page(self.text)),
+            data: wants.data.filter(|_| has_page(self.data)),
+            ..wants
+        }
+    }
+
+    /// What of the program's text is on huge pages of its file.
+    pub fn own(&self, target: &Target) -> Bytes {
+        let mut own = self.prepared.iter();
+        let own = own.find(|prepared| prepared.path == target.program && prepared.is_huge());
+        own.map_or(Bytes::default(), |prepared| prepared.wanted)
+    }
+
+    /// What is to come from elsewhere.
+    pub(crate) fn needs(&self, target: &Target, wants: Wants, kernel: &Kernel) -> Needs {
+        let (layout, own) = (&target.layout, self.own(target));
+        let text = wants.text.zip(self.text).map(|(pages, part)| {
+            let size = kernel.size(pages).unwrap_or(part.size);
+            Bytes::new(layout.text(size).pages.get().saturating_sub(own.get()))
+        });
+        let data = wants
+            .data
+            .zip(self.data)
+            .map(|(pages, part)| layout.data(kernel.size(pages).unwrap_or(part.size)).pages);
+        Needs {
+            text: text.unwrap_or_default(),
+            data: data.unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether anything of ours can get to the program's segments: by a library,
+/// or by the page cache alone.
+pub(crate) fn is_reachable(target: &Target) -> bool {
+    target.secure.is_none() && matches!(target.image, Image::Dynamic(_) | Image::Static)
+}
+
+/// The smallest huge pages that a request may come to.
+fn smallest(pages: Pages, size: Option<PageSize>) -> Option<PageSize> {
+    match pages {
+        Pages::Default | Pages::Thp => size,
+        Pages::Size(bytes) => {
+            let asked = PageSize::new(bytes);
+            asked.map(|asked| size.map_or(asked, |size| size.min(asked)))
+        }
+    }
+}

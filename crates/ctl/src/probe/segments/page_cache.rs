@@ -1,0 +1,143 @@
+//! The first rung for text, "the file's own pages": what the page cache is to hold of it
+//! in huge pages, and what a start would begin with. `apply` does it.
+
+pub(crate) mod attempt_log;
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use hugetools_model::{Bytes, PageSize};
+
+use crate::caller::Caller;
+use crate::files;
+use attempt_log::{Identity, Memory};
+
+/// A file whose text may be on huge pages of the page cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The file.
+    pub path: PathBuf,
+    /// The parts of it, in whole pages.
+    pub parts: Vec<Range<u64>>,
+}
+
+/// What the page cache has of a file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    /// The file.
+    pub path: PathBuf,
+    /// What can be huge.
+    pub wanted: Bytes,
+    /// How it went.
+    pub state: State,
+    /// What it cost the start.
+    pub cost: Duration,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// All was huge already.
+    Ready,
+    /// All is huge now.
+    Made,
+    /// A dry run leaves it to the start.
+    Left,
+    /// Not all is huge.
+    Short {
+        /// What is, if it was looked at.
+        huge: Option<Bytes>,
+        /// Why not all is.
+        why: Why,
+    },
+}
+
+/// Why not all is huge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// The file system has no huge pages in the page cache.
+    FileSystem,
+    /// Other processes use it, or there was no huge page for it.
+    InUse,
+    /// Another hugectl was at it for too long.
+    Waited,
+    /// There is nowhere to remember what was tried: the reason.
+    NoMemory(String),
+    /// The kernel's reason.
+    Failed(String),
+}
+
+impl Prepared {
+    /// Whether the text needs no other huge pages.
+    pub fn is_huge(&self) -> bool {
+        !matches!(self.state, State::Short { .. })
+    }
+}
+
+/// What a start would begin with; nothing is changed, nor looked at but the
+/// memory of earlier starts.
+pub(crate) fn foresee(job: &Job, size: PageSize, caller: &Caller) -> Prepared {
+    let state = match open(job, size) {
+        Err(error) => failed(&error),
+        Ok(opened) => match Memory::of(caller).recall(&opened.identity) {
+            Some(why) => short(None, why),
+            None => State::Left,
+        },
+    };
+    prepared(job, state, Duration::ZERO)
+}
+
+pub(crate) fn prepared(job: &Job, state: State, cost: Duration) -> Prepared {
+    Prepared {
+        path: job.path.clone(),
+        wanted: sum(&job.parts),
+        state,
+        cost,
+    }
+}
+
+/// A file that was found to be what its headers say.
+pub(crate) struct Opened {
+    pub(crate) file: File,
+    pub(crate) identity: Identity,
+    pub(crate) parts: Vec<Range<u64>>,
+}
+
+pub(crate) fn open(job: &Job, size: PageSize) -> io::Result<Opened> {
+    let (file, metadata) = files::open_regular(&job.path)?;
+    let whole = metadata.len() - metadata.len() % size.get();
+    match job.parts.iter().all(|part| part.end <= whole) {
+        true => Ok(Opened {
+            file,
+            identity: Identity::of(&metadata),
+            parts: job.parts.clone(),
+        }),
+        false => Err(io::Error::other("the file is shorter than its headers say")),
+    }
+}
+
+pub(crate) fn sum(parts: &[Range<u64>]) -> Bytes {
+    let sum = parts
+        .iter()
+        .fold(0u64, |sum, part| sum.saturating_add(part.end - part.start));
+    Bytes::new(sum)
+}
+
+pub(crate) fn short(huge: Option<Bytes>, why: Why) -> State {
+    State::Short { huge, why }
+}
+
+pub(crate) fn failed(error: &io::Error) -> State {
+    short(None, Why::Failed(describe(error)))
+}
+
+pub(crate) fn describe(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(errno) => hugetools_model::error::describe_errno(errno),
+        None if error.kind() == io::ErrorKind::TimedOut => "it takes too long".to_owned(),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,58 @@
+//! What only `--explain` looks at, since it would cost every start: mounts for
+//! shared text, filters of system calls, places where a command that mends
+//! something would not be allowed.
+
+mod filter;
+mod place;
+mod share;
+
+use hugetools_contract::env::Pages;
+use hugetools_model::{Bytes, FileError, Root};
+
+use crate::caller::Caller;
+use crate::probe::kernel::{Kernel, Wants};
+use crate::probe::preflight::Needs;
+use crate::request::Run;
+use crate::say::note::Note;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Surroundings {
+    /// What there is to say.
+    pub notes: Vec<Note>,
+    /// Whether a filter refuses `mremap(2)`, without which no copy can be put in
+    /// the place of data.
+    pub no_mremap: bool,
+}
+
+/// What the look depends on.
+pub(crate) struct Scene<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) caller: &'a Caller,
+    pub(crate) root: &'a Root,
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) served: Wants,
+    pub(crate) needs: Needs,
+}
+
+/// Looks, if there is something to look at.
+///
+/// # Errors
+/// When a file that exists cannot be read.
+pub(crate) fn look(scene: Option<&Scene<'_>>) -> Result<Surroundings, FileError> {
+    let mut found = Surroundings::default();
+    let Some(scene) = scene else {
+        return Ok(found);
+    };
+    let asked = scene.served.text.filter(|pages| *pages != Pages::Thp);
+    let size = asked.and_then(|pages| scene.kernel.size(pages));
+    let is_shared = scene.run.segments.share_text && scene.needs.text > Bytes::default();
+    if let (Some(size), true) = (size, is_shared) {
+        found.notes.extend(share::look(scene, size)?);
+    }
+    if scene.root.is_live() {
+        filter::look(scene, &mut found)?;
+        found.notes.extend(place::look(scene.root)?);
+    }
+    Ok(found)
+}

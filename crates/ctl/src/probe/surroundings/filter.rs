@@ -1,0 +1,51 @@
+//! Filters of system calls (`seccomp(2)`): whether they let memory be moved.
+
+use hugetools_contract::env::{Fallback, Pages};
+use hugetools_model::{FileError, KPath, keyed};
+
+use super::{Scene, Surroundings};
+use crate::say::note::{Level, Note};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+use crate::sys;
+
+const STATUS: &str = "/proc/self/status";
+
+/// Tries, in a process of its own, what a start would do.
+pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), FileError> {
+    let status = scene.root.read(&KPath::from(STATUS))?;
+    let mode = keyed::value(&status, b"Seccomp:");
+    if mode.is_none_or(|mode| mode == b"0") {
+        return Ok(());
+    }
+    if sys::may_move_memory() {
+        found.notes.push(Note::info(format!(
+            "a filter of system calls is in force ({STATUS}, Seccomp: 2): what the program's own \
+             malloc would not do is left out"
+        )));
+        return Ok(());
+    }
+    found.no_mremap = true;
+    let served = scene.served;
+    let to_thp = |pages: Option<Pages>| {
+        pages == Some(Pages::Thp) || pages.is_some() && served.fallback == Fallback::Thp
+    };
+    let mut subject = Subject::NONE;
+    if served.data.is_some() {
+        subject = subject | Subject::DATA;
+    }
+    if to_thp(served.text) {
+        subject = subject | Subject::TEXT;
+    }
+    if !subject.is_none() {
+        let fact = "a filter of system calls (seccomp) refuses mremap";
+        let then = "what is copied to huge pages cannot be put in its place: data stays on base \
+                    pages, and text where it is not on pages of a pool or of its file";
+        let short = Shortfall::new(subject, fact)
+            .then(then)
+            .says(STATUS, "Seccomp: 2");
+        let short = short.advise("start it without that filter, or allow mremap in it");
+        found.notes.push(Note::short(Level::Warning, short));
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! What kind of program a file is.
+
+use std::fmt;
+use std::fs::{File, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use hugetools_elf::{Elf, Ident, Kind};
+use nix::sys::statvfs::{FsFlags, statvfs};
+
+use super::Refused;
+use crate::caller::Caller;
+use crate::files::accounts;
+use crate::sys;
+
+/// The C library of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Libc {
+    /// The GNU C library.
+    Glibc,
+    /// musl.
+    Musl,
+    /// Another.
+    Other,
+}
+
+impl fmt::Display for Libc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Libc::Glibc => "glibc",
+            Libc::Musl => "musl",
+            Libc::Other => "an unknown C library",
+        })
+    }
+}
+
+/// What kind of program it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Image {
+    /// A loader starts it, and takes libraries to preload.
+    Dynamic(Libc),
+    /// The kernel starts it: no library can be added.
+    Static,
+    /// For another machine than hugectl's libraries.
+    Foreign(Ident),
+    /// It cannot be told; the kernel may know what to do with it.
+    Unknown(String),
+}
+
+/// Why a loader ignores what the user tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secure {
+    /// It runs as another user.
+    SetUserId,
+    /// It runs as another group.
+    SetGroupId,
+    /// It gets capabilities.
+    Capabilities,
+}
+
+impl fmt::Display for Secure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Secure::SetUserId => "set-user-id",
+            Secure::SetGroupId => "set-group-id",
+            Secure::Capabilities => "given capabilities by its file",
+        })
+    }
+}
+
+impl Secure {
+    /// As whom the mark changes nothing.
+    pub(crate) fn instead(self, program: &Path) -> String {
+        let metadata = std::fs::metadata(program);
+        let owner = |id: fn(&Metadata) -> u32| metadata.as_ref().map_or(0, id);
+        match self {
+            Secure::SetUserId => {
+                format!(
+                    "start hugectl as user {}",
+                    accounts::user(owner(Metadata::uid))
+                )
+            }
+            Secure::SetGroupId => {
+                format!(
+                    "start hugectl as group {}",
+                    accounts::group(owner(Metadata::gid))
+                )
+            }
+            Secure::Capabilities => "start hugectl as root".to_owned(),
+        }
+    }
+}
+
+/// Sorts a program by its headers.
+pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
+    if let Some(loader) = elf.interpreter() {
+        let loader = Path::new(std::ffi::OsStr::from_bytes(loader));
+        if let Err(error) = std::fs::metadata(loader) {
+            let mut refused = Refused::io(loader, &error);
+            refused.text = format!("its loader {}", refused.text);
+            return Err(refused);
+        }
+    }
+    if elf.ident() != Ident::native() {
+        return Ok(Image::Foreign(elf.ident()));
+    }
+    Ok(match elf.kind() {
+        Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),
+        Kind::Static | Kind::StaticPie => Image::Static,
+        // A loader as a program loads another; other libraries crash.
+        Kind::Library => match libc_by_name(path.file_name().unwrap_or_default().as_bytes()) {
+            Some(libc) => Image::Dynamic(libc),
+            None => Image::Static,
+        },
+        Kind::Other => {
+            return Err(Refused::new(
+                libc::ENOEXEC,
+                format!("{} is an object file or a core", path.display()),
+            ));
+        }
+    })
+}
+
+fn libc_of(elf: &Elf<File>) -> Libc {
+    let loader = elf.interpreter().unwrap_or_default();
+    let name = loader
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or_default();
+    if let Some(libc) = libc_by_name(name) {
+        return libc;
+    }
+    let needed = elf.dynamic().map(|dynamic| dynamic.needed.as_slice());
+    let mut needed = needed.unwrap_or_default().iter();
+    needed
+        .find_map(|name| match name.as_slice() {
+            b"libc.so.6" => Some(Libc::Glibc),
+            b"libc.so" => Some(Libc::Musl),
+            name if name.starts_with(b"libc.musl-") => Some(Libc::Musl),
+            _ => None,
+        })
+        .unwrap_or(Libc::Other)
+}
+
+/// The C library whose loader has the name.
+fn libc_by_name(loader: &[u8]) -> Option<Libc> {
+    let glibc: [&[u8]; 5] = [b"ld-linux", b"ld64.so", b"ld.so.1", b"ld-2.", b"ld.so.2"];
+    if loader.starts_with(b"ld-musl-") {
+        return Some(Libc::Musl);
+    }
+    let is_glibc = glibc.iter().any(|start| loader.starts_with(start));
+    is_glibc.then_some(Libc::Glibc)
+}
+
+/// Whether the kernel tells the loader to be careful (`AT_SECURE`).
+pub(super) fn secure(path: &Path, metadata: &Metadata, caller: &Caller) -> Option<Secure> {
+    const SET_USER_ID: u32 = 0o4000;
+    const SET_GROUP_ID: u32 = 0o2010;
+    let mode = metadata.mode();
+    let found = if mode & SET_USER_ID != 0 && metadata.uid() != caller.uid {
+        Secure::SetUserId
+    } else if mode & SET_GROUP_ID == SET_GROUP_ID && metadata.gid() != caller.gid {
+        Secure::SetGroupId
+    } else if caller.uid != 0 && sys::has_file_capabilities(path) {
+        Secure::Capabilities
+    } else {
+        return None;
+    };
+    let ignored = statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOSUID))
+        || nix::sys::prctl::get_no_new_privs().unwrap_or(false);
+    (!ignored).then_some(found)
+}
