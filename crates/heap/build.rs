@@ -11,6 +11,11 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assembly::{assemble, emit};
+
+#[path = "../pages/build/assembly.rs"]
+mod assembly;
+
 const WRAPPED: [&str; 16] = [
     "clock_gettime",
     "madvise",
@@ -116,6 +121,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     CHANGES.iter().try_for_each(|it| change(&changed, it))?;
     compile_mimalloc(&changed);
+    assemble("hugetools_heap", &["src/words.s"])?;
     let source = std::env::var("CARGO_MANIFEST_DIR")?;
     emit(&format!(
         "cargo::rustc-cdylib-link-arg=-Wl,-T,{source}/no-start.ld"
@@ -128,14 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "cargo::rustc-cdylib-link-arg=-Wl,--undefined={name}"
         ));
     }
-    emit("cargo::rerun-if-changed=build.rs");
-    for file in [
-        "mimalloc.c",
-        "classes.h",
-        "finding.c",
-        "slices.c",
-        "src/words.s",
-    ] {
+    for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c"] {
         emit(&format!("cargo::rerun-if-changed={file}"));
     }
     emit("cargo::rerun-if-changed=no-start.ld");
@@ -172,12 +171,7 @@ fn change(root: &Path, (file, from, to): &Change) -> Result<(), Box<dyn Error>> 
 
 /// With the settings of its crate's own build.
 fn compile_mimalloc(sources: &Path) {
-    let mut build = cc::Build::new();
-    // There Rust assembles only since 1.95.
-    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
-        build.file("src/words.s");
-    }
-    build
+    cc::Build::new()
         .file("mimalloc.c")
         .include(sources.join("include"))
         .include(sources.join("src"))
@@ -191,8 +185,4 @@ fn compile_mimalloc(sources: &Path) {
         .pic(true)
         .warnings(false)
         .compile("hugetools_mimalloc");
-}
-
-fn emit(line: &str) {
-    println!("{line}");
 }

@@ -1,21 +1,19 @@
-//! Has the C compiler assemble for powerpc64, where Rust does so only since 1.95.
+//! Has the C compiler assemble where Rust cannot.
 #![expect(
     clippy::disallowed_methods,
-    reason = "a build script reads cargo's environment"
+    reason = "a build script reads cargo's environment and writes its own files"
 )]
 
-const FILES: [&str; 3] = [
-    "src/rt/words.s",
-    "src/sys/powerpc64le.s",
-    "src/rt/side_stack/powerpc64le.s",
-];
+use std::error::Error;
 
-fn main() {
-    println!("cargo::rerun-if-changed=build.rs");
-    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
-        cc::Build::new().files(FILES).compile("hugetools_pages");
-        for file in FILES {
-            println!("cargo::rerun-if-changed={file}");
-        }
-    }
+#[path = "build/assembly.rs"]
+mod assembly;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let files = [
+        "src/rt/words.s",
+        "src/sys/powerpc64le.s",
+        "src/rt/side_stack/powerpc64le.s",
+    ];
+    assembly::assemble("hugetools_pages", &files)
 }

@@ -17,6 +17,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use assembly::{assemble, emit};
+
+#[path = "../pages/build/assembly.rs"]
+mod assembly;
+
 const FILTER: &str = r#"#!/bin/sh
 for argument do
     shift
@@ -40,8 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_argument("-fuse-ld=bfd");
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
-    assemble(&["src/words.s", "src/marker.s"]);
-    emit("cargo::rerun-if-changed=build.rs");
+    assemble("hugetools_preload", &["src/words.s", "src/marker.s"])?;
     emit("cargo::rerun-if-changed=nodes.map");
     Ok(())
 }
@@ -64,20 +68,6 @@ fn linker() -> String {
         .unwrap_or_else(|| "ld".to_owned())
 }
 
-/// Has the C compiler assemble for powerpc64, where Rust does so only since 1.95.
-fn assemble(files: &[&str]) {
-    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
-        cc::Build::new().files(files).compile("hugetools_preload");
-        for file in files {
-            emit(&format!("cargo::rerun-if-changed={file}"));
-        }
-    }
-}
-
 fn link_argument(argument: &str) {
     emit(&format!("cargo::rustc-cdylib-link-arg={argument}"));
-}
-
-fn emit(line: &str) {
-    println!("{line}");
 }

@@ -21,6 +21,8 @@ use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
 pub use self::required::Met;
+pub use hugetools_kernfs::size_name::SizeName;
+
 use self::tenths::Tenths;
 use crate::segment::{ALL, Row};
 
@@ -174,7 +176,7 @@ fn write_line(out: &mut impl Write, row: &Row<'_>) -> fmt::Result {
             out,
             "{}{}",
             if index > 0 { "," } else { "" },
-            Size(huge.page_size)
+            SizeName(huge.page_size)
         )?;
     }
     if huge > 0 {
@@ -274,20 +276,6 @@ impl fmt::Display for Mechanism<'_> {
             f.write_str(name)?;
         }
         found.try_for_each(|(name, _)| write!(f, "+{name}"))
-    }
-}
-
-/// A page size, as in `2MB`.
-#[derive(Debug, Clone, Copy)]
-pub struct Size(pub u64);
-
-impl fmt::Display for Size {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n >= 1 << 30 => write!(f, "{}GB", n >> 30),
-            n if n >= 1 << 20 => write!(f, "{}MB", n >> 20),
-            n => write!(f, "{}KB", n >> 10),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use hugetools_model::PageSize;
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
 use crate::probe::changes::Changes;
-use crate::probe::segments::page_cache::{Job, Prepared};
+use crate::probe::coverage::page_cache::{Job, Prepared};
 use effects::Effects;
 
 /// The changes of a start, by what it may do to the system.

@@ -1,11 +1,11 @@
 //! The command line as it is written: nothing is checked beyond its form.
 
 pub mod given;
+mod huge_pages;
 mod library;
 mod proof;
 mod running;
 mod say;
-mod segments;
 mod whom;
 
 use std::ffi::OsString;
@@ -14,11 +14,11 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
 pub use given::Given;
+pub use huge_pages::Segments;
 pub use library::Library;
 pub use proof::Proof;
 pub use running::Running;
 pub use say::Say;
-pub use segments::Segments;
 pub use whom::ForWhom;
 
 /// The value of an option that takes a size, when it is given without one.

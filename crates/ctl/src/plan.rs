@@ -4,7 +4,7 @@
 mod make;
 
 pub use make::make;
-pub(crate) use make::segments::RELINK;
+pub(crate) use make::segment_notes::RELINK;
 pub(crate) use make::whom::{is_left_out, pages_within};
 
 use std::ffi::{OsStr, OsString};

@@ -4,6 +4,7 @@ pub(crate) mod allocator;
 pub mod bundle;
 pub mod changes;
 pub mod command_line;
+pub mod coverage;
 pub mod dry_run;
 pub(crate) mod dynamic_loader;
 pub mod heap_engine;
@@ -11,7 +12,6 @@ pub mod kernel;
 pub mod library;
 pub mod preflight;
 mod report_file;
-pub mod segments;
 pub mod surroundings;
 pub mod target;
 
@@ -29,13 +29,13 @@ use crate::probe::bundle::Bundle;
 use crate::probe::changes::Changes;
 use crate::probe::command_line::starter::{self, Start};
 use crate::probe::command_line::{names, runtimes, wrappers};
+use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::Loader;
 use crate::probe::dynamic_loader::glibc_tunables;
 use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::{Decision, Engine, Look, Means};
 use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
-use crate::probe::segments::alignment::Parts;
 use crate::probe::surroundings::{Scene, Surroundings};
 use crate::probe::target::{Image, Libc, Opened};
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
@@ -141,7 +141,7 @@ pub fn probe(
     check_sizes(root, run)?;
     let report = report_to(run)?;
     let look = look(run, wants, caller, root)?;
-    let asked = segments::with_marks(wants, elfmap, &look);
+    let asked = coverage::with_marks(wants, elfmap, &look);
     let decision = heap_engine::decide(asked, Means::of(run), &look);
     let library = match decision.library {
         None => None,
@@ -153,7 +153,7 @@ pub fn probe(
     let library_is_there = is_there(library.as_ref(), changes);
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
-    let search = segments::Search {
+    let search = coverage::Search {
         asked,
         libraries,
         caller,

@@ -19,7 +19,11 @@ use hugetools_pages::{sys, weak_function, word};
 use crate::mimalloc;
 
 #[cfg(not(target_arch = "powerpc64"))]
-core::arch::global_asm!(include_str!("words.s"), options(raw));
+core::arch::global_asm!(
+    include_str!("../../pages/src/rt/word_macros.s"),
+    include_str!("words.s"),
+    options(raw)
+);
 
 // By these names the linker's `--wrap` gives libc's own functions.
 word!(hugetools_key_create);

@@ -1,13 +1,5 @@
 /* Words that the loader fills, as those of hugetools-pages. */
 
-.macro weak_word word, name
-    .weak \name
-    .globl \word
-    .hidden \word
-\word:
-    .8byte \name
-.endm
-
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8
 
@@ -30,6 +22,7 @@ weak_word hugetools_setspecific, __real_pthread_setspecific
 
 .popsection
 .purgem weak_word
+.purgem address_word
 
 .pushsection .note.GNU-stack,"",@progbits
 .popsection

@@ -15,6 +15,7 @@
 //! | [`number`] | numbers, decimal and hexadecimal |
 //! | [`pagemap`] | entries of `/proc/<pid>/pagemap` |
 //! | [`pool`] | names of folders such as `hugepages-2048kB` |
+//! | [`size_name`] | nothing: it writes a page size, `2MB` |
 //! | [`smaps`] | `/proc/<pid>/smaps`, `smaps_rollup`, `maps` |
 //! | [`stat`] | `/proc/<pid>/stat` |
 //!
@@ -35,5 +36,6 @@ pub mod mountinfo;
 pub mod number;
 pub mod pagemap;
 pub mod pool;
+pub mod size_name;
 pub mod smaps;
 pub mod stat;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hugetools_kernfs::size_name::SizeName;
 use serde::Serialize;
 
 /// A number of bytes.
@@ -143,11 +144,7 @@ impl PageSize {
 
 impl fmt::Display for PageSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n >= GIB => write!(f, "{}GB", n / GIB),
-            n if n >= MIB => write!(f, "{}MB", n / MIB),
-            n => write!(f, "{}KB", n / KIB),
-        }
+        SizeName(self.0).fmt(f)
     }
 }
 

@@ -10,7 +10,7 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, map_shared, mbind as policy, remap};
 
-use crate::{locks, next, segment, segments, signals};
+use crate::{locks, next, program_segments, signals, sysv_shm};
 
 /// `mmap(2)`
 ///
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn mmap(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    segments::watch();
+    program_segments::watch();
     if let Some(pages) = map_shared::wants(addr as usize, len, prot, flags, offset) {
         return sys::c_address(map_shared::map(len, prot, flags, pages));
     }
@@ -300,7 +300,7 @@ pub unsafe extern "C" fn mbind(
 /// `shmget(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    segment::shmget(key, size, flags)
+    sysv_shm::shmget(key, size, flags)
 }
 
 /// `shmat(2)`
@@ -310,7 +310,7 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { segment::shmat(id, addr, flags) }
+    unsafe { sysv_shm::shmat(id, addr, flags) }
 }
 
 /// `shmdt(2)`
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     // SAFETY: as the caller says.
-    unsafe { segment::shmdt(addr) }
+    unsafe { sysv_shm::shmdt(addr) }
 }
 
 /// `shmctl(2)`
@@ -330,7 +330,7 @@ pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
     // SAFETY: as the caller says.
-    unsafe { segment::shmctl(id, command, at) }
+    unsafe { sysv_shm::shmctl(id, command, at) }
 }
 
 /// `sigaction(2)`

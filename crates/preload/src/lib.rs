@@ -13,11 +13,11 @@
 //!   `staying` behind it, and what it had `past_malloc`; [`exports_ends`]: ends of
 //!   other kinds; `watched`: who reports on those that nothing of ours sees; `rival`:
 //!   another library of this kind.
-//! * `segments`: the program's code, data and bss; `required`: what of it must be on
+//! * `program_segments`: the program's code, data and bss; `required`: what of it must be on
 //!   huge pages; [`loaded`]: what the loader
 //!   knows of them; [`definitions`]: their symbols; `perf_map`: a list of their functions for perf.
 //! * [`syscall`]: calls by their numbers.
-//! * `segment`: System V shared memory. What else is asked of memory is
+//! * `sysv_shm`: System V shared memory. What else is asked of memory is
 //!   answered by `hugetools_pages::vmops`.
 //! * [`api`]: the C interface.
 //!
@@ -49,17 +49,17 @@ mod objects;
 mod old_root;
 mod past_malloc;
 mod perf_map;
+mod program_segments;
 mod reads;
 mod report_file;
 mod required;
 mod rival;
 mod scratch;
-mod segment;
-mod segments;
 mod signals;
 mod slots;
 mod stacks;
 mod start;
 mod staying;
 pub mod syscall;
+mod sysv_shm;
 mod watched;

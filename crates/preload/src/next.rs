@@ -16,7 +16,11 @@ use hugetools_pages::{weak_function, word};
 use crate::{kept, mem};
 
 #[cfg(not(target_arch = "powerpc64"))]
-core::arch::global_asm!(include_str!("words.s"), options(raw));
+core::arch::global_asm!(
+    include_str!("../../pages/src/rt/word_macros.s"),
+    include_str!("words.s"),
+    options(raw)
+);
 
 word!(hugetools_dlsym);
 

@@ -27,7 +27,7 @@ use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::sys;
 
 use crate::loaded::{self, Object};
-use crate::segments::pages_for;
+use crate::program_segments::pages_for;
 use crate::{kept, marker, scratch, watched};
 
 /// Whether what is required of the program's start is met; says what is not.

@@ -9,7 +9,9 @@ use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
 
-use crate::{api, end, following, gains, kept, marker, next, report_file, required, segments};
+use crate::{
+    api, end, following, gains, kept, marker, next, program_segments, report_file, required,
+};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -60,7 +62,7 @@ unsafe extern "C" fn start(
     gains::begin();
     end::begin();
     api::prepare();
-    segments::remap();
+    program_segments::remap();
     if !required::is_met() {
         end::refuse();
     }

@@ -1,20 +1,5 @@
 /* Words that the loader fills, as those of hugetools-pages. */
 
-.macro address_word word, name
-    .globl \word
-    .hidden \word
-\word:
-    .8byte \name
-.endm
-
-.macro weak_word word, name
-    .weak \name
-    .globl \word
-    .hidden \word
-\word:
-    .8byte \name
-.endm
-
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8
 
@@ -50,8 +35,8 @@ weak_word hugetools_kept_snmalloc, sn_malloc
 weak_word hugetools_dlsym, dlsym
 
 .popsection
-.purgem address_word
 .purgem weak_word
+.purgem address_word
 
 .pushsection .note.GNU-stack,"",@progbits
 .popsection

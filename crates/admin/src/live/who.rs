@@ -6,7 +6,7 @@ mod files;
 mod frames;
 mod groups;
 mod process;
-mod segments;
+mod sysv_shm;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -17,8 +17,8 @@ use hugetools_model::{Bytes, PageSize};
 
 use super::effects::{Cached, Effects};
 use crate::caller::Caller;
-use crate::probe::segments::page_cache::attempt_log::Memory;
-use crate::probe::segments::page_cache::{
+use crate::probe::coverage::page_cache::attempt_log::Memory;
+use crate::probe::coverage::page_cache::{
     Job, Opened, Prepared, State, Why, describe, failed, open, prepared, short, sum,
 };
 

@@ -2,7 +2,7 @@
 
 mod libc;
 mod ruled_out;
-pub(crate) mod segments;
+pub(crate) mod segment_notes;
 pub(crate) mod whom;
 
 use std::ffi::{OsStr, OsString};
@@ -40,7 +40,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     let target = findings.look.target.as_ref();
     maker.notes.extend(target.map(heap_engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
-    maker.notes.extend(segments::notes(run, findings));
+    maker.notes.extend(segment_notes::notes(run, findings));
     maker.verbosity();
     maker.messages();
     maker.library_path();

@@ -11,7 +11,7 @@ use hugetools_model::PageSize;
 
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
-use crate::probe::segments::page_cache::{Job, Prepared};
+use crate::probe::coverage::page_cache::{Job, Prepared};
 
 /// The changes of a start, made or foreseen.
 pub trait Changes {

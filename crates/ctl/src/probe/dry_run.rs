@@ -7,7 +7,7 @@ use hugetools_model::PageSize;
 use crate::caller::Caller;
 use crate::probe::bundle::{self, Bundle};
 use crate::probe::changes::Changes;
-use crate::probe::segments::page_cache::{self, Job, Prepared};
+use crate::probe::coverage::page_cache::{self, Job, Prepared};
 
 /// The changes of a start that does not come.
 #[derive(Debug, Clone, Copy)]

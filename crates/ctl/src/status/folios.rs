@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hugetools_contract::report::Size;
+use hugetools_contract::report::SizeName;
 use hugetools_contract::segment::{ALL, Extent, Huge, Row, Segment, pieces};
 use hugetools_model::folio::{Frames, Pages, Sizes};
 use hugetools_model::meminfo::Meminfo;
@@ -160,7 +160,7 @@ impl Folios {
             }
             let all: u64 = sum.iter().map(|size| size.bytes).sum();
             for Huge { page_size, bytes } in sum {
-                let (name, size) = (segment.name(), Size(page_size).to_string());
+                let (name, size) = (segment.name(), SizeName(page_size).to_string());
                 let share = bytes as f64 * 100.0 / all as f64;
                 let kib = bytes / 1024;
                 let _ = writeln!(text, "{name:<8} {size:>10} {kib:>12}  {share:>5.1}%");

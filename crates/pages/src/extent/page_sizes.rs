@@ -6,7 +6,8 @@ use hugetools_contract::env::Pages;
 
 use crate::extent::unit::State;
 use crate::kernel::{facts, hugetlb_pool};
-use crate::rt::message::{Level, SizeName, say_once};
+use crate::rt::message::{Level, say_once};
+use hugetools_kernfs::size_name::SizeName;
 
 /// The layout of an extent, decided from what was asked for and what this
 /// machine offers.

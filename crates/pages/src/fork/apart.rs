@@ -19,10 +19,11 @@ use core::ffi::c_int;
 use crate::extent::{index, stacks};
 use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::facts;
-use crate::rt::message::{Level, SizeName, say};
+use crate::rt::message::{Level, say};
 use crate::rt::side_stack::on_own_stack;
 use crate::rt::weak;
 use crate::sys::{self, Errno, NoSignalStack, PastLimit};
+use hugetools_kernfs::size_name::SizeName;
 
 /// So much do the handlers of all libraries get, and libc; only what they touch
 /// is memory.

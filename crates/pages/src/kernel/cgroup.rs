@@ -9,9 +9,9 @@ use hugetools_kernfs::escape::decode;
 use hugetools_kernfs::mountinfo::Mount;
 
 use crate::kernel::procfile;
-use crate::rt::message::SizeName;
 use crate::rt::path::Path;
 use crate::sys;
+use hugetools_kernfs::size_name::SizeName;
 
 /// Where version 2 is mounted, alone or beside version 1.
 const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];

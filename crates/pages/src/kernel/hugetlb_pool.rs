@@ -5,9 +5,9 @@ use core::ffi::{CStr, c_int};
 use core::fmt;
 
 use crate::kernel::procfile;
-use crate::rt::message::SizeName;
 use crate::rt::path::Path;
 use crate::sys::{self, Result, cast};
+use hugetools_kernfs::size_name::SizeName;
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 

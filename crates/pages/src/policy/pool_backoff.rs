@@ -8,8 +8,9 @@ use hugetools_contract::env::{Fallback, Pages, Share};
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Level, SizeName, say, say_once};
+use crate::rt::message::{Level, say, say_once};
 use crate::{config, sys};
+use hugetools_kernfs::size_name::SizeName;
 
 /// What has kept memory from the huge pages that were asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

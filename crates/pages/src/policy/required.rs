@@ -13,7 +13,8 @@ use crate::extent::unit::State;
 use crate::extent::usage::SMALL_HEAP;
 use crate::extent::{Extent, Holds, index, page_sizes};
 use crate::policy::{pool_backoff, thp, witnessed};
-use crate::rt::message::{Amount, Level, SizeName, say_once};
+use crate::rt::message::{Amount, Level, say_once};
+use hugetools_kernfs::size_name::SizeName;
 
 /// Whether `more` bytes of the heap may lie on pages below those asked for, which
 /// cannot be had for them. The gate must be passed.

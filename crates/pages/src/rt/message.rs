@@ -127,20 +127,6 @@ impl fmt::Display for Amount {
     }
 }
 
-/// A page size for a message: `2MB`, as hugeadm names it.
-#[derive(Debug, Clone, Copy)]
-pub struct SizeName(pub usize);
-
-impl fmt::Display for SizeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            n if n >= 1 << 30 => write!(f, "{}GB", n >> 30),
-            n if n >= 1 << 20 => write!(f, "{}MB", n >> 20),
-            n => write!(f, "{}KB", n >> 10),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +143,5 @@ mod tests {
     #[test]
     fn amounts_for_people() {
         assert_eq!(Amount(40 << 20).to_string(), "40 MiB");
-        assert_eq!(SizeName(2 << 20).to_string(), "2MB");
     }
 }

@@ -10,7 +10,11 @@ use hugetools_kernfs::number::leading;
 // For powerpc64 the C compiler assembles it, and all other assembly of ours: Rust
 // does so since 1.95.
 #[cfg(not(target_arch = "powerpc64"))]
-core::arch::global_asm!(include_str!("words.s"), options(raw));
+core::arch::global_asm!(
+    include_str!("word_macros.s"),
+    include_str!("words.s"),
+    options(raw)
+);
 
 /// Declares a word of the crate's `words.s`.
 #[macro_export]

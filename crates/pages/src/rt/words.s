@@ -1,14 +1,6 @@
 /* Words that the loader fills: each with the address of what libc has by that
    name, or null. Rust code declares them by `word!`; see `weak.rs`. */
 
-.macro weak_word word, name
-    .weak \name
-    .globl \word
-    .hidden \word
-\word:
-    .8byte \name
-.endm
-
 .pushsection .data.rel.ro,"aw",@progbits
 .balign 8
 
@@ -20,6 +12,7 @@ weak_word hugetools_gnu_get_libc_version, gnu_get_libc_version
 
 .popsection
 .purgem weak_word
+.purgem address_word
 
 .pushsection .note.GNU-stack,"",@progbits
 .popsection

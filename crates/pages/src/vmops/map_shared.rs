@@ -14,9 +14,10 @@ use crate::kernel::{constraints, facts, populate};
 use crate::policy::pool_backoff::{self, PoolBackoff};
 use crate::policy::thp::{self, NoThp};
 use crate::policy::{first_look, required};
-use crate::rt::message::{Amount, SizeName};
+use crate::rt::message::Amount;
 use crate::sys::{self, Errno, Result};
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_kernfs::size_name::SizeName;
 
 use crate::registry::region::Backing;
 use crate::registry::shared::open;

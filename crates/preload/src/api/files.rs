@@ -4,8 +4,9 @@
 
 use core::ffi::{CStr, c_int, c_long};
 
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::kernel::hugetlb_pool;
-use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, Result};
 

@@ -9,8 +9,9 @@ use core::ffi::{CStr, c_char, c_int, c_long};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use hugetools_kernfs::mount_scanner::PATH_MAX;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
-use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, FileSystem};
 

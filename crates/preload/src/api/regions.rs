@@ -9,11 +9,12 @@
 use core::ffi::{c_ulong, c_void};
 use core::ptr::null_mut;
 
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
 use hugetools_pages::registry::named::region::{self, Source};
 use hugetools_pages::registry::named::{change, fallback};
-use hugetools_pages::rt::message::{Amount, Level, SizeName, say};
+use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
 use hugetools_pages::{config, fork};
 

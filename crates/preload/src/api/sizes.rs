@@ -6,9 +6,10 @@ use core::fmt;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::env::DefaultSize;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool;
-use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, Errno};
 
 use super::{calls, listings, mounts};

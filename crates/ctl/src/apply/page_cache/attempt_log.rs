@@ -12,8 +12,8 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::apply::effects::Effects;
 use crate::apply::private_dir;
-use crate::probe::segments::page_cache::Why;
-use crate::probe::segments::page_cache::attempt_log::{Identity, Memory, NAME, REASONS, age};
+use crate::probe::coverage::page_cache::Why;
+use crate::probe::coverage::page_cache::attempt_log::{Identity, Memory, NAME, REASONS, age};
 
 /// The file of the lock.
 const LOCK: &str = "lock";

@@ -1,6 +1,6 @@
 use super::*;
 use crate::files::places::Place;
-use crate::probe::segments::page_cache::attempt_log::Identity;
+use crate::probe::coverage::page_cache::attempt_log::Identity;
 use std::collections::VecDeque;
 use std::fs::{File, FileTimes, OpenOptions, Permissions};
 use std::io::Write;

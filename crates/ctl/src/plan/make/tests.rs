@@ -2,10 +2,10 @@ use super::*;
 use crate::args;
 use crate::probe;
 use crate::probe::allocator::Own;
+use crate::probe::coverage::alignment::Parts;
+use crate::probe::coverage::page_cache::{Prepared, State, Why};
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::segments::alignment::Parts;
-use crate::probe::segments::page_cache::{Prepared, State, Why};
 use crate::probe::surroundings::Surroundings;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::{Libc, Target};
@@ -16,7 +16,7 @@ use hugetools_elf::Load;
 use hugetools_model::PageSize;
 use std::time::Duration;
 
-mod segments;
+mod segment_notes;
 
 fn caller(env: &[(&str, &str)]) -> Caller {
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));

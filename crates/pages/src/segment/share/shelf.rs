@@ -3,8 +3,8 @@
 use core::ffi::CStr;
 use core::fmt;
 
-use crate::rt::message::SizeName;
 use crate::sys::{self, Dir, Errno};
+use hugetools_kernfs::size_name::SizeName;
 
 /// A directory on a hugetlbfs to which nobody but this user, and the
 /// superuser, can write: what lies in it is executed.

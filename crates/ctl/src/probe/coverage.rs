@@ -10,10 +10,10 @@ use hugetools_model::{FileError, PageSize, Root, thp};
 
 use crate::caller::Caller;
 use crate::probe::changes::Changes;
+use crate::probe::coverage::alignment::Parts;
+use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Look;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::segments::alignment::Parts;
-use crate::probe::segments::page_cache::Job;
 use crate::probe::target::{Image, Target};
 
 /// Parts that are marked in the file are asked for, where nothing is said

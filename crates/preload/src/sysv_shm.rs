@@ -9,13 +9,14 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::Pages;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::kernel::{constraints, populate};
 use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::registry::sysv::On;
-use hugetools_pages::rt::message::{Amount, SizeName};
+use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung};

@@ -8,8 +8,8 @@ use hugetools_contract::report::is_shell;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::probe::Findings;
-use crate::probe::segments::alignment::is_reachable;
-use crate::probe::segments::page_cache::{Prepared, State, Why};
+use crate::probe::coverage::alignment::is_reachable;
+use crate::probe::coverage::page_cache::{Prepared, State, Why};
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;

@@ -4,9 +4,9 @@
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
+use crate::probe::coverage::page_cache::Prepared;
 use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::preflight::Needs;
-use crate::probe::segments::page_cache::Prepared;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 

@@ -7,9 +7,9 @@ use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::files;
+use crate::probe::coverage::page_cache::Job;
 use crate::probe::dynamic_loader::dt_needed;
 use crate::probe::kernel::{Kernel, Wants};
-use crate::probe::segments::page_cache::Job;
 use crate::probe::target::elf_layout::{Layout, Obstacle, Place};
 use crate::probe::target::{Image, Libc, Target};
 

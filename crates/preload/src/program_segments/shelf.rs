@@ -1,9 +1,10 @@
 //! Which directory holds the shared copy of the text.
 
 use hugetools_contract::env::{Pages, SHARE_PATH};
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::asked_size;
-use hugetools_pages::rt::message::{Level, SizeName, say};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::segment::share::{NoShelf, Shelf};
 

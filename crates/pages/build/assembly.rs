@@ -1,0 +1,30 @@
+//! Assembly, for the build script of each library.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// What stands before each file.
+const MACROS: &str = include_str!("../src/rt/word_macros.s");
+
+/// Has the C compiler assemble for powerpc64, where Rust does so only since 1.95.
+pub(crate) fn assemble(library: &str, files: &[&str]) -> Result<(), Box<dyn Error>> {
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|machine| machine == "powerpc64") {
+        let out = std::env::var("OUT_DIR")?;
+        let mut build = cc::Build::new();
+        for file in files {
+            let whole = Path::new(&out).join(file.replace('/', "-"));
+            fs::write(&whole, [MACROS, &fs::read_to_string(file)?].concat())?;
+            build.file(whole);
+            emit(&format!("cargo::rerun-if-changed={file}"));
+        }
+        build.compile(library);
+    }
+    emit("cargo::rerun-if-changed=build.rs");
+    Ok(())
+}
+
+/// Tells cargo something.
+pub(crate) fn emit(line: &str) {
+    println!("{line}");
+}
