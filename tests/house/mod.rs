@@ -19,6 +19,9 @@ const CRATES: [&str; 11] = [
 /// So many arrows there may be between the wings of `pages`.
 const MOST_ARROWS: usize = 60;
 
+/// So many files a call may pass before it is known whose memory it is about.
+const MOST_FILES_OF_A_CALL: usize = 4;
+
 /// So many sources one folder may have; the crate's own is a list of wings.
 const MOST_ROOMS: usize = 16;
 
@@ -179,6 +182,28 @@ fn nothing_but_the_wiring_leads_to_what_changes_something() {
         let leads = known.iter().find(|other| is_of_apply(other));
         assert_eq!(leads, None, "{module} leads to apply");
     }
+}
+
+/// The files that a program's `munmap` passes before it is known whose memory it is, each
+/// with the call that leads on.
+#[test]
+fn munmap_passes_few_files_to_the_registry() {
+    let way = [
+        ("preload", "exports.rs", "match vmops::munmap("),
+        ("pages", "vmops.rs", "let range = ours(addr, len)?;"),
+        (
+            "pages",
+            "vmops.rs",
+            "registry::shared::meets(&range) || registry::is_named(",
+        ),
+        ("pages", "registry.rs", "pub fn is_named("),
+    ];
+    for (name, file, call) in way {
+        let text = fs::read_to_string(sources(name).join(file)).unwrap();
+        assert!(text.contains(call), "{file} lacks {call:?}");
+    }
+    let passed: BTreeSet<&str> = way[..3].iter().map(|(_, file, _)| *file).collect();
+    assert!(passed.len() <= MOST_FILES_OF_A_CALL, "{passed:?}");
 }
 
 /// What CONTRIBUTING names is there; a file alone stands beside the one before it.
