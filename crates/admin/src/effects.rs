@@ -1,5 +1,5 @@
-//! What is done to the machine beside writing its kernel files: the second
-//! seam beside [`hugetools_model::Root`].
+//! What is done to the machine besides writing its kernel files: the second
+//! seam besides [`hugetools_model::Root`].
 
 use std::ffi::OsString;
 use std::io;

@@ -1,4 +1,4 @@
-//! The sysctls beside the pools: `/proc/sys/vm` and `/proc/sys/kernel`.
+//! The sysctls besides the pools: `/proc/sys/vm` and `/proc/sys/kernel`.
 
 use serde::Serialize;
 

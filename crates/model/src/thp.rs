@@ -40,7 +40,7 @@ pub struct ThpSize {
     pub shmem_enabled: Option<String>,
 }
 
-/// What the kernel offers beside what is chosen, and the numbers among the
+/// What the kernel offers besides what is chosen, and the numbers among the
 /// settings.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct ThpSettings {

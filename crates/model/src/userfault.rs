@@ -37,7 +37,7 @@ impl UserFault {
         })
     }
 
-    /// The group that may open the device, if one may beside root's own.
+    /// The group that may open the device, if one may besides root's own.
     pub fn group(&self) -> Option<u32> {
         const READ_AND_WRITE: u32 = 0o060;
         let owner = self.owner?;

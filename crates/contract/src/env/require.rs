@@ -26,7 +26,7 @@ impl Share {
     }
 
     /// Whether `more` bytes may be on other pages than those that were asked for,
-    /// beside `fallen` bytes of `all` that are so already.
+    /// besides `fallen` bytes of `all` that are so already.
     pub fn has_room(self, more: u64, fallen: u64, all: u64) -> bool {
         match self {
             Share::Whole => false,

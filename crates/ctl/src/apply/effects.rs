@@ -1,4 +1,4 @@
-//! What hugectl does to the system beside starting a program: one seam, so
+//! What hugectl does to the system besides starting a program: one seam, so
 //! that a test can put a kernel of its own there.
 
 use std::fs::File;

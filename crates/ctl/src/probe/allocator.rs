@@ -170,7 +170,7 @@ mod tests {
 
     const DOOR: &str = "void *malloc(unsigned long n) { (void)n; return 0; } \
                         void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
-    /// An allocator beside the program's malloc.
+    /// An allocator besides the program's malloc.
     const BESIDE: &str = "void *mallocx(unsigned long n, int f) { (void)n; (void)f; return 0; }";
     const CALLER: &str =
         "void *mallocx(unsigned long, int); void *make(void) { return mallocx(1, 0); }";

@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
     Lld,
 }
 
-/// What is known beside the command line.
+/// What is known besides the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The dialect of the linker.

@@ -1,4 +1,4 @@
-//! Who may write to the program's memory beside its threads: a device or a ring
+//! Who may write to the program's memory besides its threads: a device or a ring
 //! that it has handed buffers to, and that goes by the pages, not by their
 //! addresses.
 
