@@ -89,6 +89,13 @@ impl Proof<'_> {
             true => write!(out, "{exe}, process {}", self.pid)?,
             false => write!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
         }
+        if let (true, Some(life), Some(why)) = (self.rows.is_empty(), &self.life, self.warning) {
+            // No figure is known: none is shown.
+            out.write_str(": ")?;
+            life.write_ended(out)?;
+            writeln!(out, "; {why}")?;
+            return required::write_line(self.required, out);
+        }
         match &self.life {
             Some(life) if life.ended == Ended::Exec && life.peak.huge_bytes() == 0 => {
                 out.write_str(": ")?;
@@ -327,6 +334,32 @@ mod tests {
              \"object\":null,\"mapped\":629145600,\"resident\":524288000,\
              \"huge\":{\"2097152\":522190848},\"mechanism\":\"hugetlb+thp\",\
              \"reason\":\"the pool of 2MB pages has no page left\"}]}\n"
+        );
+    }
+
+    #[test]
+    fn what_was_never_seen_has_no_figures() {
+        let life = Life {
+            ended: Ended::Exit(Some(3)),
+            start: 7,
+            end: 7,
+            seen: 7,
+            peak: Peak::default(),
+        };
+        let proof = Proof {
+            pid: 12,
+            exe: b"?",
+            name: b"?",
+            rows: &[],
+            required: &[],
+            warning: Some("it could not be looked at"),
+            life: Some(life),
+        };
+        let mut table = String::new();
+        proof.write_table(&mut table).unwrap();
+        assert_eq!(
+            table,
+            "?, process 12: ended with status 3; it could not be looked at\n"
         );
     }
 

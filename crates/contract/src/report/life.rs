@@ -126,8 +126,8 @@ impl Life {
         write!(out, "}},\"at\":{}}}", Time(peak.at))
     }
 
-    /// Writes it as one line of text.
-    pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
+    /// Writes how it ended.
+    pub(super) fn write_ended(&self, out: &mut impl Write) -> fmt::Result {
         match self.ended {
             Ended::Exit(Some(status)) => write!(out, "ended with status {status}")?,
             Ended::Exit(None) => out.write_str("ended by itself")?,
@@ -143,6 +143,12 @@ impl Life {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Writes it as one line of text.
+    pub(super) fn write_line(&self, out: &mut impl Write) -> fmt::Result {
+        self.write_ended(out)?;
         let time = |from: u64, to: u64| Time(to.saturating_sub(from));
         write!(out, " after {} s", time(self.start, self.end))?;
         if self.seen < self.end {

@@ -240,7 +240,7 @@ impl Watched {
             name: b"?",
             rows: &[],
             required,
-            warning: Some("it ended before it could be looked at"),
+            warning: Some("it could not be looked at before it ended"),
             life: Some(life),
         };
         let mut text = String::new();
