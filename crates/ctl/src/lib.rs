@@ -3,7 +3,7 @@
 //! ```text
 //! argv --args--> Args --request--> Request
 //!   Run:    probe (looks; changes are behind a seam) --plan--> Plan
-//!           --> print as shell | apply (exec); with a report: watch
+//!           --> print as shell | apply (exec); with a report: unseen_end
 //!   Status: status --> Proof --> table | JSON
 //!   Adopt:  adopt (probe --plan--> steps --apply--> report)
 //! ```
@@ -28,4 +28,4 @@ pub mod say;
 mod shell;
 pub mod status;
 mod sys;
-pub mod watch;
+pub mod unseen_end;

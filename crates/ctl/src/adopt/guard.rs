@@ -12,7 +12,7 @@ use hugetools_model::{Root, cgroup};
 use super::plan::Room;
 use super::reason::Reason;
 use crate::sys::aside;
-use crate::watch::look::Stat;
+use crate::unseen_end::look::Stat;
 
 /// How a process is no more what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use crate::adopt::effects::Adopts;
 use crate::apply::effects::{Cached, Effects};
 use crate::sys::page_cache::{Window, write_back};
 use crate::sys::{aside, collapse};
-use crate::watch::look::own_time;
+use crate::unseen_end::look::own_time;
 
 /// So much is written before the clock is looked at.
 const STEP: u64 = 8 << 20;
