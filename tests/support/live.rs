@@ -45,11 +45,14 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
     if found.default_pool().is_none() {
         return skip(test, "this machine has no huge pages");
     }
-    Some(Live {
+    let live = Live {
         root,
         before: Before::new(found),
         _lock: lock,
-    })
+    };
+    // As distributions have it, whatever has been set here before.
+    live.set_shmem_enabled("never");
+    Some(live)
 }
 
 /// Says that a test did not run; in CI that is a failure.
