@@ -80,13 +80,23 @@ fn has_huge_pages(range: &Range<usize>) -> bool {
 
 /// `madvise`
 pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
+    advise(range, advice, MOST)
+}
+
+/// The same, once more for what the kernel refuses as ordinary memory: another thread
+/// may have had huge pages come back just then.
+fn advise(range: &Range<usize>, advice: c_int, tries: u32) -> Result<()> {
     let kind = Kind::of(advice);
     if kind.needs_ordinary_memory() {
         before_change(range);
     }
+    let is_known = kind != Kind::Kernel && sys::knows_advice(advice);
     // SAFETY: the program's own advice.
-    let give = |part: &Range<usize>| unsafe { sys::madvise(part.start, part.len(), advice) };
-    if kind == Kind::Kernel || !sys::knows_advice(advice) || !has_huge_pages(range) {
+    let give = |part: &Range<usize>| match unsafe { sys::madvise(part.start, part.len(), advice) } {
+        Err(Errno(libc::EINVAL)) if is_known && tries > 1 => advise(part, advice, tries - 1),
+        result => result,
+    };
+    if !is_known || !has_huge_pages(range) {
         return give(range);
     }
     // Of what is not mapped the kernel says so at the end.
