@@ -7,10 +7,11 @@
 
 use core::ops::Range;
 
+use crate::extent::stacks;
 use crate::fault::late;
 use crate::kernel::facts;
 use crate::migrate::write_freeze;
-use crate::sys::{self, Errno, Result, WriteProtection};
+use crate::sys::{self, Errno, PastLimit, Result, WriteProtection};
 
 /// A way to keep others from writing.
 #[derive(Debug)]
@@ -24,8 +25,8 @@ pub enum Shield {
     /// fails with `EFAULT`, and [`crate::migrate::retry`] makes it again.
     Threads(WriteProtection),
     /// By access rights: a thread that writes waits in a handler of `SIGSEGV`.
-    /// Only where there is nothing better: one that has blocked the signal, or
-    /// whose stack it is, is lost.
+    /// Only where there is nothing better, and not where stacks are known to be: one that
+    /// has blocked the signal, or whose stack it is, is lost.
     Rights,
 }
 
@@ -49,6 +50,8 @@ impl Shield {
         if !facts::has_threads() {
             return Shield::Alone;
         }
+        // That a program has no descriptor left must not make it the worse one.
+        let _past_limit = PastLimit::begin();
         let better = Shield::whole().or_else(Shield::threads);
         better.unwrap_or(Shield::Rights)
     }
@@ -98,6 +101,8 @@ impl Shield {
                 }
                 result
             }
+            // The kernel could not write there for a thread that a signal comes to.
+            Shield::Rights if stacks::are_known_in(range) => Err(Errno(libc::EBUSY)),
             // SAFETY: as the caller says.
             Shield::Rights => unsafe { write_freeze::frozen(range.start, range.len(), replace) },
         }
