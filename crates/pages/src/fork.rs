@@ -49,7 +49,9 @@
 //! # Ways
 //! `way` chooses: `evacuate`, alone or past other threads under a
 //! [`crate::migrate::shield`]; `child_copy`, a copy where devices are at work;
-//! sharing, where the pools hold all of it twice or nothing better is to be had.
+//! sharing, where the pools hold all of it twice or nothing better is to be had, but
+//! for other threads' stacks, which could not wait for a page. What the kernel
+//! refuses then is tried once more (`refused`).
 //! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the
@@ -60,6 +62,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::extent::index;
 use crate::fault::sigsegv;
+use crate::kernel::facts;
 use crate::migrate::shield::Shield;
 use crate::migrate::{runs, sigbus, write_freeze};
 use crate::policy::pool_backoff::{self, Shortfall};
@@ -72,7 +75,8 @@ use crate::sys::PastLimit;
 pub use apart::apart;
 use evacuate::evacuate;
 use guard::Guard;
-use shared::Shared;
+pub use refused::once_more;
+use shared::{Copied, Shared};
 use way::{Way, Why};
 
 mod apart;
@@ -80,6 +84,7 @@ mod child_copy;
 mod evacuate;
 mod guard;
 pub mod recollapse;
+mod refused;
 mod shared;
 mod way;
 
@@ -175,12 +180,12 @@ pub fn watch() {
 }
 
 /// Forks by `call`, for which libc runs no handlers: ours are run around it.
-pub fn around(call: impl FnOnce() -> i32) -> i32 {
+pub fn around(call: impl Fn() -> i32) -> i32 {
     if Guard::of_this_thread().is_some() {
         // libc's own fork, which has run them.
         return call();
     }
-    apart(|| {
+    let fork = || {
         prepare();
         let result = call();
         match result {
@@ -188,7 +193,8 @@ pub fn around(call: impl FnOnce() -> i32) -> i32 {
             _ => parent(),
         }
         result
-    })
+    };
+    apart(|| once_more(fork))
 }
 
 extern "C" fn prepare() {
@@ -233,12 +239,31 @@ fn separate(guard: &Guard, stack: usize) {
             guard.let_child_move();
         }
         Way::CopyForChild(shield) => {
-            let copied = child_copy::begin(&shield, &Shared::of_thread(stack));
-            DONE.copied.store(copied, Ordering::Relaxed);
+            copy_for_child(&shield, &Copied::AllBut(Shared::of_thread(stack)));
             guard.let_child_move();
         }
-        Way::Share => guard.let_child_move(),
-        Way::Leave(why) => DONE.left.store(why.to_word(), Ordering::Relaxed),
+        Way::Share => {
+            copy_stacks(stack);
+            guard.let_child_move();
+        }
+        Way::Leave(why) => {
+            copy_stacks(stack);
+            DONE.left.store(why.to_word(), Ordering::Relaxed);
+        }
+    }
+}
+
+fn copy_for_child(shield: &Shield, which: &Copied) {
+    let copied = child_copy::begin(shield, which);
+    DONE.copied.store(copied, Ordering::Relaxed);
+}
+
+/// Keeps other threads' stacks from being shared. What else lies on their pages the
+/// child has as it was a moment before the rest: who keeps threads from writing there
+/// keeps the kernel, too.
+fn copy_stacks(stack: usize) {
+    if facts::has_threads() {
+        copy_for_child(&Shield::Alone, &Copied::StacksBut(Shared::of_thread(stack)));
     }
 }
 

@@ -59,7 +59,7 @@ fn copies_memory(flags: usize) -> bool {
 }
 
 /// Makes it, with all that belongs around a fork.
-pub(crate) fn around(call: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn around(call: impl Fn() -> c_long) -> c_long {
     if !marker::is_first() {
         return call();
     }

@@ -39,6 +39,12 @@ rows! {
     alternate_stacks_of_threads_are_from_malloc: "alternate_stacks" {
         args: &["threads", "3"], pools: HOLDING,
     }
+    alternate_stacks_of_threads_beside_a_registered_buffer: "alternate_stacks" {
+        args: &["threads", "3", "60", "1"], pools: &[33, 36], users: &[Nobody],
+    }
+    alternate_stacks_beside_a_registered_buffer_and_no_page_left: "alternate_stacks" {
+        args: &["threads", "3", "60", "2"], pools: &[60], users: &[Nobody],
+    }
     stacks_of_threads_are_from_malloc: "alternate_stacks" {
         args: &["whole", "3"], pools: HOLDING,
     }

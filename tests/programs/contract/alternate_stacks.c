@@ -1,8 +1,10 @@
 /* Alternate signal stacks, or whole stacks of threads, that the program has
    from malloc, in use while the main thread forks. Arguments: main (its own
    alternate stack, also in the child), threads (theirs), whole (their stacks);
-   how many threads; MiB of heap. */
+   how many threads; MiB of heap; whether a buffer in the heap is registered with
+   io_uring before (1), and then no page left in the pool (2). */
 #include "contract.h"
+#include "ring.h"
 
 static volatile int stop;
 static volatile long handled;
@@ -48,11 +50,29 @@ static void *work(void *argument)
 	return argument;
 }
 
+static void empty_pool(void)
+{
+	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
+
+	for (i = 0; i < 1000; i++)
+		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+			return;
+}
+
+static void begin_device(void)
+{
+	static struct ring ring;
+
+	/* A kernel or a container without it: nothing to try. */
+	if (ring_begin(&ring, memset(get_aligned(4096, 65536), 0, 65536), 65536))
+		CHECK(errno == ENOSYS || errno == EPERM);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "main";
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART};
-	int i, threads = number(argc, argv, 2, 3);
+	int i, threads = number(argc, argv, 2, 3), device = number(argc, argv, 4, 0);
 	char *small[2000];
 	FILE *file[20];
 	pthread_t thread[16];
@@ -64,6 +84,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < 2000; i++)
 		memset(small[i] = get(6000), 1, 6000);
 	sigaction(SIGUSR1, &action, NULL);
+	if (device)
+		begin_device();
 	if (!strcmp(mode, "main"))
 		take_stack();
 	for (i = 0; i < 20; i++)
@@ -78,7 +100,9 @@ int main(int argc, char **argv)
 		CHECK(!pthread_create(&thread[i], &attributes, work, NULL));
 	}
 	usleep(10000);
-	for (i = 0; i < 3; i++) {
+	if (device > 1)
+		empty_pool();
+	for (i = 0; i < (device ? 10 : 3); i++) {
 		pid_t child = fork();
 
 		if (!child) {

@@ -5,17 +5,21 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::extent::index;
+
 /// So many ranges are known of each kind. With more, nothing moves up any more.
-const PLACES: usize = 64;
+const PLACES: usize = 256;
 
 /// What a range is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stack {
-    /// Handlers of signals.
+    /// Handlers of signals, or a coroutine.
     Signals,
     /// A thread, with all that libc keeps for it.
     Thread,
 }
+
+const KINDS: [Stack; 2] = [Stack::Signals, Stack::Thread];
 
 impl Stack {
     fn ranges(self) -> &'static Ranges {
@@ -67,18 +71,35 @@ impl Ranges {
 }
 
 /// Notes a range, for as long as the process lives: it may be a stack again. To
-/// be called before it is made ordinary.
+/// be called before it is made ordinary. Of those for handlers the units are noted, which
+/// are fewer.
 pub fn keep(range: &Range<usize>, stack: Stack) {
-    stack.ranges().note(range);
+    match stack {
+        Stack::Signals => stack.ranges().note(&whole_units(range)),
+        Stack::Thread => stack.ranges().note(range),
+    }
 }
 
-/// Whether a range has any such memory.
+fn whole_units(range: &Range<usize>) -> Range<usize> {
+    let unit_at = |addr: usize| {
+        let extent = index::extent_at(addr)?;
+        let unit = extent.unit_at(addr);
+        Some(extent.range_of(&(unit..unit + 1)))
+    };
+    let start = unit_at(range.start).map_or(range.start, |unit| unit.start);
+    let end = range.end.checked_sub(1).and_then(unit_at);
+    start..end.map_or(range.end, |unit| unit.end)
+}
+
+/// Whether a range may have any such memory.
 pub fn meets(range: &Range<usize>) -> bool {
-    [Stack::Signals, Stack::Thread].into_iter().any(|stack| {
-        let ranges = stack.ranges();
-        let meets = |known: Range<usize>| known.start < range.end && range.start < known.end;
-        ranges.is_full() || ranges.all().any(meets)
-    })
+    KINDS.iter().any(|stack| stack.ranges().is_full()) || are_known_in(range)
+}
+
+/// Whether a range is known to have such memory.
+pub fn are_known_in(range: &Range<usize>) -> bool {
+    let meets = |known: Range<usize>| known.start < range.end && range.start < known.end;
+    KINDS.iter().any(|stack| stack.ranges().all().any(meets))
 }
 
 /// The ends of the stacks of threads that are known, where libc keeps what it knows

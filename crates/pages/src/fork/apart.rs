@@ -16,6 +16,7 @@
 
 use core::ffi::c_int;
 
+use crate::extent::stacks::Stack;
 use crate::extent::{index, stacks};
 use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::facts;
@@ -43,9 +44,12 @@ enum Need {
 #[inline]
 pub fn apart(fork: impl FnOnce() -> c_int) -> c_int {
     let here = 0_u8;
-    match need((&raw const here) as usize) {
+    let stack = (&raw const here) as usize;
+    match need(stack) {
         Need::Nothing => fork(),
         Need::Stack => on_own_stack(SIZE, || {
+            // Back on it this thread could not wait for a page either.
+            keep(stack);
             let _none = NoSignalStack::begin();
             fork()
         }),
@@ -89,6 +93,13 @@ fn need(stack: usize) -> Need {
         _ if !may_write => Need::Nothing,
         Some(size) => Need::Refusal(size),
         None => Need::Stack,
+    }
+}
+
+/// Notes this thread's stack, where it is on memory of ours.
+fn keep(stack: usize) {
+    if page_at(stack).is_some() {
+        stacks::keep(&(stack..stack + 1), Stack::Signals);
     }
 }
 

@@ -26,7 +26,7 @@ use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::sys::{self, Result};
 
-use super::shared::Shared;
+use super::shared::Copied;
 use crate::migrate::runs;
 
 /// A run of units, and its copy.
@@ -175,13 +175,13 @@ static PUT_UP: AtomicBool = AtomicBool::new(false);
 
 /// Copies all that a child may write to, while the shield keeps others from it;
 /// how many bytes. What cannot be copied is shared with the child, as the kernel
-/// does it, and so is what `shared` says. The gate must stay closed until
+/// does it, and so is what `which` leaves out. The gate must stay closed until
 /// [`in_parent`] or [`in_child`].
 ///
 /// Who has waited at the gate goes through, and may want to give back what is being
 /// copied: so all of it is claimed meanwhile.
-pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
-    if !make_table(runs_to_copy(shared).count()) {
+pub(super) fn begin(shield: &Shield, which: &Copied) -> usize {
+    if !make_table(runs_to_copy(which).count()) {
         return 0;
     }
     index::begin_look();
@@ -190,7 +190,7 @@ pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
     BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
     PARENT.store(sys::getpid(), Ordering::Relaxed);
     PUT.store(0, Ordering::Relaxed);
-    let asides = claim(shared);
+    let asides = claim(which);
     let mut copied = 0;
     if shield.close(asides.iter().map(Aside::range)) {
         for aside in &mut *asides {
@@ -204,14 +204,14 @@ pub(super) fn begin(shield: &Shield, shared: &Shared) -> usize {
 }
 
 /// Claims what is to be copied, as far as there is room for it in the table.
-fn claim(shared: &Shared) -> &'static mut [Aside] {
+fn claim(which: &Copied) -> &'static mut [Aside] {
     let table = ALL.load(Ordering::Relaxed);
     let room = ROOM.load(Ordering::Relaxed) / size_of::<Aside>();
     let (mut count, end) = (0, sys::now() + PATIENCE);
     for extent in runs::writable() {
         let mut from = 0;
         while count < room {
-            let Some(units) = claim_run(extent, from, end, shared) else {
+            let Some(units) = claim_run(extent, from, end, which) else {
                 break;
             };
             from = units.end;
@@ -228,10 +228,10 @@ fn claim(shared: &Shared) -> &'static mut [Aside] {
 
 /// Claims the first run of an extent from a unit on, of pages of one size. What others
 /// change is waited for until `end`.
-fn claim_run(extent: &Extent, from: usize, end: u64, shared: &Shared) -> Option<Range<usize>> {
+fn claim_run(extent: &Extent, from: usize, end: u64, which: &Copied) -> Option<Range<usize>> {
     let claim = |unit: usize, state: Option<State>| {
         let is_wanted = |now: State| now.is_inherited() && state.is_none_or(|state| state == now);
-        !shared.meets(&extent.range_of(&(unit..unit + 1)))
+        which.has(&extent.range_of(&(unit..unit + 1)))
             && extent.units()[unit].claim_until(end, is_wanted)
     };
     let last = extent.units().len();
@@ -246,9 +246,9 @@ fn claim_run(extent: &Extent, from: usize, end: u64, shared: &Shared) -> Option<
 const PATIENCE: u64 = 500;
 
 /// The runs of units to copy.
-fn runs_to_copy(shared: &Shared) -> impl Iterator<Item = (&'static Extent, Range<usize>)> {
+fn runs_to_copy(which: &Copied) -> impl Iterator<Item = (&'static Extent, Range<usize>)> {
     runs::writable().flat_map(move |extent| {
-        let may_be_copied = move |unit: usize| !shared.meets(&extent.range_of(&(unit..unit + 1)));
+        let may_be_copied = move |unit: usize| which.has(&extent.range_of(&(unit..unit + 1)));
         runs::hugetlb_where(extent, may_be_copied).map(move |units| (extent, units))
     })
 }

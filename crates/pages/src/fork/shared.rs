@@ -3,6 +3,7 @@
 
 use core::ops::Range;
 
+use crate::extent::stacks;
 use crate::sys;
 
 /// So much on both sides of where a stack is written.
@@ -28,5 +29,25 @@ impl Shared {
             start < range.end && range.start < at.saturating_add(AROUND)
         };
         self.0.iter().filter(|at| **at != 0).any(is_near)
+    }
+}
+
+/// What is copied for the child; the rest it shares.
+#[derive(Debug)]
+pub(super) enum Copied {
+    /// All that can be.
+    AllBut(Shared),
+    /// Pages that have stacks of other threads, or for their handlers. The kernel writes
+    /// to those by itself, and a thread that finds no page for that is lost.
+    StacksBut(Shared),
+}
+
+impl Copied {
+    /// Whether a range is.
+    pub(super) fn has(&self, range: &Range<usize>) -> bool {
+        match self {
+            Copied::AllBut(shared) => !shared.meets(range),
+            Copied::StacksBut(shared) => stacks::are_known_in(range) && !shared.meets(range),
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::kernel::{cgroup, facts, hugetlb_pool};
 use crate::migrate::shield::Shield;
 use crate::rt::message::Amount;
 
+use super::refused;
 use crate::migrate::runs;
 
 /// Memory that stays for others.
@@ -79,7 +80,7 @@ impl Way {
             Writers::None => Way::past_threads(),
             // What they write to must stay.
             _ if alone => Way::CopyForChild(Shield::Alone),
-            _ => Shield::whole().map_or(Way::Share, Way::CopyForChild),
+            _ => Shield::whole().map_or_else(beside_a_device, Way::CopyForChild),
         }
     }
 
@@ -94,6 +95,16 @@ impl Way {
             false => Shield::threads().map_or(Way::Share, Way::Evacuate),
         }
     }
+}
+
+/// The way where both devices and other threads are at work, and nothing keeps the
+/// threads from writing.
+fn beside_a_device() -> Way {
+    if refused::is_again() {
+        return Way::CopyForChild(Shield::Alone);
+    }
+    refused::note_shared();
+    Way::Share
 }
 
 /// Whether there is memory for a copy.

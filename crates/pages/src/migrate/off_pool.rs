@@ -6,11 +6,12 @@ use core::ops::Range;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, Holds, index, mlocked};
-use crate::kernel::dma_users;
+use crate::kernel::{dma_users, pagemap};
 use crate::migrate::replace;
 use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::rt::{fork_gate, side_stack};
+use crate::sys::{self, Filter};
 
 /// What became of memory that was to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,28 +71,47 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 
 /// Moves some pages, all at one go.
 fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
-    if dma_users::writers().may_write_now() {
-        return Outcome::InUse;
-    }
     let shield = Shield::best();
     let mut outcome = Outcome::Moved;
+    let is_written = dma_users::writers().may_write_now();
     for (extent, page, state) in pages {
-        if !move_page(extent, page, state, &shield) {
+        let addr = extent.address(page.start);
+        if is_written && !is_shared(addr) {
+            outcome = Outcome::InUse;
+        } else if !move_page(extent, page, state, &shield, is_written) && outcome == Outcome::Moved
+        {
             outcome = Outcome::NoMemory;
         }
     }
     outcome
 }
 
-/// Moves a page, which another thread may be changing just now; whether it is
-/// ordinary memory then.
-fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> bool {
+/// Whether another process maps the page at an address, so that no device writes to it:
+/// the kernel shares none that it does. No where that cannot be told.
+fn is_shared(addr: usize) -> bool {
+    // A call that the program does not make may be deadly under a filter.
+    sys::filter() == Filter::None && pagemap::is_shared(addr) == Some(true)
+}
+
+/// Moves a page, which another thread may be changing just now, and where devices write
+/// (`is_written`) only while it is shared; whether it is ordinary memory then.
+fn move_page(
+    extent: &Extent,
+    page: Range<usize>,
+    state: State,
+    shield: &Shield,
+    is_written: bool,
+) -> bool {
     /// A page that another thread has changed and left where it is.
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];
+    let addr = extent.address(page.start);
+    let try_once = || match is_written {
+        true => move_units_where(extent, page.clone(), state, shield, || is_shared(addr)),
+        false => move_units(extent, page.clone(), state, shield),
+    };
     (0..TIMES).any(|_| {
-        let moved =
-            word.load().0 == state && move_units(extent, page.clone(), state, shield).is_some();
+        let moved = word.load().0 == state && try_once().is_some();
         moved || !word.settled().0.is_hugetlb()
     })
 }
