@@ -4,11 +4,6 @@
 //! one libc and one user, a run of more than 20 seconds (`HUGETOOLS_SECONDS`) with
 //! all, and goes on with new ones. A failure tells the episode's own, by which
 //! `random --episode SEED` tries it again.
-//!
-//! What draws buffers that devices write to is tried by hand (`cargo test -- --ignored
-//! devices`). An ordinary user may not have `userfaultfd(2)` for system calls, without which
-//! threads, a short pool and buffers that a device writes to do not go together:
-//! forks may fail with `ENOMEM` (libhugetlbfs(7)), and only that is let pass.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -27,7 +22,7 @@ use crate::support::tool::hugectl;
 const SEEDS: [u64; 6] = [4000, 4012, 4021, 4050, 4048, 4065];
 
 /// The same with buffers that devices write to.
-const SEEDS_WITH_DEVICES: [u64; 7] = [
+const SEEDS_WITH_DEVICES: [u64; 8] = [
     277_870_271_623,
     277_442_779_953,
     100_000,
@@ -35,6 +30,7 @@ const SEEDS_WITH_DEVICES: [u64; 7] = [
     100_177,
     277_376_990_770,
     100_263,
+    1_439_615_774_121,
 ];
 
 /// Without buffers that devices write to.
@@ -116,7 +112,6 @@ fn whatever_is_drawn_is_right() {
 }
 
 #[test]
-#[ignore = "a signal's stack in the heap may lack a page beside a device, without userfaultfd"]
 fn whatever_is_drawn_with_devices_is_right() {
     draw(ALL, &SEEDS_WITH_DEVICES);
 }

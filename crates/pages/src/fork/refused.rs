@@ -2,9 +2,8 @@
 //!
 //! It copies pages that a device writes to at the fork itself, since the parent must
 //! keep its own, and says `ENOMEM` where the pool has none left for that. A thread
-//! whose fork has shared such pages, since others could not be kept from writing to
-//! them, forks again: then all of them are copied for the child while others write,
-//! which is what a child of a process with threads has to expect of their memory.
+//! whose fork has shared such pages, since the pool had enough of them a moment ago,
+//! forks again: then all of them are copied for the child while others write.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};

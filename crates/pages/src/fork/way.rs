@@ -98,9 +98,11 @@ impl Way {
 }
 
 /// The way where both devices and other threads are at work, and nothing keeps the
-/// threads from writing.
+/// threads from writing. Where the pools cannot hold what is shared twice, a system call
+/// of the parent's that writes there would fail, and libc makes many that nobody makes
+/// again: then the child gets copies that are not all of one moment.
 fn beside_a_device() -> Way {
-    if refused::is_again() {
+    if refused::is_again() || !pools_hold_it_twice() {
         return Way::CopyForChild(Shield::Alone);
     }
     refused::note_shared();

@@ -11,7 +11,7 @@ use crate::migrate::replace;
 use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::rt::{fork_gate, side_stack};
-use crate::sys::{self, Filter};
+use crate::sys::{self, Filter, PastLimit};
 
 /// What became of memory that was to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,8 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 
 /// Moves some pages, all at one go.
 fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
+    // The program may have no descriptor to spare.
+    let _past_limit = PastLimit::begin();
     let shield = Shield::best();
     let mut outcome = Outcome::Moved;
     let is_written = dma_users::writers().may_write_now();

@@ -9,6 +9,7 @@ use crate::extent::{Extent, index};
 use crate::fault::late;
 use crate::migrate::shield::Shield;
 use crate::migrate::sigbus;
+use crate::sys::PastLimit;
 
 /// So often at most is a call made again.
 const MOST: u32 = 16;
@@ -52,6 +53,8 @@ impl Call {
     /// buffers in these ranges, or has stopped at the beginning of one.
     #[cold]
     pub fn is_to_be_made_again(&mut self, buffers: impl Iterator<Item = Range<usize>>) -> bool {
+        // The program may have no descriptor to spare.
+        let _past_limit = PastLimit::begin();
         let mut is_ours = false;
         let mut moved = false;
         for range in buffers {
