@@ -29,6 +29,10 @@ _hugeadm() {
                 return 0
             fi
             case "${prev}" in
+                --pool-list)
+                    COMPREPLY=($(compgen -W "classic long" -- "${cur}"))
+                    return 0
+                    ;;
                 --watch)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -203,6 +207,7 @@ _hugeadm_values() {
 # Which name help gives to the value of an option.
 _hugeadm_value_of() {
     case $1 in
+    --pool-list) echo '=classic long' ;;
     --watch) echo 'SECONDS' ;;
     --pool-pages-min | '--pool-pages-min ') echo 'SPEC' ;;
     --pool-pages-max | '--pool-pages-max ') echo 'SPEC' ;;

@@ -1,3 +1,5 @@
+complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'As libhugetlbfs does'
+long\t'With all that is counted'"
 complete -c hugeadm -l watch -d 'With --stats: again and again, each SECONDS, with what came since the last time'
 complete -c hugeadm -l pool-pages-min -d 'Set how many pages a pool keeps; may be repeated' -r
 complete -c hugeadm -l pool-pages-max -d 'Set how many pages a pool may grow to on demand; may be repeated' -r
@@ -34,7 +36,6 @@ complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or num
 complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork beside threads from huge pages' -r
 complete -c hugeadm -l verbose -d 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all' -r
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
-complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages'
 complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all pools'
 complete -c hugeadm -l page-sizes -d 'Show the page sizes, in bytes, that can be used: with a pool and a mount'
 complete -c hugeadm -l page-sizes-all -d 'Show all huge page sizes of this machine, in bytes'

@@ -1,18 +1,18 @@
 //! One run: check, list, change, list again, say how it ended.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 use hugetools_admin::args::Args;
 use hugetools_admin::document::Document;
 use hugetools_admin::live::lock::{self, Turn};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
 use hugetools_admin::plan::{Plan, Refusal};
-use hugetools_admin::report::Status;
+use hugetools_admin::report::{Status, TaskReport};
 use hugetools_admin::request::Request;
 use hugetools_admin::{apply, plan, report, shell};
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::{Machine, Root};
+use hugetools_model::{Machine, Root, node};
 
 use super::{print, print_json, with_help};
 use crate::log::Log;
@@ -143,7 +143,23 @@ impl Run {
             self.say(message.level, &message.text);
         }
         self.note_status(report::status(&tasks));
+        self.confirm(&tasks);
         self.document.tasks = tasks;
+    }
+
+    /// Tells a terminal what has changed, unless that was said already or is not to be.
+    fn confirm(&mut self, tasks: &[TaskReport]) {
+        let is_said = self.log.verbosity > env::DEFAULT_VERBOSITY;
+        let is_quiet = self.log.verbosity < env::DEFAULT_VERBOSITY;
+        if is_said || is_quiet || self.args.how.dry_run || !io::stdout().is_terminal() {
+            return;
+        }
+        let pools = self.pools().unwrap_or_default();
+        let nodes = node::read(&self.root).unwrap_or_default();
+        let nodes: Vec<_> = nodes.iter().map(|node| node.id).collect();
+        for line in report::confirmations(tasks, &report::Names::new(&pools, &nodes)) {
+            self.out(&format!("{line}\n"));
+        }
     }
 
     pub(super) fn out(&mut self, text: &str) {

@@ -1,9 +1,10 @@
-//! What a run shows beside its changes.
+//! What a run shows besides its changes.
 
 use std::path::Path;
 
 use hugetools_admin::advice::text::explain;
 use hugetools_admin::advice::{self, ShmGroup};
+use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
@@ -29,12 +30,15 @@ impl Run {
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
         }
-        if show.pool_list {
+        if let Some(form) = show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
                 self.say(Level::Warning, "this machine offers no huge page size");
             }
-            self.out(&listing::pool_list(&rows));
+            self.out(&match form {
+                PoolList::Classic => listing::pool_list(&rows),
+                PoolList::Long => listing::long_pool_list(&rows),
+            });
             self.document.pools = Some(rows.into_iter().map(PoolEntry::Listed).collect());
         }
         if show.pool_list_nodes {
@@ -129,7 +133,7 @@ impl Run {
         ))
     }
 
-    fn pools(&self) -> Result<Vec<Pool>, FileError> {
+    pub(super) fn pools(&self) -> Result<Vec<Pool>, FileError> {
         pool::read(&self.root, &Meminfo::read(&self.root)?)
     }
 

@@ -1,7 +1,7 @@
 //! Where the output goes.
 
 use std::fs::OpenOptions;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::support::tool::tool;
 use crate::support::tree;
@@ -29,6 +29,35 @@ fn a_reader_that_goes_away_is_no_failure() {
             "{args:?}"
         );
     }
+}
+
+/// One line for a change, on a terminal only.
+#[test]
+fn a_terminal_is_told_what_has_changed() {
+    let dir = tree::machine("x86_64-8node");
+    let terminal = |args: &str| {
+        let hugeadm = tool("hugeadm").get_program().to_owned();
+        let line = format!(
+            "{} --sysroot {} {args}",
+            hugeadm.display(),
+            dir.path().display()
+        );
+        let ran = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .output();
+        String::from_utf8(ran.unwrap().stdout).unwrap()
+    };
+    let change = "--pool-pages-min DEFAULT:5 --pool-pages-max DEFAULT:7";
+    let told = "2MB pool, on demand: 7 -> 2 pages (4MB)\r\n2MB pool: 74 -> 5 pages (10MB)\r\n";
+    assert_eq!(terminal(change), told);
+    assert_eq!(terminal(change), "");
+    assert_eq!(terminal("--pool-pages-min DEFAULT:6 --verbose=1"), "");
+    let mut piped = tool("hugeadm");
+    piped
+        .arg("--sysroot")
+        .arg(dir.path())
+        .args(["--pool-pages-min", "DEFAULT:4"]);
+    assert_eq!(piped.output().unwrap().stdout, b"");
 }
 
 #[test]

@@ -194,8 +194,8 @@ fn existing_mounts_mtab_users_and_swap() {
     let point = "/var/lib/hugetlbfs/global/pagesize-2MB";
     let commands = ["peer", "hugeadm"].map(|tool| {
         [
-            format!("sh /reset; {tool} --create-global-mounts; chmod 700 {point}; {tool} --create-global-mounts; stat -c %a {point}"),
-            format!("sh /reset; >/etc/mtab; {tool} --create-mounts; wc -l < /etc/mtab; rm /etc/mtab"),
+            format!("sh /reset; {tool} --create-global-mounts >/dev/null; chmod 700 {point}; {tool} --create-global-mounts >/dev/null; stat -c %a {point}"),
+            format!("sh /reset; >/etc/mtab; {tool} --create-mounts >/dev/null; wc -l < /etc/mtab; rm /etc/mtab"),
             format!("sh /reset; su -s /bin/sh daemon -c '/bin/{tool} --dry-run --create-mounts' >/dev/null; echo $?"),
             format!("sh /reset; {tool} --add-temp-swap --pool-pages-min 2M:+1 >/dev/null; find /var/lib/hugetlbfs -type f | wc -l"),
         ]

@@ -18,7 +18,7 @@ pub use how::How;
 pub use limits::Limits;
 pub use mounts::Mounts;
 pub use pools::Pools;
-pub use show::Show;
+pub use show::{PoolList, Show};
 pub use thp::Thp;
 
 use crate::abbrev;

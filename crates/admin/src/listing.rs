@@ -7,7 +7,7 @@ use std::path::Path;
 
 use hugetools_model::mount::Mount;
 use hugetools_model::pool::Pool;
-use hugetools_model::{PageCount, PageSize};
+use hugetools_model::{Bytes, PageCount, PageSize};
 use serde::Serialize;
 
 pub use nodes::{NodeRow, node_list, node_rows};
@@ -86,6 +86,32 @@ pub fn pool_list(pools: &[PoolRow]) -> String {
     table
 }
 
+/// `--pool-list=long`
+pub fn long_pool_list(pools: &[PoolRow]) -> String {
+    let mut table = format!(
+        "{:>6} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8}  Default\n",
+        "Size", "Minimum", "Current", "Maximum", "Free", "Reserved", "Surplus", "Memory"
+    );
+    for pool in pools {
+        let counts = [
+            pool.minimum,
+            pool.current,
+            pool.maximum,
+            pool.free,
+            pool.reserved,
+            pool.surplus,
+        ];
+        let _ = write!(table, "{:>6}", pool.size.to_string());
+        for count in counts {
+            let _ = write!(table, " {count:>8}");
+        }
+        let memory = Bytes::new(pool.size.get().saturating_mul(pool.current.get()));
+        let mark = if pool.default { "  *" } else { "" };
+        let _ = writeln!(table, " {:>8}{mark}", memory.to_string());
+    }
+    table
+}
+
 /// `--list-all-mounts`; nothing where there are none.
 pub fn mount_list(mounts: &[MountRow]) -> String {
     let Some(longest) = mounts.iter().map(|mount| mount.point.len()).max() else {
@@ -160,6 +186,18 @@ mod tests {
             "      Size  Minimum  Current  Maximum  Default\n   \
              2097152       74       75       81        *\n\
              17179869184        0        1        7         \n"
+        );
+    }
+
+    #[test]
+    fn the_long_table_has_units() {
+        let rows = [pool(2 << 20, true, 75), pool(16 << 30, false, 1)];
+        let rows: Vec<PoolRow> = rows.iter().map(Into::into).collect();
+        assert_eq!(
+            long_pool_list(&rows),
+            "  Size  Minimum  Current  Maximum     Free Reserved  Surplus   Memory  Default\n   \
+             2MB       74       75       81        0        0        1    150MB  *\n  \
+             16GB        0        1        7        0        0        1     16GB\n"
         );
     }
 

@@ -1,6 +1,7 @@
 //! What each step found, wanted and got. Text and JSON come from the same
 //! values.
 
+mod confirm;
 mod text;
 
 use std::fmt;
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 use crate::step::Step;
 
+pub use confirm::{Names, confirmations};
 pub use text::{Level, Message, messages};
 
 /// How a run ends, and the exit status for it. Of several the worst counts:

@@ -2,8 +2,17 @@
 
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hugetools_model::seconds;
+
+/// How the pools are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PoolList {
+    /// As libhugetlbfs does.
+    Classic,
+    /// With all that is counted.
+    Long,
+}
 
 /// What to show.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -13,9 +22,13 @@ pub struct Show {
     ///
     /// The minimum are the pages that the pool keeps; above it, up to the
     /// maximum, the kernel makes pages on demand and gives them back. An
-    /// asterisk marks the default page size.
-    #[arg(long)]
-    pub pool_list: bool,
+    /// asterisk marks the default page size. =long shows sizes in units, and free,
+    /// reserved and surplus pages and the pool's memory, too.
+    #[arg(
+        long, value_name = "FORM",
+        num_args = 0..=1, require_equals = true, default_missing_value = "classic",
+    )]
+    pub pool_list: Option<PoolList>,
 
     /// Show each memory node's share of all pools
     #[arg(long)]

@@ -94,7 +94,7 @@ fn reason(why: NotRun) -> (Level, &'static str) {
     }
 }
 
-fn done(action: &str) -> &'static str {
+pub(super) fn done(action: &str) -> &'static str {
     match action {
         "write" => "written",
         "demote" => "split",
