@@ -13,6 +13,8 @@ use crate::support::tool::{Ran, tool};
 
 const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are asked for";
 
+const POOLS: &str = "no huge page pool can be seen, since /proc/meminfo is not there";
+
 /// hugectl where empty folders lie over these, in a name space of its own.
 fn hugectl(hidden: &[&str]) -> Command {
     let mounts: String = hidden
@@ -47,6 +49,11 @@ fn without_sys_the_heap_is_tried_on_transparent_pages() {
         assert!(full.share(full.thp) >= 90, "{options}: {ran:?}");
         assert_eq!(ran.err.matches(SAID).count(), 1, "{options}: {ran:?}");
         assert!(!ran.err.contains("base pages"), "{options}: {ran:?}");
+        // Nor is it known whether there are pools.
+        assert!(
+            !ran.err.contains("no huge page pools"),
+            "{options}: {ran:?}"
+        );
     }
 }
 
@@ -98,6 +105,18 @@ const ROOT: &str = "root=$(mktemp -d); mount -t tmpfs none $root; cd $root
     \"$@\" $root sh -c 'sh -c true; echo \"<$LD_PRELOAD>\"'; cd /; umount -l $root; rmdir $root";
 
 /// The loader finds no fault with what is not there.
+/// Whether there are pools is not known there, either.
+#[test]
+fn without_proc_nothing_is_said_to_be_missing() {
+    for (option, status) in [("--heap", 0), ("--heap=2MB", 125)] {
+        let mut command = hugectl(&["/sys", "/proc"]);
+        let ran: Ran = command.args([option, "true"]).output().unwrap().into();
+        assert_eq!(ran.status, status, "{ran:?}");
+        assert!(ran.err.contains(POOLS), "{ran:?}");
+        assert!(!ran.err.contains("has no huge page"), "{ran:?}");
+    }
+}
+
 #[test]
 fn a_new_root_without_the_library_is_quiet() {
     let Some(_live) = live("a new root") else {

@@ -50,8 +50,15 @@ impl fmt::Display for Own {
 /// What the library of a sanitizer calls its own `malloc`.
 const CHECKER: &str = "__interceptor_malloc";
 
-/// `new` of C++.
-const NEW: &str = "_Znwm";
+/// `new` of C++: of one and of many, aligned, and without exceptions.
+const NEW: [&str; 6] = [
+    "_Znwm",
+    "_Znam",
+    "_ZnwmSt11align_val_t",
+    "_ZnamSt11align_val_t",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+];
 
 /// Libraries that are known to call no allocator by another name, so that most
 /// programs need no look into any library.
@@ -101,7 +108,7 @@ pub(crate) fn find(subject: &Subject<'_>) -> Allocators {
         return all;
     }
     let calls_new = OnceCell::new();
-    let calls_new = || *calls_new.get_or_init(|| matches!(elf.refers_to(&[NEW]), Ok(Some(_))));
+    let calls_new = || *calls_new.get_or_init(|| matches!(elf.refers_to(&NEW), Ok(Some(_))));
     let mut found: Vec<&Allocator> = Vec::new();
     let checked = subject.look(|by, elf| {
         let defines = |name: &str| elf.defines(name).unwrap_or(false);
@@ -111,7 +118,7 @@ pub(crate) fn find(subject: &Subject<'_>) -> Allocators {
         }
         if defines("malloc") {
             found.extend(allocator_in(elf));
-            if all.new.is_none() && defines(NEW) && calls_new() {
+            if all.new.is_none() && NEW.iter().any(|name| defines(name)) && calls_new() {
                 all.new = Some(by.to_owned());
             }
         }
@@ -252,13 +259,21 @@ mod tests {
     fn a_library_with_a_new_of_its_own() {
         let dir = tempfile::tempdir().unwrap();
         let library = "void *malloc(unsigned long n) { (void)n; return 0; } \
-                       void *_Znwm(unsigned long n) { (void)n; return 0; }";
+                       void *_Znwm(unsigned long n) { (void)n; return 0; } \
+                       void *_Znam(unsigned long n) { (void)n; return 0; }";
         build(dir.path(), "libjemalloc.so", library, &["-shared", "-fPIC"]);
-        let main = "void *_Znwm(unsigned long); int main(void) { return _Znwm(1) != 0; }";
-        let program = build(dir.path(), "program", main, &["libjemalloc.so"]);
         let path = Some(dir.path().as_os_str());
-        let found = find(&program, path).new;
-        assert_eq!(found, Some(dir.path().join("libjemalloc.so")));
+        // Of one and of many: a program may have only either.
+        let of = |new: &str| {
+            let main =
+                format!("void *{new}(unsigned long); int main(void) {{ return !{new}(1); }}");
+            build(dir.path(), "program", &main, &["libjemalloc.so"])
+        };
+        for new in ["_Znwm", "_Znam"] {
+            let found = find(&of(new), path).new;
+            assert_eq!(found, Some(dir.path().join("libjemalloc.so")), "{new}");
+        }
+        let program = of("_Znwm");
         let only = "void *_Znwm(unsigned long n) { (void)n; return 0; }";
         build(dir.path(), "libjemalloc.so", only, &["-shared", "-fPIC"]);
         assert_eq!(find(&program, path).new, None);

@@ -48,7 +48,7 @@ pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(),
     let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let size = Bytes::new(size.get());
     Err(Failure::Own(match names.is_empty() {
-        true => format!("{option}={size}: this machine has no huge page pools"),
+        true => format!("{option}={size}: {}", no_pools(root)),
         false => format!(
             "{option}={size}: this machine has no huge pages of that size; it has {}",
             names.join(", ")
@@ -96,6 +96,8 @@ pub struct Kernel {
     pub default: Option<PageSize>,
     /// The pools of the sizes that are asked for.
     pub sources: Vec<Source>,
+    /// Why there are no pools, where none was found.
+    pub no_pools: Option<String>,
     /// Transparent huge pages, where they are what the request may come to.
     pub thp: Option<Thp>,
     /// Whether nothing can be seen of them, where they are looked for.
@@ -217,6 +219,7 @@ impl Kernel {
                 }
             }
         }
+        self.no_pools = self.sources.is_empty().then(|| no_pools(root));
         Ok(())
     }
 
@@ -263,6 +266,18 @@ pub const SETTINGS: &str = "/sys/kernel/mm";
 /// Whether none of them can be seen, as in a chroot without `/sys`.
 pub fn are_settings_hidden(root: &Root) -> bool {
     !root.exists(&KPath::from(SETTINGS))
+}
+
+/// What is so where no pool was found: there may be some that cannot be seen.
+pub fn no_pools(root: &Root) -> String {
+    let hidden = ["/proc/meminfo", SETTINGS];
+    match hidden
+        .iter()
+        .find(|path| !root.exists(&KPath::from(**path)))
+    {
+        None => "this machine has no huge page pools".to_owned(),
+        Some(path) => format!("no huge page pool can be seen, since {path} is not there"),
+    }
 }
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.

@@ -240,7 +240,9 @@ impl Check<'_> {
         let (subject, enough) = (ask.subject, ask.enough());
         let then = self.then(ask);
         let Some(source) = self.kernel.source(ask.pages) else {
-            let short = Shortfall::new(subject, "this machine has no huge page pools");
+            let none = self.kernel.no_pools.clone();
+            let none = none.unwrap_or_else(|| "this machine has no huge page pools".to_owned());
+            let short = Shortfall::new(subject, none);
             let short = short.then(then).says(pool::dir(), "absent");
             return match subject == Subject::SHM {
                 // There, the library does not even ask.
