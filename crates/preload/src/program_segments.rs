@@ -144,12 +144,16 @@ fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
 /// for the report.
 fn tell(name: &str, got: Got, outcome: &Outcome) {
     let why = got.why();
-    // The file's own pages are as good as those of a pool.
-    let is_served = got.bytes() == got.whole && got.thp == 0 && got.whole > 0;
-    if let Some(why) = why.filter(|why| why.is_of_file() || !is_served) {
+    let is_served = got.whole > 0 && is_served(got);
+    if let Some(why) = why.filter(|why| why.is_of_file() || why.is_of_sharing() || !is_served) {
         outcome.note(why);
     }
     say_got(name, got, level(got, why), why);
+}
+
+/// Whether all of it lies on pages of a pool or the file's own, which are as good.
+fn is_served(got: Got) -> bool {
+    got.bytes() == got.whole && got.thp == 0
 }
 
 /// How important it is. That a program is small, or its file system unable,
@@ -158,7 +162,8 @@ fn tell(name: &str, got: Got, outcome: &Outcome) {
 fn level(got: Got, why: Option<Why>) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
-        Some(why) if got.bytes() == got.whole && (why.is_of_file() || got.thp == 0) => Level::Info,
+        Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
+        Some(why) if !why.is_of_sharing() && is_served(got) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
         Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config::level_of_news(),
         Some(_) => config::level(),

@@ -76,6 +76,14 @@ impl Why {
         )
     }
 
+    /// Whether it kept a copy from being shared, which is a loss wherever its pages lie.
+    pub fn is_of_sharing(self) -> bool {
+        matches!(
+            self,
+            Why::OtherFile | Why::Busy | Why::NoShelf | Why::Wanders
+        )
+    }
+
     /// The reason in words, for a report.
     pub fn reason(self) -> &'static str {
         match self {
