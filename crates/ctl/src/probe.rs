@@ -109,6 +109,7 @@ impl Asked {
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
             require: run.require,
+            past_malloc: false,
             hints: verbosity >= 3 || run.explain,
             thorough: run.explain,
         };
@@ -254,6 +255,7 @@ pub(crate) fn served(
             Engine::Linked | Engine::None => None,
         },
         shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        past_malloc: look.beyond.is_some(),
         text: asked.text.filter(|_| (preloaded || linked) && !is_static),
         data: asked.data.filter(|_| (preloaded || linked) && !is_static),
         // And nothing but base pages after those of a pool.

@@ -73,6 +73,8 @@ pub struct Wants {
     pub require: Require,
     /// Whether hints that are no shortfall are wanted, too.
     pub hints: bool,
+    /// Whether the program has memory that is not taken from malloc, past the heap.
+    pub past_malloc: bool,
     /// Whether everything is looked at, whatever it costs: nothing starts.
     pub thorough: bool,
 }

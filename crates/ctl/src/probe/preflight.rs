@@ -84,8 +84,12 @@ impl Ask {
 fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
     let zero = Bytes::default();
     let of_segment = |pages: Option<Pages>, needs: Bytes| pages.filter(|_| needs > zero);
+    let heap = Subject {
+        past_malloc: wants.past_malloc,
+        ..Subject::HEAP
+    };
     let all = [
-        (wants.heap, Subject::HEAP, zero),
+        (wants.heap, heap, zero),
         (wants.shm, Subject::SHM, zero),
         (
             of_segment(wants.text, needs.text),

@@ -12,6 +12,8 @@ pub(crate) struct Subject {
     pub(crate) shm: bool,
     pub(crate) text: bool,
     pub(crate) data: bool,
+    /// Whether the heap is not all that people call so: the program has more, past malloc.
+    pub(crate) past_malloc: bool,
 }
 
 impl Subject {
@@ -20,6 +22,7 @@ impl Subject {
         shm: false,
         text: false,
         data: false,
+        past_malloc: false,
     };
     pub(crate) const HEAP: Subject = Subject {
         heap: true,
@@ -48,6 +51,7 @@ impl Subject {
         shm: true,
         text: true,
         data: true,
+        past_malloc: false,
     };
 
     /// What is required whole: a request for it fails rather than fall.
@@ -84,8 +88,12 @@ impl Subject {
 
     /// `the heap`, `text, data and bss`.
     pub(crate) fn names(self) -> String {
+        let heap = match self.past_malloc {
+            true => "what it takes from malloc",
+            false => "heap",
+        };
         let all = [
-            (self.heap, "heap"),
+            (self.heap, heap),
             (self.shm, "shared memory"),
             (self.text, "text"),
             (self.data, "data"),
@@ -120,6 +128,7 @@ impl BitOr for Subject {
             shm: self.shm || other.shm,
             text: self.text || other.text,
             data: self.data || other.data,
+            past_malloc: self.past_malloc || other.past_malloc,
         }
     }
 }

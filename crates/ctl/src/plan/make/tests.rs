@@ -105,6 +105,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         fallback: run.fallback.unwrap_or_default(),
         require: run.require,
         hints: true,
+        past_malloc: false,
         thorough: run.explain,
     };
     let decision = heap_engine::decide(asked, heap_engine::Means::of(run), &look);

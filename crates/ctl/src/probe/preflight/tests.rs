@@ -49,6 +49,7 @@ const BOTH: Wants = Wants {
     fallback: Fallback::Thp,
     require: Require::NOTHING,
     hints: true,
+    past_malloc: false,
     thorough: false,
 };
 
@@ -104,6 +105,19 @@ fn what_follows_is_what_was_asked_for() {
     };
     assert!(said(Fallback::Base).contains("the heap goes to base pages"));
     assert!(said(Fallback::None).contains("requests beyond it fail (--fallback=none)"));
+}
+
+#[test]
+fn where_malloc_is_not_all_nothing_is_said_of_the_rest() {
+    let past_malloc = Wants {
+        past_malloc: true,
+        ..HEAP
+    };
+    let text = said(past_malloc, &kernel(0, 0));
+    assert!(
+        text[0].contains(": what it takes from malloc goes to transparent huge pages"),
+        "{text:?}"
+    );
 }
 
 #[test]
