@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_argument("-fuse-ld=bfd");
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
-    assemble("hugetools_preload", &["src/words.s", "src/marker.s"])?;
+    assemble("hugetools_preload", &["src/words.s", "src/rt/marker.s"])?;
     emit("cargo::rerun-if-changed=nodes.map");
     Ok(())
 }

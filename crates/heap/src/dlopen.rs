@@ -11,7 +11,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetlbfs::loaded;
+use hugetlbfs::loader::objects;
 
 use crate::next::next;
 use crate::rebind::{self, Reach};
@@ -117,7 +117,7 @@ fn real(known: &AtomicUsize, name: &CStr) -> usize {
 #[cold]
 fn search(name: &CStr) -> usize {
     let mut found = 0;
-    loaded::each(|object| {
+    objects::each(|object| {
         if !object.is_ours() {
             found = object.address_of(name).unwrap_or(0);
         }

@@ -12,7 +12,7 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
-use hugetlbfs::kept;
+use hugetlbfs::loader::host_malloc;
 use hugetools_pages::word;
 
 use crate::next::next;
@@ -55,7 +55,7 @@ static USABLE_SIZE: AtomicUsize = AtomicUsize::new(0);
 pub(crate) fn heap() -> Heap {
     match STATE.compare_exchange(NEW, LOOKING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            let found = kept::by_whom().is_some() && find();
+            let found = host_malloc::by_whom().is_some() && find();
             let state = if found { THEIRS } else { OURS };
             STATE.store(state, Ordering::Release);
             if found { Heap::Theirs } else { Heap::Ours }

@@ -7,7 +7,7 @@ use core::ffi::{c_char, c_int, c_long, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetlbfs::loaded::Object;
+use hugetlbfs::loader::objects::Object;
 
 use crate::next::next;
 use crate::plugin::{self, LIBCS};

@@ -17,8 +17,8 @@ use core::ffi::{CStr, c_int};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-use hugetlbfs::definitions::{LOCAL_ENTRY, Symbol};
-use hugetlbfs::loaded::{self, Object};
+use hugetlbfs::loader::objects::{self, Object};
+use hugetlbfs::loader::symbols::{LOCAL_ENTRY, Symbol};
 use hugetools_pages::sys;
 
 use crate::plugin::{self, LIBCS, Libc};
@@ -98,7 +98,7 @@ fn bind(reach: Reach) -> bool {
         return true;
     }
     // Two threads take turns by the loader's own lock.
-    loaded::each(|object| {
+    objects::each(|object| {
         let is_libc =
             object.own_name() == Some(c"libc.so.6") && object.address_of(c"malloc").is_some();
         if !has_reached(reach) && is_libc {

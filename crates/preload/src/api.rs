@@ -16,13 +16,24 @@
 //!
 //! What `get_huge_pages` hands out is private hugetlb memory, with the same
 //! promises as the heap's: see `hugetools_pages::registry::named::region`.
+//!
+//! `rival` is another library of this kind, which calls some of these functions while it
+//! starts.
+//!
+//! **Invariants.** Names, results and `errno` are those of libhugetlbfs. A function that
+//! another one needs is called by the name that the program may have replaced.
+//!
+//! **Locks.** None, as said above; of two threads that find something out at once, the
+//! first one's answer stays.
+//!
+//! **At a fork.** What was found out is the child's, too.
 
 use core::ops::ControlFlow;
 
 use hugetools_pages::policy::first_look;
 use hugetools_pages::sys;
 
-use crate::{loaded, rival};
+use crate::loader::objects;
 
 mod calls;
 mod color;
@@ -31,6 +42,7 @@ mod files;
 mod listings;
 pub mod mounts;
 mod regions;
+mod rival;
 mod sizes;
 mod stray;
 
@@ -38,7 +50,7 @@ mod stray;
 /// one of its libraries was linked for them.
 pub(crate) fn prepare() {
     let mut linked = false;
-    loaded::each(|object| match object.needs(c"libhugetlbfs.so") {
+    objects::each(|object| match object.needs(c"libhugetlbfs.so") {
         true => {
             linked = true;
             ControlFlow::Break(())

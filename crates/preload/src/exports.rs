@@ -1,6 +1,19 @@
 //! The functions of libc that are replaced. Each is a few lines: what is about
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
+//!
+//! Here are those about memory. [`reads`] are those that fill buffers by system calls,
+//! [`sigmask`] those about blocked signals, [`ends`] those by which a program ends or
+//! becomes another one; [`mod@syscall`] makes all of them by their numbers.
+//!
+//! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
+//! where it succeeds. It can be called at any time: before our start, in a signal
+//! handler, in a child of `vfork`.
+//!
+//! **Locks.** None is held where the next function is called.
+//!
+//! **At a fork.** A call that changes memory of ours ends before the fork begins; see
+//! `hugetools_pages::vmops`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
@@ -10,7 +23,13 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, map_shared, mbind as policy, remap};
 
-use crate::{locks, next, program_segments, signals, sysv_shm};
+use crate::kernel_writes::mlock;
+use crate::{next, program_segments, signals, sysv_shm};
+
+pub mod ends;
+pub mod reads;
+pub mod sigmask;
+pub mod syscall;
 
 /// `mmap(2)`
 ///
@@ -182,7 +201,7 @@ pub unsafe extern "C" fn posix_madvise(addr: *mut c_void, len: usize, advice: c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
-    let result = locks::made_again(addr, len, || unsafe { next::mlock(addr, len) });
+    let result = mlock::made_again(addr, len, || unsafe { next::mlock(addr, len) });
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -196,7 +215,7 @@ pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
-    let result = locks::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
+    let result = mlock::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
     if result == 0 {
         vmops::locked(addr as usize, len);
     }

@@ -4,6 +4,17 @@
 //! They are looked up at the start, since a program may call `mmap` at any
 //! time: inside of its own allocator, or in a signal handler. Before glibc 2.34
 //! a program without libdl has no `dlsym`; then the kernel is called itself.
+//!
+//! [`following`] are those that are looked up when the first of them is called, and
+//! [`call`] calls one of these.
+//!
+//! **Invariants.** An address is that of the next function of that name in the loader's
+//! order, never one of another copy of ours. `errno` and the answer are its own.
+//!
+//! **Locks.** None: each address is one word.
+//!
+//! **At a fork.** All of them are looked up before a fork of which libc knows nothing: in
+//! its child the loader's list may be locked for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -13,7 +24,11 @@ use hugetools_pages::fault::libc_sigaction;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
-use crate::{kept, mem};
+use crate::loader::host_malloc;
+use crate::rt::mem;
+
+pub(crate) mod call;
+pub(crate) mod following;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
@@ -109,7 +124,7 @@ pub(crate) fn find() {
         next.address.store(found as usize, Ordering::Relaxed);
     }
     // A sanitizer's would look into memory that it does not know.
-    if !kept::has_checker() {
+    if !host_malloc::has_checker() {
         let memset = dlsym(libc::RTLD_NEXT, c"memset".as_ptr());
         // SAFETY: the address of the function of that name.
         unsafe { mem::know_memset(memset as usize) };

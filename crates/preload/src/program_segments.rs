@@ -1,5 +1,20 @@
 //! The program's own segments, and its libraries' code, on huge pages: which of
 //! them, and what there is to say about it.
+//!
+//! * `later`: libraries, those too that the program loads while it runs.
+//! * `shelf`: where copies of text lie that processes share.
+//! * `perf_map`: the names of functions in copies, for perf(1).
+//!
+//! How a segment gets its pages is for `hugetools_pages::segment`.
+//!
+//! **Invariants.** The program's own segments move before its first instruction runs.
+//! What does not move stays as the loader made it, and why is said once.
+//!
+//! **Locks.** One flag, by which one thread at a time looks for libraries; who finds it
+//! taken goes on.
+//!
+//! **At a fork.** In a child no libraries are looked for: the loader's lock may be held
+//! there for ever.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -15,8 +30,9 @@ use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::segment::{data, tail, text};
 use hugetools_pages::sys;
 
-use crate::loaded::{self, Object};
-use crate::perf_map;
+use crate::loader::objects::{self, Object};
+
+mod perf_map;
 
 mod later;
 mod shelf;
@@ -28,7 +44,7 @@ pub(crate) fn remap() {
     if config.elfmap.off {
         return;
     }
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.is_program {
             put_program(object, config);
         }

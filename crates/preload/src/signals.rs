@@ -1,5 +1,14 @@
 //! The program's own signal handlers, before which ours stand for `SIGSEGV` and
 //! `SIGBUS`: it must not see ours, nor take their place.
+//!
+//! [`masks`]: its calls that say which signals are blocked.
+//!
+//! **Invariants.** The program is told of the handlers and masks that it has set itself,
+//! and of no others. Until a handler of ours stands, its calls go on as they are.
+//!
+//! **Locks.** That of `hugetools_pages::fault`, for a change of a handler.
+//!
+//! **At a fork.** Handlers and masks are inherited, ours as the program's.
 #![expect(
     unsafe_code,
     reason = "takes and gives actions by address, as libc does"
@@ -12,7 +21,9 @@ use hugetools_pages::fault::sigchain::Handler;
 use hugetools_pages::fault::{libc_sigaction, sigsegv};
 use hugetools_pages::migrate::sigbus;
 
-use crate::{masks, next};
+use crate::next;
+
+pub(crate) mod masks;
 
 /// Our handler for a signal.
 fn handler(signal: c_int) -> Option<&'static Handler> {

@@ -1,4 +1,11 @@
 //! The start of a program: as little as possible.
+//!
+//! **Invariants.** It runs once, before the program's first instruction, in the first copy
+//! of this library. What can be found out when it is needed is not asked here.
+//!
+//! **Locks.** None: there is one thread.
+//!
+//! **At a fork.** A child does not start anew; another image does.
 #![expect(unsafe_code, reason = "places a function among the constructors")]
 
 use core::ffi::{c_char, c_int};
@@ -9,9 +16,12 @@ use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
 
-use crate::{
-    api, end, following, gains, kept, marker, next, program_segments, report_file, required,
-};
+use crate::loader::host_malloc;
+use crate::next::following;
+use crate::process::gains;
+use crate::report::{end, report_file, required};
+use crate::rt::marker;
+use crate::{api, next, program_segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]
@@ -49,7 +59,7 @@ unsafe extern "C" fn start(
     if marker::has_heap() {
         fork::watch();
         pool_backoff::begin();
-        kept::say_so(config);
+        host_malloc::say_so(config);
     } else if config.heap.is_some() {
         say(
             Level::Warning,

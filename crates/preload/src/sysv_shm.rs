@@ -4,6 +4,15 @@
 //! A segment that is there already is whoever's it is: it is looked up as it
 //! was asked for, and nothing is done to it. One is made so that it fails where
 //! there is one; only what was made so is ours.
+//!
+//! [`group_name`] is for a message that names the command for `vm.hugetlb_shm_group`.
+//!
+//! **Invariants.** The program gets a segment wherever it would have got one without us,
+//! unless huge pages were required.
+//!
+//! **Locks.** The turn of the registry, for each segment that is entered.
+//!
+//! **At a fork.** Segments are shared; which of them were made by us the child knows, too.
 #![expect(unsafe_code, reason = "attaches segments")]
 
 use core::ffi::{c_int, c_void};
@@ -21,7 +30,9 @@ use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung};
 
-use crate::{accounts, next};
+use crate::next;
+
+mod group_name;
 
 /// `shmget`
 pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
@@ -160,7 +171,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     match error.0 {
         libc::EPERM => {
             let mut buffer = [0; 64];
-            let group = accounts::group_name(&mut buffer);
+            let group = group_name::group_name(&mut buffer);
             required::tell_of_shm(
                 may_follow,
                 format_args!(

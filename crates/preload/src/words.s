@@ -20,7 +20,7 @@ address_word hugetools_get_hugepage_region, get_hugepage_region
 address_word hugetools_free_hugepage_region, free_hugepage_region
 address_word hugetools_cachecolor, cachecolor
 
-/* Whether a program's malloc must stay: for `kept.rs`. */
+/* Whether a program's malloc must stay: for `loader/host_malloc.rs`. */
 weak_word hugetools_kept_checker, __interceptor_malloc
 weak_word hugetools_kept_jemalloc, mallocx
 weak_word hugetools_kept_je_jemalloc, je_mallocx

@@ -5,7 +5,7 @@
 use core::ffi::{c_char, c_int, c_long, c_ulong, c_void};
 
 use super::{calls, color, files, mounts, regions, sizes};
-use crate::marker;
+use crate::rt::marker;
 
 /// Our own answer, or that of the copy that came before this one.
 macro_rules! first {

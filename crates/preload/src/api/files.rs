@@ -11,7 +11,7 @@ use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
-use crate::rival;
+use crate::api::rival;
 
 /// `hugetlbfs_unlinked_fd`
 pub(crate) fn unlinked() -> c_int {

@@ -16,7 +16,7 @@ use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, FileSystem};
 
 use super::{calls, listings};
-use crate::rival;
+use crate::api::rival;
 
 /// The type of a hugetlbfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;

@@ -7,7 +7,7 @@
 use hugetools_kernfs::smaps;
 use hugetools_pages::sys;
 
-use crate::scratch;
+use crate::rt::scratch;
 
 /// Unmaps the first mapping on pages of a pool that begins at one of these
 /// addresses; `false` where there is none.

@@ -12,7 +12,7 @@ use hugetools_pages::config::{self, Config};
 use hugetools_pages::rt::fork_gate;
 use hugetools_pages::sys;
 
-use crate::loaded::{self, Object};
+use crate::loader::objects::{self, Object};
 
 /// Milliseconds between two looks.
 const PAUSE: u64 = 200;
@@ -53,7 +53,7 @@ pub(super) fn watch(put: Put) {
 /// Looks at all libraries, where there are new ones.
 pub(super) fn look(config: &Config, put: Put) {
     LAST.store(sys::now().max(1), Ordering::Relaxed);
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.is_program {
             let before = LOADS.swap(object.loads, Ordering::Relaxed);
             return match before == object.loads && before != 0 {

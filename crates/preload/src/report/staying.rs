@@ -18,8 +18,8 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Dir};
 
-use crate::report_file;
-use crate::scratch::{self, Text};
+use crate::report::report_file;
+use crate::rt::scratch::{self, Text};
 
 /// So many are looked for.
 const MOST: usize = 256;

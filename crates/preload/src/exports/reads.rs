@@ -1,6 +1,6 @@
-//! The functions of libc that fill buffers by a system call; see `reads`.
-//! Also those that name memory which the kernel writes to by itself; see
-//! `stacks`.
+//! The functions of libc that fill buffers by a system call; see
+//! [`crate::kernel_writes::buffers`]. Also those that name memory which the kernel writes
+//! to by itself; see [`stacks`].
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_void};
@@ -8,8 +8,10 @@ use core::ffi::{c_int, c_uint, c_void};
 use hugetools_pages::sys::cast;
 use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
 
-use crate::reads::{NO_CALL, again, array, filled, next, of_message, range, ranges};
-use crate::{atfork, stacks};
+use crate::kernel_writes::buffers::{again, array, filled, of_message, range, ranges};
+use crate::kernel_writes::stacks;
+use crate::next::call::{NO_CALL, next};
+use crate::process::atfork;
 
 /// `read(2)`
 ///

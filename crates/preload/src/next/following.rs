@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::loaded::{self, Object};
+use crate::loader::objects::{self, Object};
 
 /// Their names.
 const NAMES: [&CStr; 34] = [
@@ -105,7 +105,7 @@ pub(crate) fn find_all() {
         return;
     }
     let mut passed = false;
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.is_ours() {
             passed = true;
         } else if passed && !object.is_a_copy() {
@@ -132,7 +132,7 @@ fn take_from(object: &Object<'_>) {
 fn find(name: &CStr) -> Option<usize> {
     let (mut first, mut behind) = (None, None);
     let mut passed = false;
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.is_ours() {
             passed = true;
         } else if let Some(address) = object.address_of(name).filter(|_| !object.is_a_copy()) {

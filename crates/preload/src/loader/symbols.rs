@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use crate::loaded::{Object, STRTAB, SYMTAB};
+use crate::loader::objects::{Object, STRTAB, SYMTAB};
 
 const HASH: i64 = 4;
 const GNU_HASH: i64 = 0x6fff_fef5;

@@ -8,8 +8,8 @@ use hugetools_pages::extent::{Holds, index};
 use hugetools_pages::registry::shared;
 use hugetools_pages::sys;
 
-use crate::loaded::{self, Object};
-use crate::scratch;
+use crate::loader::objects::{self, Object};
+use crate::rt::scratch;
 
 /// A list that is filled from the front.
 pub(crate) struct Extents {
@@ -40,7 +40,7 @@ impl Extents {
             let range = region.mapped();
             known.put(range.start, range.end, Segment::Shm, None);
         });
-        loaded::each(|object| {
+        objects::each(|object| {
             if !object.is_vdso() {
                 known.put_object(object);
             }

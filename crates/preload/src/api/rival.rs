@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 
 use hugetools_pages::config::environment;
 
-use crate::loaded::{self, Object};
+use crate::loader::objects::{self, Object};
 use crate::next;
 
 /// Whether this call may be one of such a library that is starting.
@@ -25,7 +25,7 @@ pub(crate) fn pass_over() {
 /// Calls `visit` with each such library; whether there is one.
 fn each(visit: impl Fn(&Object<'_>)) -> bool {
     let mut found = false;
-    loaded::each(|object| {
+    objects::each(|object| {
         if is_rival(object) {
             found = true;
             visit(object);

@@ -7,8 +7,8 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::fork;
 use hugetools_pages::sys::{self, Errno};
 
-use crate::following::{self, Following};
-use crate::marker;
+use crate::next::following::{self, Following};
+use crate::rt::marker;
 
 static REGISTER: Following = Following::named(c"__register_atfork");
 static ATFORK: Following = Following::named(c"pthread_atfork");

@@ -7,7 +7,7 @@ use hugetools_kernfs::keyed;
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::{self, GROWN_HEAP};
 
-use crate::scratch;
+use crate::rt::scratch;
 
 const SMALL_BESIDE: &str =
     "a small heap; most memory was mapped by the program itself, not by malloc";

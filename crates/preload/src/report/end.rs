@@ -20,9 +20,10 @@ use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
 
-use crate::objects::Extents;
-use crate::scratch::{self, Text};
-use crate::{marker, old_root, past_malloc, report_file, required, staying, watched};
+use crate::report::extents::Extents;
+use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
+use crate::rt::marker;
+use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 
 #[used]

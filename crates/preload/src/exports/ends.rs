@@ -6,8 +6,9 @@ use core::ffi::{CStr, c_char, c_int};
 
 use hugetools_pages::sys;
 
-use crate::reads::{NO_CALL, next};
-use crate::{end, gains};
+use crate::next::call::{NO_CALL, next};
+use crate::process::gains;
+use crate::report::end;
 
 type Words = *const *const c_char;
 

@@ -1,12 +1,12 @@
 //! The functions of libc that are about which signals are blocked; see
-//! `masks`.
+//! [`masks`].
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::c_int;
 
 use libc::sigset_t;
 
-use crate::masks;
+use crate::signals::masks;
 
 /// `pthread_sigmask(3)`
 ///

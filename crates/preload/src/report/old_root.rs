@@ -14,7 +14,7 @@ use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
 
-use crate::{marker, scratch};
+use crate::rt::{marker, scratch};
 
 const SMAPS: &CStr = c"/proc/self/smaps";
 

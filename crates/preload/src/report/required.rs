@@ -26,9 +26,11 @@ use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::sys;
 
-use crate::loaded::{self, Object};
+use crate::loader::host_malloc;
+use crate::loader::objects::{self, Object};
 use crate::program_segments::pages_for;
-use crate::{kept, marker, scratch, watched};
+use crate::report::watched;
+use crate::rt::{marker, scratch};
 
 /// Whether what is required of the program's start is met; says what is not.
 pub(crate) fn is_met() -> bool {
@@ -194,7 +196,7 @@ impl fmt::Display for Because {
 
 /// Measures the program's segments.
 fn measure_all(config: &Config) {
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.is_program {
             measure(object, config);
         }
@@ -268,7 +270,7 @@ fn places(load: &Load) -> [usize; 2] {
 /// Why no heap could begin on what was asked for.
 enum NoHeap {
     NotOurs,
-    Kept(kept::Whom),
+    Kept(host_malloc::Whom),
     Pool,
     Transparent(Option<NoThp>),
 }
@@ -295,7 +297,7 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
     if !marker::has_heap() || config.heap.is_none() {
         return Err(NoHeap::NotOurs);
     }
-    if let Some(whom) = kept::by_whom() {
+    if let Some(whom) = host_malloc::by_whom() {
         return Err(NoHeap::Kept(whom));
     }
     let pages = config.heap.ok_or(NoHeap::NotOurs)?;

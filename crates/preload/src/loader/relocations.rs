@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use crate::loaded::{Object, STRTAB, SYMTAB};
+use crate::loader::objects::{Object, STRTAB, SYMTAB};
 
 /// `Elf64_Rela`
 #[repr(C)]

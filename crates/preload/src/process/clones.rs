@@ -7,7 +7,8 @@ use core::ffi::{c_int, c_long};
 use hugetools_pages::fork;
 use hugetools_pages::sys::cast;
 
-use crate::{following, marker};
+use crate::next::following;
+use crate::rt::marker;
 
 /// Whether a call is one.
 ///

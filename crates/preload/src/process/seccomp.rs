@@ -13,7 +13,8 @@ use hugetools_pages::migrate::sigbus;
 use hugetools_pages::policy::{first_look, thp};
 use hugetools_pages::sys::{self, cast};
 
-use crate::{marker, next};
+use crate::next;
+use crate::rt::marker;
 
 /// `prctl(2)`. Which arguments there are depends on the first; the others are
 /// passed on as they are found.

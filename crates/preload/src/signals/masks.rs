@@ -10,7 +10,7 @@ use core::ptr::{from_ref, null};
 use hugetools_pages::fault::{libc_sigaction, sigmask};
 use libc::sigset_t;
 
-use crate::reads::{NO_CALL, next};
+use crate::next::call::{NO_CALL, next};
 
 /// The calls that change what is blocked.
 #[derive(Debug, Clone, Copy)]

@@ -16,7 +16,7 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::weak;
 use hugetools_pages::word;
 
-use crate::loaded;
+use crate::loader::objects;
 
 word!(hugetools_kept_checker);
 
@@ -98,7 +98,7 @@ pub fn by_whom() -> Option<Whom> {
 fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {
     let mut has_malloc = false;
     let mut found = None;
-    loaded::each(|object| {
+    objects::each(|object| {
         if object.contains(mark) {
             has_malloc = object.address_of(c"malloc").is_some();
         } else if found.is_none() && !object.is_vdso() && !object.is_ours() {

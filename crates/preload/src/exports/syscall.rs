@@ -7,7 +7,9 @@ use core::ffi::c_long;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::by_number;
 
-use crate::{clones, confine, end, exports, next};
+use crate::process::{clones, seccomp};
+use crate::report::end;
+use crate::{exports, next};
 
 /// `syscall(2)`, with as many arguments as a call may have.
 ///
@@ -24,7 +26,7 @@ pub unsafe extern "C" fn syscall(
     f: usize,
 ) -> c_long {
     let args = [a, b, c, d, e, f];
-    confine::watch(number, args);
+    seccomp::watch(number, args);
     if number == libc::SYS_exit_group {
         end::at_once(cast::int(a));
     }

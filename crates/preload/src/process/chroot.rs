@@ -11,7 +11,8 @@ use hugetools_pages::config::environment;
 use hugetools_pages::policy::first_look;
 use hugetools_pages::sys;
 
-use crate::{next, old_root};
+use crate::next;
+use crate::report::old_root;
 
 /// `chroot(2)`.
 ///

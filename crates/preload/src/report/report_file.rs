@@ -13,7 +13,7 @@ use hugetools_pages::rt::outlet;
 use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
-use crate::scratch::Text;
+use crate::rt::scratch::Text;
 
 /// The open file.
 static REPORT: KeptFile = KeptFile::none();

@@ -11,7 +11,7 @@ use hugetools_pages::extent::stacks::{self, Stack};
 use hugetools_pages::migrate::off_pool;
 use hugetools_pages::sys;
 
-use crate::following::Following;
+use crate::next::following::Following;
 
 static SIGALTSTACK: Following = Following::named(c"sigaltstack");
 static SETSTACK: Following = Following::named(c"pthread_attr_setstack");

@@ -1,0 +1,108 @@
+//! A call of the function that ours stands before, found when it is first called, or of
+//! the kernel where there is none.
+#![expect(unsafe_code, reason = "calls functions by address")]
+
+use core::ffi::{c_int, c_uint};
+
+use hugetools_pages::sys::{self, cast};
+
+/// Calls the next function of that type, or the kernel where there is none.
+macro_rules! next {
+    ($name:literal, fn($($type:ty),*) -> $result:ty, $number:expr, ($($argument:expr),*)) => {{
+        static NEXT: $crate::next::following::Following = $crate::next::following::Following::named($name);
+        type Next = unsafe extern "C" fn($($type),*) -> $result;
+        match NEXT.address() {
+            Some(address) => {
+                // SAFETY: the address of the function of that name, whose type
+                // is that.
+                let next = unsafe { core::mem::transmute::<usize, Next>(address) };
+                // SAFETY: as the caller says.
+                unsafe { next($($argument),*) }
+            }
+            None => {
+                let words = [$($crate::next::call::Word::word($argument)),*];
+                $crate::next::call::Answer::of($crate::next::call::from_kernel($number, &words))
+            }
+        }
+    }};
+}
+
+pub(crate) use next;
+
+/// For functions that only libc has.
+pub(crate) const NO_CALL: libc::c_long = -1;
+
+/// An argument of a system call.
+pub(crate) trait Word {
+    /// As the kernel takes it.
+    fn word(self) -> usize;
+}
+
+impl Word for usize {
+    fn word(self) -> usize {
+        self
+    }
+}
+
+impl Word for c_int {
+    fn word(self) -> usize {
+        cast::extended(self)
+    }
+}
+
+impl Word for c_uint {
+    fn word(self) -> usize {
+        self as usize
+    }
+}
+
+impl Word for i64 {
+    fn word(self) -> usize {
+        cast::word(self)
+    }
+}
+
+impl<T> Word for *mut T {
+    fn word(self) -> usize {
+        self as usize
+    }
+}
+
+impl<T> Word for *const T {
+    fn word(self) -> usize {
+        self as usize
+    }
+}
+
+/// What a system call gives, in the type that C has for it.
+pub(crate) trait Answer {
+    /// The same number.
+    fn of(got: isize) -> Self;
+}
+
+impl Answer for isize {
+    fn of(got: isize) -> isize {
+        got
+    }
+}
+
+impl Answer for c_int {
+    fn of(got: isize) -> c_int {
+        c_int::try_from(got).unwrap_or(-1)
+    }
+}
+
+/// What a system call gives, as C has it.
+#[cold]
+pub(crate) fn from_kernel(number: libc::c_long, args: &[usize]) -> isize {
+    let mut all = [0; 6];
+    all[..args.len()].copy_from_slice(args);
+    // SAFETY: as the program passes them.
+    match unsafe { sys::any_call(number, all) } {
+        Ok(result) => cast::result(result),
+        Err(error) => {
+            sys::set_errno(error);
+            -1
+        }
+    }
+}
