@@ -1,5 +1,5 @@
 //! Compiles mimalloc from its crate's sources (see `mimalloc.c`), with a few words
-//! changed, puts its calls to the system on ours (see `src/wrap.rs`) and leaves its
+//! changed, puts its calls to the system on ours (see `src/hooks/wrap.rs`) and leaves its
 //! constructor out. The rest of the link is arranged by the build script of
 //! `libhugetlbfs.so`.
 #![expect(

@@ -17,7 +17,7 @@ const CRATES: [&str; 11] = [
 ];
 
 /// Those whose `lib.rs` is a list of wings, from the ground up.
-const IN_WINGS: [&str; 2] = ["pages", "preload"];
+const IN_WINGS: [&str; 3] = ["heap", "pages", "preload"];
 
 /// So many arrows there may be between the wings of `pages`.
 const MOST_ARROWS: usize = 60;
@@ -197,7 +197,7 @@ fn no_folder_has_more_rooms_than_one_remembers() {
             .filter(|path| path.is_dir())
             .for_each(|path| look(&path));
     }
-    ["pages", "ctl", "preload"]
+    ["ctl", "heap", "pages", "preload"]
         .into_iter()
         .for_each(|name| look(&sources(name)));
 }

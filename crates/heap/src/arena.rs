@@ -1,4 +1,12 @@
 //! mimalloc's memory: extents that it manages and whose pages come from us.
+//!
+//! **Invariants.** There is an extent before the first block, and another one before those
+//! that there are run out. mimalloc takes into use what it needs, and where the pages for
+//! that cannot be had it gets an error, not memory that a touch would end the program for.
+//!
+//! **Locks.** A flag: one thread at a time hands an extent over; the others go on.
+//!
+//! **At a fork.** Extents are what a fork is about: see `hugetools_pages::fork`.
 #![expect(unsafe_code, reason = "hands address space to mimalloc")]
 
 use core::ffi::{c_int, c_void};
@@ -15,10 +23,11 @@ use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
 use hugetools_pages::sys::{self, SpaceLimit};
 
-use crate::asked::{HANDING_OVER, layout, watch_growth};
-use crate::kept::{self, Heap};
-use crate::state::{self, State};
-use crate::{before, idle, mimalloc, nodes};
+use crate::host_malloc::{self, Heap};
+use crate::mimalloc::layout::{HANDING_OVER, layout, watch_growth};
+use crate::mimalloc::state::{self, State};
+use crate::mimalloc::{self, nodes};
+use crate::purge::{before_growth, idle};
 
 /// Bytes of address space that mimalloc manages, and how many are in use.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
@@ -68,7 +77,7 @@ pub(crate) fn is_strict() -> bool {
 
 #[cold]
 fn start() -> bool {
-    match kept::heap() {
+    match host_malloc::heap() {
         // Else called by the loader, before there is an environment.
         Heap::Ours if config::is_known() => make_ready(),
         Heap::Ours | Heap::Unknown => {}
@@ -192,7 +201,7 @@ unsafe extern "C" fn commit(
     // A range may be in use in part, and nobody else takes or returns any of it.
     let had = extent.used_in(start as usize, size);
     if !take {
-        match before::is_dividing() {
+        match before_growth::is_dividing() {
             true => commit::decommit_large(extent, start as usize, size),
             false => commit::decommit(extent, start as usize, size),
         }
@@ -208,7 +217,7 @@ unsafe extern "C" fn commit(
         Wish::Best
     };
     if !handing_over && state::is_ready() {
-        before::growing_by(size);
+        before_growth::growing_by(size);
     }
     let result = commit::commit(extent, start as usize, size, wish);
     // Of what could not be had in full a part stays.

@@ -5,6 +5,16 @@
 //! the address that the call returns to. So the last thing done here is a jump,
 //! not a call; but for a namespace, where the library is named by a path that
 //! does not depend on that. (One that is looked for stays as it is.)
+//!
+//! [`rebind`] has such libraries call [`plugin`], as does [`namespace`] with those of
+//! `dlmopen`.
+//!
+//! **Invariants.** What `dlopen` answers, and which file it loads, is as without us. Tables
+//! of libc's are changed in this process only, and each word with one store.
+//!
+//! **Locks.** None of ours; the loader holds its own.
+//!
+//! **At a fork.** What was changed is changed in the child, too.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -13,9 +23,13 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects;
 
-use crate::next::next;
-use crate::rebind::{self, Reach};
-use crate::{kept, namespace};
+use crate::dlopen::rebind::Reach;
+use crate::host_malloc;
+use crate::host_malloc::next::next;
+
+pub(crate) mod namespace;
+pub(crate) mod plugin;
+pub(crate) mod rebind;
 
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
 type Dlmopen = unsafe extern "C" fn(libc::Lmid_t, *const c_char, c_int) -> *mut c_void;
@@ -77,7 +91,7 @@ pub unsafe extern "C" fn dlmopen(
     }
     // SAFETY: as the caller says.
     let handle = unsafe { real(space, file, flags) };
-    if !handle.is_null() && kept::heap() == kept::Heap::Ours {
+    if !handle.is_null() && host_malloc::heap() == host_malloc::Heap::Ours {
         namespace::adopt(handle);
     }
     handle

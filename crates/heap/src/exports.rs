@@ -1,11 +1,21 @@
 //! The malloc family as libc has it. Each is one line; see `malloc.rs`.
+//! [`names`] are glibc's second names for it.
+//!
+//! **Invariants.** Every function of the family that libc has is here: by its names a
+//! program gets blocks of one malloc alone.
+//!
+//! **Locks.** None.
+//!
+//! **At a fork.** As for [`mod@crate::malloc`].
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};
 
 use crate::malloc as ours;
-use crate::tuning::Mallinfo;
-use crate::{tell, tuning};
+use crate::malloc::mallopt::{self, Mallinfo};
+use crate::stats::tell;
+
+pub mod names;
 
 /// `malloc(3)`
 #[unsafe(no_mangle)]
@@ -134,25 +144,25 @@ pub unsafe extern "C" fn cfree(block: *mut c_void) {
 /// `malloc_trim(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn malloc_trim(_pad: usize) -> c_int {
-    tuning::trim()
+    mallopt::trim()
 }
 
 /// `mallopt(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
-    tuning::set(parameter, value)
+    mallopt::set(parameter, value)
 }
 
 /// `mallinfo(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn mallinfo() -> Mallinfo<c_int> {
-    tuning::mallinfo()
+    mallopt::mallinfo()
 }
 
 /// `mallinfo2(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn mallinfo2() -> Mallinfo<usize> {
-    tuning::mallinfo2()
+    mallopt::mallinfo2()
 }
 
 /// `malloc_stats(3)`

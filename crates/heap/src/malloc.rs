@@ -1,5 +1,17 @@
 //! The malloc family: mimalloc, with libc's manners. A call that succeeds
 //! leaves `errno` as it was; one that fails sets it.
+//!
+//! * [`owner`]: whose a block is; [`large`]: `realloc` of those that are not mimalloc's.
+//! * [`mallopt`]: what a program may set, ask and do besides.
+//!
+//! **Invariants.** Results are those of the program's libc: glibc's, or musl's. A block of
+//! whoever's is freed by its owner. What is common costs two comparisons more than
+//! mimalloc itself.
+//!
+//! **Locks.** None.
+//!
+//! **At a fork.** The thread that forks may allocate; so may the child, from the first
+//! moment on.
 #![expect(unsafe_code, reason = "takes blocks by address, as malloc does")]
 
 use core::ffi::{c_int, c_void};
@@ -7,23 +19,29 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
-use crate::direct::{LEAST_ALIGNMENT, at_least, checked, realloc_here};
+use crate::arena;
+use crate::host_malloc::{self, foreign};
+use crate::large_blocks::growing;
+use crate::malloc::owner::Owner;
+use crate::mimalloc::direct::{LEAST_ALIGNMENT, at_least, checked, realloc_here};
 use crate::mimalloc::{mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size, mi_zalloc};
-use crate::owner::{self, Owner};
-use crate::{arena, foreign, growing, kept, large};
+
+pub(crate) mod large;
+pub(crate) mod mallopt;
+pub(crate) mod owner;
 
 const INVALID: Errno = Errno(libc::EINVAL);
 
 pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
-        return kept::malloc(size);
+        return host_malloc::malloc(size);
     }
     or_extent(mi_malloc(at_least(size)), size)
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
     if !arena::ready() {
-        return kept::calloc(count, size);
+        return host_malloc::calloc(count, size);
     }
     match count.checked_mul(size) {
         // A new extent is zero, too.
@@ -62,7 +80,7 @@ unsafe fn free_elsewhere(block: *mut c_void) {
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if !arena::ready() {
-        return kept::realloc(block, size);
+        return host_malloc::realloc(block, size);
     }
     if size >= growing::SMALLEST || (owner::is_elsewhere(block) && !block.is_null()) {
         // SAFETY: as the caller says.
@@ -167,7 +185,7 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     match arena::ready() {
         true => mi_malloc_aligned(at_least(size), alignment.max(LEAST_ALIGNMENT)),
-        false => kept::memalign(alignment, size),
+        false => host_malloc::memalign(alignment, size),
     }
 }
 

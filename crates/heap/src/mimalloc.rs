@@ -1,9 +1,26 @@
 //! The parts of mimalloc's interface that are used here. Its crate is pinned
 //! to one version, since some of them are mimalloc's own affair; the sources come
 //! from it, and are compiled by this crate's build script.
+//!
+//! * [`direct`]: its blocks with libc's manners.
+//! * [`state`]: how far it is; [`layout`]: which pages it is to have; [`nodes`]: the memory
+//!   nodes, as it tells them apart.
+//!
+//! **Invariants.** Types and numbers here are those of that one version. It is called
+//! once it has its memory, but for what begins it.
+//!
+//! **Locks.** Its own, which [`crate::hooks`] are.
+//!
+//! **At a fork.** Whoever is in it is inside of the gate, so that the child finds its
+//! tables whole.
 #![expect(unsafe_code, reason = "declares foreign functions")]
 
 use core::ffi::{c_int, c_long, c_void};
+
+pub(crate) mod direct;
+pub(crate) mod layout;
+pub(crate) mod nodes;
+pub(crate) mod state;
 
 /// Called by mimalloc to take memory into use (`true`) or to return it.
 pub(crate) type CommitFun =
@@ -59,7 +76,7 @@ unsafe extern "C" {
     /// What mimalloc's constructor does, which is left out of the link.
     pub(crate) safe fn _mi_auto_process_init();
 
-    /// Takes a page for blocks of a size; see `crate::deep`.
+    /// Takes a page for blocks of a size; see `crate::hooks::side_stack`.
     pub(crate) fn _mi_arenas_page_alloc(
         heap: *mut c_void,
         block_size: usize,

@@ -17,11 +17,11 @@ use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
 
 use crate::loader::host_malloc;
-use crate::next::following;
+use crate::next::{self, following};
 use crate::process::gains;
 use crate::report::{end, report_file, required};
 use crate::rt::marker;
-use crate::{api, next, program_segments};
+use crate::{api, program_segments};
 
 #[used]
 #[unsafe(link_section = ".init_array")]

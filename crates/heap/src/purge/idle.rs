@@ -18,7 +18,7 @@ use hugetools_pages::fork::recollapse;
 use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys;
 
-use crate::{mimalloc, state};
+use crate::mimalloc::{self, state};
 
 /// How long what was freed is kept, in milliseconds: longer than mimalloc
 /// itself waits, so that a busy program never comes here.

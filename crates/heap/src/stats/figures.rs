@@ -3,12 +3,13 @@
 
 use core::ffi::c_void;
 
-use crate::mapped;
+use crate::large_blocks::mapped;
 use hugetools_pages::extent::stats::Stats;
 use hugetools_pages::rt::side_stack::on_side_stack;
 
+use crate::arena;
+use crate::large_blocks::growing;
 use crate::mimalloc::{self, HeapArea};
-use crate::{arena, growing};
 
 /// Figures of all threads together. Other threads may change them while they
 /// are taken.

@@ -6,8 +6,9 @@ use core::ffi::c_int;
 use hugetools_pages::extent::usage;
 use hugetools_pages::rt::side_stack::on_side_stack;
 
-use crate::figures::Figures;
-use crate::{arena, mimalloc, state};
+use crate::arena;
+use crate::mimalloc::{self, state};
+use crate::stats::figures::Figures;
 
 /// `malloc_trim(3)`: gives back what is free; 1 where something was given. The
 /// room to keep is ignored: what is kept is what shares a page with blocks in

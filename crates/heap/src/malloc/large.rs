@@ -6,9 +6,10 @@ use core::ffi::c_void;
 use hugetools_pages::extent::Extent;
 use hugetools_pages::rt::weak;
 
-use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
-use crate::owner::{self, Owner};
-use crate::{direct, foreign, growing};
+use crate::host_malloc::foreign;
+use crate::large_blocks::growing;
+use crate::malloc::owner::{self, Owner};
+use crate::mimalloc::{direct, mi_free, mi_malloc, mi_usable_size};
 
 /// # Safety
 /// `block` must be null or a block that is not used any more.

@@ -12,7 +12,9 @@ use hugetools_pages::extent::{Holds, index, usage};
 use hugetools_pages::heap::{commit, half_empty};
 use hugetools_pages::sys;
 
-use crate::{growing, idle, mapped, mimalloc, nodes};
+use crate::large_blocks::{growing, mapped};
+use crate::mimalloc::{self, nodes};
+use crate::purge::idle;
 
 /// The heap grows by one of so many parts from one try to the next.
 const PARTS: usize = 32;

@@ -1,26 +1,26 @@
 //! What mimalloc asks of the system itself, by the linker's `--wrap`: mapping
-//! blocks that are too large for its arenas, and its locks. See [`crate::thread`]
+//! blocks that are too large for its arenas, and its locks. See [`crate::hooks::thread`]
 //! for its threads' ends.
 #![expect(unsafe_code, reason = "exports functions that take addresses")]
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::sync::atomic::AtomicU32;
 
-use crate::asked;
-use crate::mapped;
+use crate::large_blocks::mapped;
+use crate::mimalloc::layout;
 use hugetools_pages::extent::index;
 use hugetools_pages::rt::fork_gate;
 use hugetools_pages::rt::lock::Lock;
 use hugetools_pages::sys::{self, Filter, cast};
 
-use crate::state;
+use crate::mimalloc::state;
 
 /// Whether a mapping holds blocks of the program, not tables of mimalloc.
 fn is_block(len: usize, prot: c_int, fd: c_int) -> bool {
     fd == -1
         && prot == libc::PROT_READ | libc::PROT_WRITE
         && state::is_ready()
-        && len >= asked::layout().unit
+        && len >= layout::layout().unit
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::sys::Result;
 
-use crate::asked::{layout, watch_growth, wish};
+use crate::mimalloc::layout::{layout, watch_growth, wish};
 
 /// Blocks of the program with extents of their own: how many, and their bytes.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);

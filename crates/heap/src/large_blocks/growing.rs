@@ -12,7 +12,8 @@ use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
 
-use crate::{asked, room};
+use crate::large_blocks::overcommit;
+use crate::mimalloc::layout;
 
 /// Smaller blocks are copied: that costs less than an extent.
 pub(crate) const SMALLEST: usize = 8 << 20;
@@ -51,8 +52,8 @@ pub(crate) fn extent_of(block: *const c_void) -> Option<&'static Extent> {
 /// A block of `size` bytes with room to grow; `None` where one is not worth an
 /// extent, or there is no room or memory for it.
 pub(crate) fn create(size: usize) -> Option<*mut c_void> {
-    let layout = asked::layout();
-    if size < least(&layout) || !room::may_be_had(size) {
+    let layout = layout::layout();
+    if size < least(&layout) || !overcommit::may_be_had(size) {
         return None;
     }
     let twice = size.checked_mul(2)?;
@@ -78,9 +79,9 @@ fn least(layout: &Layout) -> usize {
 
 /// Puts memory behind a new extent's block, or frees the extent.
 fn filled(extent: &'static Extent, size: usize) -> Option<*mut c_void> {
-    match commit::commit(extent, extent.base, size, asked::wish()) {
+    match commit::commit(extent, extent.base, size, layout::wish()) {
         Ok(_) => {
-            asked::watch_growth();
+            layout::watch_growth();
             Some(extent.base as *mut c_void)
         }
         Err(_) => {
@@ -106,13 +107,13 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     if new > extent.len || new < least(&extent.layout) / 2 {
         return false;
     }
-    if new > old && !(room::may_be_had(new - old) && extent.extend(new).is_ok()) {
+    if new > old && !(overcommit::may_be_had(new - old) && extent.extend(new).is_ok()) {
         return false;
     }
     let end = extent.base + old;
     if new < old {
         commit::decommit(extent, extent.base + new, old - new);
-    } else if new > old && commit::commit(extent, end, new - old, asked::wish()).is_err() {
+    } else if new > old && commit::commit(extent, end, new - old, layout::wish()).is_err() {
         commit::decommit(extent, end, new - old);
         return false;
     }

@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::Object;
 
-use crate::next::next;
-use crate::plugin::{self, LIBCS};
-use crate::rebind::{self, Meaning};
+use crate::dlopen::plugin::{self, LIBCS};
+use crate::dlopen::rebind::{self, Meaning};
+use crate::host_malloc::next::next;
 
 /// The beginning of `struct link_map`.
 #[repr(C)]

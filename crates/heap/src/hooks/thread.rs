@@ -20,8 +20,8 @@ use crate::mimalloc;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
-    include_str!("../../pages/src/rt/word_macros.s"),
-    include_str!("words.s"),
+    include_str!("../../../pages/src/rt/word_macros.s"),
+    include_str!("../words.s"),
     options(raw)
 );
 

@@ -5,7 +5,7 @@
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::{self, Write};
 
-use crate::figures::Figures;
+use crate::stats::figures::Figures;
 
 unsafe extern "C" {
     fn fputs(text: *const c_char, stream: *mut c_void) -> c_int;

@@ -21,8 +21,8 @@ use hugetlbfs::loader::objects::{self, Object};
 use hugetlbfs::loader::symbols::{LOCAL_ENTRY, Symbol};
 use hugetools_pages::sys;
 
-use crate::plugin::{self, LIBCS, Libc};
-use crate::{exports, kept};
+use crate::dlopen::plugin::{self, LIBCS, Libc};
+use crate::{exports, host_malloc};
 
 /// What is to be found by a name.
 pub(crate) type Meaning = (&'static CStr, usize);
@@ -94,7 +94,7 @@ pub(crate) fn prepare(reach: Reach) -> bool {
 
 #[cold]
 fn bind(reach: Reach) -> bool {
-    if kept::heap() != kept::Heap::Ours {
+    if host_malloc::heap() != host_malloc::Heap::Ours {
         return true;
     }
     // Two threads take turns by the loader's own lock.

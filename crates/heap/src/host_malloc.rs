@@ -7,6 +7,17 @@
 //! A sanitizer's functions have a second name, by which the loader finds them
 //! whatever stands before: nothing can be looked up while it starts, which is
 //! when it calls for the first time.
+//!
+//! [`next`] finds the functions of libc, or of another library, that ours stand before;
+//! [`foreign`] are single blocks of another malloc's in a program that has ours.
+//!
+//! **Invariants.** Whose the heap is does not change once it is known. A block goes back
+//! to the malloc that it came from, or, where that cannot be found, stays for ever.
+//!
+//! **Locks.** None: the thread that looks up first may call us again meanwhile, and is
+//! answered that nothing is known yet.
+//!
+//! **At a fork.** The child has the same malloc.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::c_void;
@@ -15,7 +26,10 @@ use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use hugetlbfs::loader::host_malloc;
 use hugetools_pages::word;
 
-use crate::next::next;
+use crate::host_malloc::next::next;
+
+pub(crate) mod foreign;
+pub(crate) mod next;
 
 word!(hugetools_checker_malloc);
 word!(hugetools_checker_calloc);

@@ -10,7 +10,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::malloc as ours;
-use crate::owner::{self, Owner};
+use crate::malloc::owner::{self, Owner};
 
 /// The functions of a libc that take blocks, as numbers; 0 where it has none.
 pub(crate) struct Libc {

@@ -6,7 +6,9 @@ use core::ffi::c_void;
 
 use hugetools_pages::rt::side_stack::on_side_stack;
 
-use crate::{mimalloc, room, thread};
+use crate::hooks::thread;
+use crate::large_blocks::overcommit;
+use crate::mimalloc;
 
 /// Takes a page for blocks of a size.
 ///
@@ -18,7 +20,7 @@ unsafe extern "C" fn hugetools_page_alloc(
     block_size: usize,
     alignment: usize,
 ) -> *mut c_void {
-    if !room::may_be_had(block_size) {
+    if !overcommit::may_be_had(block_size) {
         return core::ptr::null_mut();
     }
     // SAFETY: mimalloc's own arguments.

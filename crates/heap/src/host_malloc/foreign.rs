@@ -5,14 +5,14 @@
 
 use core::ffi::c_void;
 
-use crate::kept;
-use crate::next::next;
+use crate::host_malloc;
+use crate::host_malloc::next::next;
 /// Frees a block. Without a way to its owner it stays: better lost than
 /// wrongly freed.
 #[cold]
 pub(crate) fn free(block: *mut c_void) {
     type Free = extern "C" fn(*mut c_void);
-    if let Some(free) = kept::free() {
+    if let Some(free) = host_malloc::free() {
         return free(block);
     }
     let free = next(c"free");
@@ -41,7 +41,7 @@ pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 #[cold]
 pub(crate) fn usable_size(block: *const c_void) -> usize {
     type UsableSize = extern "C" fn(*const c_void) -> usize;
-    if let Some(usable_size) = kept::usable_size() {
+    if let Some(usable_size) = host_malloc::usable_size() {
         return usable_size(block);
     }
     match next(c"malloc_usable_size") {

@@ -5,7 +5,8 @@ use core::ffi::c_void;
 use hugetools_contract::segment::ARENA_AREA;
 use hugetools_pages::extent::Extent;
 
-use crate::{growing, mimalloc};
+use crate::large_blocks::growing;
+use crate::mimalloc;
 
 /// Whose a block is.
 pub(crate) enum Owner {
