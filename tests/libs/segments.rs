@@ -117,6 +117,31 @@ fn a_variable_alone_or_transparent_pages_alone() {
     }
 }
 
+/// No page more than the pool lacks is advised, and none less.
+#[test]
+fn what_a_pool_lacks_for_segments_is_told() {
+    let Some(live) = machine("what a pool lacks") else {
+        return;
+    };
+    // At the same addresses each time.
+    let Some(program) = build("stream", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
+        return;
+    };
+    let run = |pages: u64| -> Ran {
+        live.set_pool(pages);
+        let mut command = Command::new(&program);
+        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+        command.env("HUGETLB_ELFMAP", "RW").output().unwrap().into()
+    };
+    let told = "the pool has no page left (to grow the pool: hugeadm --pool-pages-min 2MB:+";
+    let ran = run(100);
+    let (_, advice) = ran.err.split_once(told).expect(&ran.err);
+    let lacking: u64 = advice.trim_end().trim_end_matches(')').parse().unwrap();
+    let ran = run(100 + lacking - 1);
+    assert!(ran.err.ends_with(&format!("{told}1)\n")), "{ran:?}");
+    assert_eq!(run(100 + lacking).err, "", "{advice}");
+}
+
 #[test]
 fn a_variable_that_does_nothing_is_told() {
     let run = |variables: &[(&str, &str)]| -> Ran {

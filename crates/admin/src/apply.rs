@@ -185,7 +185,7 @@ fn report(step: &Step, outcome: Outcome, root: &Root, is_root: bool) -> StepRepo
         action,
         path,
         shell: shell::line(step, root),
-        hint: hint(step, &outcome, is_root),
+        hint: hint(step, &outcome, is_root, root),
         outcome,
     }
 }

@@ -1,13 +1,17 @@
 //! What to do next when a step ends otherwise than it was asked to.
 
-use hugetools_model::PageSize;
+use hugetools_model::meminfo::Meminfo;
 use hugetools_model::node::NodeId;
+use hugetools_model::pool::{self, Pool};
+use hugetools_model::{Bytes, PageSize, Root};
 
+use crate::plan::pool::margin::margin;
 use crate::report::Outcome;
-use crate::step::{Mount, Pages, Step, What, Write};
+use crate::step::{Mount, Pages, Step, Value, What, Write};
 
-/// The second line of a message; `is_root` where root asks.
-pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
+/// The second line of a message; `is_root` where root asks. The figures in it are of
+/// the pools as they are now.
+pub fn hint(step: &Step, outcome: &Outcome, is_root: bool, root: &Root) -> Option<String> {
     match (step, outcome) {
         (Step::Impossible(not), _) => Some(not.hint.clone()),
         (_, Outcome::Short { interrupted: true, .. }) => {
@@ -18,7 +22,7 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
             got - asked
         )),
         (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
-            What::Pages(pages) => Some(short(pages, *asked)),
+            What::Pages(pages) => Some(short(pages, *asked, root)),
             What::Overcommit { .. } | What::Setting => None,
         },
         (Step::Demote(_), Outcome::Short { .. }) => Some(
@@ -28,23 +32,23 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool) -> Option<String> {
         (Step::Write(write), Outcome::Planned) => write
             .refused
             .map(|why| format!("the kernel will refuse this: {why}")),
-        (_, Outcome::Failed(failure)) => failed(step, failure.errno?, is_root),
+        (_, Outcome::Failed(failure)) => failed(step, failure.errno?, is_root, root),
         _ => None,
     }
 }
 
-fn short(pages: &Pages, asked: u64) -> String {
+fn short(pages: &Pages, asked: u64, root: &Root) -> String {
     let hard = pages.effort.as_ref().is_some_and(|effort| effort.hard);
     match (pages.memory, pages.node, pages.gigantic) {
         (false, Some(node), _) => format!("node {node} has no memory of its own"),
-        (_, node, true) => format!(
-            "pages of {} need memory in one piece: reserve them at boot with {}",
+        (_, _, true) => format!(
+            "pages of {} need memory in one piece: {}",
             pages.size,
-            boot(pages.size, node, asked)
+            at_boot(pages, asked, root)
         ),
-        (_, node, false) if hard => format!(
-            "no more memory is to be had: end programs that hold it, or reserve the pages at boot with {}",
-            boot(pages.size, node, asked)
+        (_, _, false) if hard => format!(
+            "no more memory is to be had: end programs that hold it, or {}",
+            at_boot(pages, asked, root)
         ),
         _ => "free some memory, or run this again with --hard, which drops caches, adds swap \
               and tries longer"
@@ -52,7 +56,7 @@ fn short(pages: &Pages, asked: u64) -> String {
     }
 }
 
-fn failed(step: &Step, errno: i32, is_root: bool) -> Option<String> {
+fn failed(step: &Step, errno: i32, is_root: bool, root: &Root) -> Option<String> {
     let text = match (errno, step) {
         (libc::EPERM | libc::EACCES, _) if is_root => "this takes CAP_SYS_ADMIN on the machine, \
              which root of a user namespace or of a container has not: run it outside"
@@ -63,8 +67,8 @@ fn failed(step: &Step, errno: i32, is_root: bool) -> Option<String> {
         (libc::EROFS, _) => "this is mounted read-only, as in a container: run it on the host \
                              or where it is writable"
             .to_owned(),
-        (libc::EINVAL, Step::Write(write)) => invalid(write)?,
-        (_, Step::Mount(mount)) => unmountable(mount, errno)?,
+        (libc::EINVAL, Step::Write(write)) => invalid(write, root)?,
+        (_, Step::Mount(mount)) => unmountable(mount, errno, root)?,
         (libc::EBUSY, Step::Unmount(point)) => {
             let point = point.display();
             format!("a program uses it: fuser -vm {point} says which; end it and run this again")
@@ -87,31 +91,47 @@ fn failed(step: &Step, errno: i32, is_root: bool) -> Option<String> {
     Some(text)
 }
 
-fn unmountable(mount: &Mount, errno: i32) -> Option<String> {
+fn unmountable(mount: &Mount, errno: i32, root: &Root) -> Option<String> {
     match (errno, mount.min_size) {
         (libc::ENODEV, _) => Some("this kernel has no hugetlbfs (CONFIG_HUGETLBFS)".to_owned()),
         (libc::ENOTDIR | libc::ELOOP, _) => Some(
             "something else than a directory is in the way: remove it and run this again"
                 .to_owned(),
         ),
-        (libc::ENOMEM, Some(bytes)) => Some(format!(
-            "the pool has too few free pages for --min-size: hugeadm --pool-pages-min {}:+{bytes}",
-            mount.size
-        )),
+        (libc::ENOMEM, Some(bytes)) => Some(few(mount.size, bytes, root)),
         _ => None,
     }
 }
 
-fn invalid(write: &Write) -> Option<String> {
+/// What a pool lacks to reserve so much for a mount.
+fn few(size: PageSize, bytes: Bytes, root: &Root) -> String {
+    let needed = bytes.get() / size.get();
+    let mut pools = pools(root).into_iter().flat_map(|(_, pools)| pools);
+    let free = pools.find(|pool| pool.size == size);
+    let free = free.map_or(0, |pool| pool.available().get());
+    match needed.saturating_sub(free) {
+        0 => "the pool had too few free pages for --min-size: run this again".to_owned(),
+        lacking => format!(
+            "--min-size takes {needed} pages, and the pool has {free} to give: hugeadm \
+             --pool-pages-min {size}:+{lacking}"
+        ),
+    }
+}
+
+fn invalid(write: &Write, root: &Root) -> Option<String> {
     match &write.what {
         What::Overcommit { size } => Some(format!(
             "gigantic pages have no overcommit before Linux 6.19: make the pool itself as large \
              with --pool-pages-min {size}:AMOUNT"
         )),
         What::Pages(pages) if pages.gigantic => Some(format!(
-            "this kernel makes no pages of {} once it runs: reserve them at boot with {}",
+            "this kernel makes no pages of {} once it runs: {}",
             pages.size,
-            boot(pages.size, pages.node, 1)
+            match write.value {
+                Value::Plain(asked) | Value::AtLeast(asked) => at_boot(pages, asked, root),
+                // What a pool's overcommit becomes, and no number of pages.
+                Value::Rest { .. } => return None,
+            }
         )),
         What::Setting if write.file.path.as_str().ends_with("/max_ptes_none") => Some(
             "it is less than the base pages in a huge page: at most 511 with pages of 4 KiB and 2 MiB"
@@ -121,8 +141,41 @@ fn invalid(write: &Write) -> Option<String> {
     }
 }
 
+/// What makes so many pages at boot; or why that is no way either.
+fn at_boot(pages: &Pages, asked: u64, root: &Root) -> String {
+    match most_at_boot(pages.size, root) {
+        Some(most) if asked > most => format!(
+            "ask for fewer, of {asked} pages no more than {most} leave memory enough for everything \
+             else"
+        ),
+        _ => format!(
+            "reserve them at boot with {}",
+            boot(pages.size, pages.node, asked)
+        ),
+    }
+}
+
+/// How many pages a machine can do without, beside its other pools; `None` where that is
+/// not known.
+fn most_at_boot(size: PageSize, root: &Root) -> Option<u64> {
+    let (meminfo, pools) = pools(root)?;
+    let others = pools.iter().filter(|pool| pool.size != size);
+    let others = others.filter_map(|pool| pool.size.of(pool.minimum()));
+    let others = others.map(Bytes::get).fold(0, u64::saturating_add);
+    let total = Some(meminfo.total).filter(|total| total.get() > 0)?;
+    let rest = total.get().saturating_sub(margin(total)?);
+    Some(rest.saturating_sub(others) / size.get())
+}
+
+/// The memory and its pools as they are now.
+fn pools(root: &Root) -> Option<(Meminfo, Vec<Pool>)> {
+    let meminfo = Meminfo::read(root).ok()?;
+    let pools = pool::read(root, &meminfo).ok()?;
+    Some((meminfo, pools))
+}
+
 /// The kernel parameters for so many pages.
-pub(crate) fn boot(size: PageSize, node: Option<NodeId>, pages: u64) -> String {
+fn boot(size: PageSize, node: Option<NodeId>, pages: u64) -> String {
     let size = size.to_string();
     let size = size.trim_end_matches('B');
     match node {

@@ -8,7 +8,7 @@
 mod limits;
 mod mend;
 mod mounts;
-mod pool;
+pub(crate) mod pool;
 mod settings;
 mod swap;
 

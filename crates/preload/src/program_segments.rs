@@ -21,6 +21,7 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::Pages;
 use hugetools_pages::config::{self, Config};
+use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
@@ -101,13 +102,20 @@ fn put_program(object: &Object<'_>, config: &Config) {
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
     }
-    let all = [("text", text, &why::TEXT), ("data", data, &why::DATA)];
-    for (name, got, outcome) in all {
-        if let Some(got) = got {
-            tell(name, got, outcome);
+    let (of_text, of_data) = match config.elfmap.heeds_marks() {
+        true => (Some(Pages::Default), Some(Pages::Default)),
+        false => (config.elfmap.text, config.elfmap.data),
+    };
+    let all = [
+        ("text", text, &why::TEXT, of_text),
+        ("data", data, &why::DATA, of_data),
+    ];
+    for (name, got, outcome, pages) in all {
+        if let (Some(got), Some(pages)) = (got, pages) {
+            tell(name, got, outcome, pages);
         }
     }
-    tell_of_nothing(&all.map(|(_, got, _)| got), config);
+    tell_of_nothing(&[text, data], config);
 }
 
 /// Says that the variable does nothing for a program; hugectl looks before.
@@ -145,7 +153,7 @@ fn put_library(object: &Object<'_>, config: &Config) {
     }
     if sum.whole > 0 {
         let name = object.name.to_str().unwrap_or("a library");
-        say_got(name, sum, Level::Info, sum.why());
+        say_got(name, sum, Level::Info, sum.why(), pages);
     }
 }
 
@@ -158,13 +166,13 @@ fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
 
 /// Says what became of the program's segments of one kind, and remembers it
 /// for the report.
-fn tell(name: &str, got: Got, outcome: &Outcome) {
+fn tell(name: &str, got: Got, outcome: &Outcome, pages: Pages) {
     let why = got.why();
     let is_served = got.whole > 0 && is_served(got);
     if let Some(why) = why.filter(|why| why.is_of_file() || why.is_of_sharing() || !is_served) {
         outcome.note(why);
     }
-    say_got(name, got, level(got, why), why);
+    say_got(name, got, level(got, why), why, pages);
 }
 
 /// Whether all of it lies on pages of a pool or the file's own, which are as good.
@@ -186,9 +194,15 @@ fn level(got: Got, why: Option<Why>) -> Level {
     }
 }
 
-fn say_got(name: &str, got: Got, level: Level, why: Option<Why>) {
+fn say_got(name: &str, got: Got, level: Level, why: Option<Why>, pages: Pages) {
     let (all, whole) = (Amount(got.bytes()), Amount(got.whole));
-    let why = Because(why);
+    let lacking = || lacking(got, pages);
+    let why = Because {
+        why,
+        lacking: why
+            .filter(|why| matches!(why, Why::PoolEmpty))
+            .and_then(|_| lacking()),
+    };
     match got.whole {
         0 => say(level, format_args!("{name}: on base pages{why}")),
         _ => say(
@@ -196,6 +210,14 @@ fn say_got(name: &str, got: Got, level: Level, why: Option<Why>) {
             format_args!("{name}: {all} of {whole} on huge pages{}{why}", Parts(got)),
         ),
     }
+}
+
+/// What the pool has not for what did not come from it.
+fn lacking(got: Got, pages: Pages) -> Option<ToGrow> {
+    let size = Wish::of(pages).first?;
+    let rest = got.whole.saturating_sub(got.own + got.pool);
+    let (needed, free) = (rest.div_ceil(size), hugetlb_pool::free(size));
+    Some(ToGrow { size, needed, free })
 }
 
 /// From where the pages came: ` (26 MiB of the file, 2 MiB of a pool)`.
@@ -219,16 +241,20 @@ impl fmt::Display for Parts {
 }
 
 /// A reason behind a colon, and what mends it.
-struct Because(Option<Why>);
+struct Because {
+    why: Option<Why>,
+    /// What the pool lacks.
+    lacking: Option<ToGrow>,
+}
 
 impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(why) = self.0 else {
+        let Some(why) = self.why else {
             return Ok(());
         };
         write!(f, ": {}", why.reason())?;
         match why {
-            Why::PoolEmpty => f.write_str(" (to grow it: hugeadm --pool-pages-min)"),
+            Why::PoolEmpty => self.lacking.iter().try_for_each(|lacking| lacking.fmt(f)),
             why if why.is_of_copy() => {
                 f.write_str(" (hugeedit --align lets a program use huge pages of its own file)")
             }

@@ -7,7 +7,7 @@
 //! that were obtained, and is raised before the pool shrinks, so that nobody
 //! finds less than was promised in between.
 
-mod margin;
+pub(crate) mod margin;
 mod planned;
 
 use std::collections::BTreeMap;

@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hugetools_contract::env::{Required, Share};
 use hugetools_contract::report::{self, Met};
 use hugetools_contract::segment::{self, Row, Segment};
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_kernfs::smaps::records;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, kin, populate};
@@ -271,7 +272,8 @@ fn places(load: &Load) -> [usize; 2] {
 enum NoHeap {
     NotOurs,
     Kept(host_malloc::Whom),
-    Pool,
+    /// Of pages of this size.
+    Pool(usize),
     Transparent(Option<NoThp>),
 }
 
@@ -282,8 +284,10 @@ impl fmt::Display for NoHeap {
                 f.write_str("malloc is not ours (libhugetlbfs_heap.so is not loaded)")
             }
             NoHeap::Kept(whom) => write!(f, "the program has its own allocator ({whom})"),
-            NoHeap::Pool => f.write_str(
-                "this process gets no page of the pool (to grow it: hugeadm --pool-pages-min)",
+            NoHeap::Pool(size) => write!(
+                f,
+                "this process gets no page of the pool (to grow it: hugeadm --pool-pages-min {}:+N)",
+                SizeName(*size)
             ),
             NoHeap::Transparent(Some(why)) => f.write_str(why.reason()),
             NoHeap::Transparent(None) => f.write_str(
@@ -307,7 +311,7 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
     };
     let mut sizes = [Some(first), wish.second].into_iter().flatten();
     let is_had = |size: usize| Aside::from_pool(size, size).is_ok();
-    sizes.any(is_had).then_some(()).ok_or(NoHeap::Pool)
+    sizes.any(is_had).then_some(()).ok_or(NoHeap::Pool(first))
 }
 
 fn transparent() -> Result<(), NoHeap> {
@@ -322,12 +326,12 @@ fn shm(config: &Config) -> Result<(), NoHeap> {
         return thp::serves_shared().map_err(|why| NoHeap::Transparent(Some(why)));
     };
     let prot = libc::PROT_READ | libc::PROT_WRITE;
-    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| NoHeap::Pool)?;
+    let at = hugetlb_pool::map_shared(size, prot, size).map_err(|_| NoHeap::Pool(size))?;
     let had = match constraints::may_limit(size) {
         true => populate::shared(at, size, size),
         false => Ok(()),
     };
     // SAFETY: mapped just now and known to nobody.
     let _ = unsafe { sys::munmap(at, size) };
-    had.map_err(|_| NoHeap::Pool)
+    had.map_err(|_| NoHeap::Pool(size))
 }

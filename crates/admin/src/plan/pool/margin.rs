@@ -76,7 +76,7 @@ pub(super) fn refusal<'a>(
         )));
     }
     let available = machine.meminfo.available?.get();
-    let margin = LEAST.max(machine.meminfo.total.percent(SHARE)?.get());
+    let margin = margin(machine.meminfo.total)?;
     let rest = i128::from(available) - pools.taken;
     if request.growth.force || pools.taken <= 0 || rest >= i128::from(margin) {
         return None;
@@ -89,6 +89,11 @@ pub(super) fn refusal<'a>(
         margin >> 20,
         available.saturating_sub(margin) >> 20
     )))
+}
+
+/// What of so much memory is everything else's.
+pub(crate) fn margin(total: Bytes) -> Option<u64> {
+    Some(LEAST.max(total.percent(SHARE)?.get()))
 }
 
 /// What should be said before pools take nearly all of the memory.
