@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::{Head, PageSize, Root, pool, zone};
+use hugetools_model::hugetlb::pool;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::memory::zone;
+use hugetools_model::{Head, PageSize, Root};
 use nix::unistd::{SysconfVar, sysconf};
 use serde::Serialize;
 

@@ -2,17 +2,18 @@
 
 use std::io::{self, IsTerminal};
 
+use hugetools_admin::apply;
 use hugetools_admin::args::Args;
 use hugetools_admin::document::Document;
 use hugetools_admin::live::lock::{self, Turn};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
-use hugetools_admin::plan::{Plan, Refusal};
-use hugetools_admin::report::{Status, TaskReport};
+use hugetools_admin::plan::{self, Plan, Refusal, shell};
+use hugetools_admin::report::{self, Status, TaskReport};
 use hugetools_admin::request::Request;
-use hugetools_admin::{apply, plan, report, shell};
 use hugetools_contract::env;
 use hugetools_contract::level::Level;
-use hugetools_model::{Machine, Root, node};
+use hugetools_model::hugetlb::node;
+use hugetools_model::{Machine, Root};
 
 use super::{print, print_json, with_help};
 use crate::log::Log;

@@ -8,13 +8,13 @@ use hugetools_admin::args::PoolList;
 use hugetools_admin::bug_report::{self, BugReport};
 use hugetools_admin::document::PoolEntry;
 use hugetools_admin::effects::Effects;
-use hugetools_admin::live::{Live, accessible};
-use hugetools_admin::{listing, live, persistent, stats, who};
+use hugetools_admin::live::{self, Live, accessible};
+use hugetools_admin::{listing, persistent, stats, who};
 use hugetools_contract::level::Level;
-use hugetools_model::meminfo::Meminfo;
+use hugetools_model::hugetlb::node;
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::node;
-use hugetools_model::pool::{self, Pool};
 use hugetools_model::{FileError, Machine, PageSize};
 
 use super::run::Run;

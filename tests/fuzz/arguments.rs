@@ -8,9 +8,9 @@ use hugetools_admin::apply::rehearse;
 use hugetools_admin::args::Args;
 use hugetools_admin::live::Live;
 use hugetools_admin::plan::plan;
+use hugetools_admin::plan::shell::script;
 use hugetools_admin::report::{messages, status};
 use hugetools_admin::request::Request;
-use hugetools_admin::shell::script;
 use hugetools_model::{Machine, Root, fixture};
 
 use crate::engine::{archives, fuzz, kept_lines};

@@ -1,11 +1,11 @@
 //! The kernel's files: `meminfo`, `mountinfo`, `zoneinfo`, `smaps`.
 
-use hugetools_model::meminfo::{Meminfo, parse_node_total};
+use hugetools_model::memory::meminfo::{Meminfo, parse_node_total};
+use hugetools_model::memory::swap::parse_swaps;
+use hugetools_model::memory::zone::{parse_orders, parse_zones};
+use hugetools_model::memory::{buddy, vmstat};
 use hugetools_model::mount::{self, Mount, escape};
 use hugetools_model::smaps;
-use hugetools_model::swap::parse_swaps;
-use hugetools_model::zone::{parse_orders, parse_zones};
-use hugetools_model::{buddy, vmstat};
 
 use crate::engine::{fuzz, kept, recorded};
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use hugetools_admin::spec::spread::{Spread, divide};
-use hugetools_admin::spec::{Amount, Direction, Spec};
-use hugetools_admin::unfinished::Unfinished;
+use hugetools_admin::request::spec::spread::{Spread, divide};
+use hugetools_admin::request::spec::{Amount, Direction, Spec};
+use hugetools_admin::step::unfinished::Unfinished;
 use hugetools_model::PageCount;
 use hugetools_model::choice::{chosen, offered};
-use hugetools_model::list::{format_list, parse_list};
-use hugetools_model::size::Quantity;
+use hugetools_model::units::list::{format_list, parse_list};
+use hugetools_model::units::size::Quantity;
 
 use crate::engine::{fuzz, kept_lines, recorded};
 

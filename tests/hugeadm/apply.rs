@@ -6,7 +6,7 @@ use std::path::Path;
 use hugetools_admin::report::{Outcome, Status, status};
 use hugetools_admin::step::Owner;
 use hugetools_model::KPath;
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 
 use super::world::{NODES, ROOT_DIR, World, lines, outcomes, size};
 

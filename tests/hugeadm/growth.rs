@@ -4,7 +4,7 @@
 use hugetools_admin::effects::Effects;
 use hugetools_admin::report::{NotRun, Outcome, Status, status};
 use hugetools_model::Bytes;
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::sim::Sim;
 
 use crate::support::tree;

@@ -11,7 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::support::live::{Live, machine, skip};

@@ -1,7 +1,7 @@
 //! Recorded machine and request to script, as a running kernel would get it.
 //! (The transcripts have the scripts for recorded trees.)
 
-use hugetools_admin::shell::script;
+use hugetools_admin::plan::shell::script;
 
 use super::world::{World, size};
 

@@ -1,7 +1,7 @@
 //! What holds for any plan on a kernel that answers.
 
 use hugetools_admin::report::{Content, Outcome, Status, StepReport, status};
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 use proptest::prelude::*;
 
 use crate::support::cases;

@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hugetools_admin::shell::script;
+use hugetools_admin::plan::shell::script;
 use hugetools_model::sim::Sim;
 use hugetools_model::{KPath, Root};
 use proptest::prelude::*;

@@ -8,9 +8,10 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hugetools_model::node::node_pool_path;
-use hugetools_model::pool::{Counter, counter_path};
-use hugetools_model::{KPath, Machine, Root, sysctl, thp, userfault};
+use hugetools_model::hugetlb::node::node_pool_path;
+use hugetools_model::hugetlb::pool::{Counter, counter_path};
+use hugetools_model::memory::{sysctl, userfault};
+use hugetools_model::{KPath, Machine, Root, thp};
 
 /// Where mounts and swap files are made.
 const PLACE: &str = "/var/lib/hugetlbfs";

@@ -4,6 +4,9 @@
 //!
 //! Carried out, a command takes its finding away, and no other one comes of it
 //! that undoes it: advice comes to an end.
+//!
+//! **Invariants.** Advice comes of what was read, and nothing is tried. What could not be
+//! read is no finding.
 
 mod facts;
 mod limits;

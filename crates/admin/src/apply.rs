@@ -1,23 +1,26 @@
 //! Runs a plan, or only says what would become of it. Nothing is decided
 //! here: each step is looked at, done if it is not so already, and looked at
 //! again in the same place.
+//!
+//! **Invariants.** A step that fails ends its task and no other one. Whatever a kill
+//! interrupts, the next run finds a note of.
 
 mod files;
 mod numbers;
 mod pools;
 mod swap;
 
-use hugetools_model::error::{Cause, Op};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::{FileError, PageCount, PageSize, Root, pool};
+use hugetools_model::hugetlb::pool;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::root::error::{Cause, Op};
+use hugetools_model::{FileError, PageCount, PageSize, Root};
 
 use crate::effects::Effects;
-use crate::hint::hint;
-use crate::plan::{Maximum, Plan, Task, When};
+use crate::plan::{Maximum, Plan, Task, When, shell};
+use crate::report::hint::hint;
 use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
-use crate::shell;
+use crate::step::unfinished::Unfinished;
 use crate::step::{Impossible, Step, Value, What, Write};
-use crate::unfinished::Unfinished;
 
 /// Runs all tasks, whatever comes of one of them.
 pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskReport> {

@@ -1,6 +1,11 @@
 //! The command line of hugeadm, as clap reads it. Names are libhugetlbfs';
 //! nothing is decided here.
+//!
+//! [`abbrev`]: abbreviated long options.
+//!
+//! **Invariants.** An option that libhugetlbfs' hugeadm has keeps its name and meaning.
 
+pub mod abbrev;
 mod how;
 mod limits;
 mod mounts;
@@ -20,8 +25,6 @@ pub use mounts::Mounts;
 pub use pools::Pools;
 pub use show::{PoolList, Show};
 pub use thp::Thp;
-
-use crate::abbrev;
 
 /// What was written on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
@@ -115,7 +118,7 @@ impl Args {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abbrev::CLASSIC;
+    use crate::args::abbrev::CLASSIC;
 
     fn parse(args: &[&str]) -> Result<Args, Stop> {
         Args::read(

@@ -5,14 +5,18 @@
 //!
 //! No process, user, host, device or directory of the machine's owner is named in it:
 //! [`private`] says what is left out of which file.
+//!
+//! **Invariants.** What is not known to name nobody is left out.
 
 mod files;
 mod private;
 
 use std::fmt::Write;
 
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::{KPath, Root, cgroup, pool};
+use hugetools_model::hugetlb::pool;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::process::cgroup;
+use hugetools_model::{KPath, Root};
 use serde::Serialize;
 
 /// A recorded machine.

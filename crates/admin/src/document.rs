@@ -1,5 +1,8 @@
 //! Everything that a run says, as one value: the JSON document, and what the
 //! text is made from. The fields are described in hugeadm(8).
+//!
+//! **Invariants.** A field that is there once stays, with its meaning. What is unknown is
+//! `null`.
 
 use hugetools_model::{Head, PageSize};
 use serde::Serialize;

@@ -1,5 +1,8 @@
 //! What is done to the machine besides writing its kernel files: the second
 //! seam besides [`hugetools_model::Root`].
+//!
+//! **Invariants.** Everything that changes the machine, waits, or asks for users and files
+//! is a function of this trait, but for files of the kernel.
 
 use std::ffi::OsString;
 use std::io;
@@ -8,8 +11,8 @@ use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
+use crate::step::unfinished::Unfinished;
 use crate::step::{Mount, Owner, Swap};
-use crate::unfinished::Unfinished;
 
 /// The calls that a request, a plan and its application need.
 pub trait Effects {

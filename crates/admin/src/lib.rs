@@ -6,30 +6,34 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! * [`abbrev`], [`args`]: the command line, nothing decided.
-//! * [`spec`], [`request`]: everything checked against the machine before
-//!   anything is done.
-//! * [`unfinished`]: what a run that is killed leaves to the next one.
-//! * [`plan`]: the [`step`]s, made from two values without any input or output;
-//!   [`shell`] prints them.
-//! * [`apply`]: runs the steps on [`hugetools_model::Root`] and [`effects`].
-//! * [`report`], [`hint`]: what each step found, wanted and got, and what to
-//!   do next.
-//! * [`listing`], [`persistent`]: what is shown.
-//! * [`who`]: who holds the pages of the pools.
-//! * [`stats`]: what the kernel counts, and how many huge pages could be had now.
-//! * [`advice`], [`recommend`]: what is amiss, and what is recommended.
-//! * [`bug_report`]: a machine, recorded for somebody else.
-//! * [`document`]: everything as one JSON value.
+//! Wings, from the ground up; each knows only those above it in this list, and begins
+//! with what holds in it.
+//!
+//! | wing | what it is for |
+//! |---|---|
+//! | [`step`] | the steps that plans are made of; what a run that is killed leaves |
+//! | [`effects`] | what is done to the machine besides its kernel files |
+//! | [`recommend`] | what is recommended for a machine |
+//! | [`args`] | the command line, nothing decided |
+//! | [`request`] | everything checked against the machine before anything is done |
+//! | [`plan`] | the steps, from two values without input or output; as commands of a shell |
+//! | [`report`] | what each step found, wanted and got, and what to do next |
+//! | [`apply`] | runs the steps on [`hugetools_model::Root`] and [`effects`] |
+//! | [`who`] | who holds the pages of the pools |
+//! | [`live`] | the real effects |
+//! | [`listing`] | the tables |
+//! | [`persistent`] | what brings the present state back at boot |
+//! | [`stats`] | what the kernel counts, and how many huge pages could be had now |
+//! | [`bug_report`] | a machine, recorded for somebody else |
+//! | [`advice`] | what is amiss, and the command that mends it |
+//! | [`document`] | everything as one JSON value |
 
-pub mod abbrev;
 pub mod advice;
 pub mod apply;
 pub mod args;
 pub mod bug_report;
 pub mod document;
 pub mod effects;
-pub mod hint;
 pub mod listing;
 pub mod live;
 pub mod persistent;
@@ -37,9 +41,6 @@ pub mod plan;
 pub mod recommend;
 pub mod report;
 pub mod request;
-pub mod shell;
-pub mod spec;
 pub mod stats;
 pub mod step;
-pub mod unfinished;
 pub mod who;

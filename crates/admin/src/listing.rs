@@ -1,12 +1,14 @@
 //! The tables. Their layout is libhugetlbfs': other programs parse it.
+//!
+//! **Invariants.** Columns keep their order and their names.
 
 mod nodes;
 
 use std::fmt::Write;
 use std::path::Path;
 
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::Mount;
-use hugetools_model::pool::Pool;
 use hugetools_model::{Bytes, PageCount, PageSize};
 use serde::Serialize;
 

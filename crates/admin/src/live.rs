@@ -1,4 +1,7 @@
 //! The real effects: the only part of this crate that calls the system.
+//!
+//! **Invariants.** Each effect is one call or a few that belong together, with the error of
+//! the system as it came.
 
 mod accounts;
 pub mod lock;
@@ -27,8 +30,8 @@ pub use sys::{catch_signals, caught_signal, end_by};
 
 use self::progress::Progress;
 use crate::effects::{Account, Effects, Found, Growth, Ran};
+use crate::step::unfinished::Unfinished;
 use crate::step::{Mount, Owner, Swap};
-use crate::unfinished::Unfinished;
 
 /// The effects on the machine, or, with a recorded tree, on the directories
 /// below it and nothing else.

@@ -6,11 +6,14 @@
 //! then is it there; `tmpfiles.d` the rest below `/sys` and `/dev`; `fstab` the
 //! mounts.
 //! Settings that are as the kernel makes them at boot need no line.
+//!
+//! **Invariants.** No fact is in two places.
 
+use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
+use hugetools_model::memory::userfault;
 use hugetools_model::mount::{Mount, escape};
-use hugetools_model::pool::{Counter, Pool, pool_dir};
 use hugetools_model::thp::{self, Thp, ThpSettings};
-use hugetools_model::{KPath, Machine, PageSize, userfault};
+use hugetools_model::{KPath, Machine, PageSize};
 use serde::Serialize;
 
 use crate::recommend::{self, SHMMAX_AT_BOOT};

@@ -4,12 +4,18 @@
 //! The order is fixed, whatever the order of the options; it is that of
 //! [`plan`]. Within a task the steps follow each other, and one that fails
 //! leaves the rest of its task undone.
+//!
+//! [`shell`] prints a plan as commands.
+//!
+//! **Invariants.** Of the same two values the same plan comes. A plan can be printed and
+//! thrown away: nothing has happened.
 
 mod limits;
 mod mend;
 mod mounts;
 pub(crate) mod pool;
 mod settings;
+pub mod shell;
 mod swap;
 
 use hugetools_model::{Machine, PageSize};
@@ -18,7 +24,7 @@ pub(crate) use swap::directories as swap_directories;
 
 use crate::request::Request;
 use crate::step::Step;
-use crate::unfinished::Unfinished;
+use crate::step::unfinished::Unfinished;
 
 /// Everything that will be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

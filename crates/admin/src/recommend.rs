@@ -1,7 +1,10 @@
 //! What is recommended for a machine.
+//!
+//! **Invariants.** It depends on the machine alone, so that advice, plans and what brings
+//! them back at boot agree.
 
 use hugetools_model::Machine;
-use hugetools_model::zone::Zone;
+use hugetools_model::memory::zone::Zone;
 
 /// What `kernel.shmmax` is at boot: no limit that anybody meets.
 pub const SHMMAX_AT_BOOT: u64 = u64::MAX - (1 << 24);

@@ -1,14 +1,20 @@
 //! What each step found, wanted and got. Text and JSON come from the same
 //! values.
+//!
+//! [`hint`]: what to do next where a step ended otherwise than it was asked to.
+//!
+//! **Invariants.** What a step got was read again after it was written. The status is that
+//! of the worst step.
 
 mod confirm;
+pub mod hint;
 mod text;
 
 use std::fmt;
 use std::io;
 
 use hugetools_model::FileError;
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 use serde::Serialize;
 
 use crate::step::Step;

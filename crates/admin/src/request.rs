@@ -1,10 +1,15 @@
 //! What is wanted, checked against the machine: after this nothing is unknown,
 //! too large or ambiguous.
+//!
+//! [`spec`]: the grammar of an amount of pages.
+//!
+//! **Invariants.** Nothing is changed here, and nothing is left for a plan to refuse.
 
 mod limits;
 mod mounts;
 mod pool;
 mod settings;
+pub mod spec;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,13 +17,13 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use mounts::BASE;
 
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
 use crate::effects::Effects;
+use crate::step::unfinished::Unfinished;
 use crate::step::{SWAP_DIR, TEMP_SWAP};
-use crate::unfinished::Unfinished;
 
 /// All that a command line asks to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

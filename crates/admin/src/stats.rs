@@ -3,6 +3,8 @@
 //!
 //! What is found (see [`Seen::read`]) becomes [`Stats`] without input or output. What
 //! this kernel does not count, or does not tell this user, is `None`: never 0.
+//!
+//! **Invariants.** A difference is told of what both looks have found, and of nothing else.
 
 mod known;
 mod look;
@@ -12,8 +14,8 @@ mod text;
 use std::collections::BTreeMap;
 
 use hugetools_model::PageSize;
-use hugetools_model::cgroup::refusals::Refusals;
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::process::cgroup::refusals::Refusals;
 use serde::{Serialize, Serializer};
 
 pub use known::names;

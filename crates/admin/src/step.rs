@@ -1,9 +1,16 @@
 //! The steps that plans are made of.
+//!
+//! [`unfinished`]: what a run that is killed leaves to the next one.
+//!
+//! **Invariants.** A step names files by the kernel's paths, and holds all that is needed to
+//! do it.
 
 use std::path::PathBuf;
 
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::{Bytes, KPath, PageCount, PageSize};
+
+pub mod unfinished;
 
 /// Where swap files that stay are made.
 pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";

@@ -3,13 +3,16 @@
 //! What is found (see [`crate::live::who`]) comes as a [`Seen`]; the account of each
 //! pool is made from it without input or output. Its sums are those of the kernel,
 //! or the difference is said.
+//!
+//! **Invariants.** What could not be looked at is named, and nobody is told to hold pages
+//! that were not seen with it.
 
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use hugetools_model::PageSize;
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
 use serde::Serialize;
 
 pub use text::text;
@@ -175,7 +178,7 @@ impl Object {
         };
         let command = match &self.kind {
             _ if incomplete || !self.is_orphan() => None,
-            Kind::File(path) => Some(format!("rm {}", crate::shell::quote_text(path))),
+            Kind::File(path) => Some(format!("rm {}", crate::plan::shell::quote_text(path))),
             Kind::Segment(id, _) => Some(format!("ipcrm -m {id}")),
             Kind::Nameless(_) => None,
         };

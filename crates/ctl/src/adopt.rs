@@ -27,8 +27,8 @@ use std::time::Duration;
 
 use hugetools_contract::segment::Segment;
 use hugetools_model::Root;
-use hugetools_model::error::describe_errno;
 use hugetools_model::process::Pid;
+use hugetools_model::root::error::describe_errno;
 
 use crate::say::failure::Failure;
 use apply::Outcome;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
-use hugetools_model::{PageSize, seconds};
+use hugetools_model::PageSize;
+use hugetools_model::units::seconds;
 
 use crate::args::given::{ANY, OF_STATUS};
 use crate::args::{Args, DEFAULT, Step, TERMINAL};

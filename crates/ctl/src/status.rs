@@ -14,8 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
-use hugetools_model::folio::Frames;
-use hugetools_model::meminfo::Meminfo;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;

@@ -158,6 +158,6 @@ mod tests {
             .unwrap();
         let text = String::from_utf8(status.stdout).unwrap();
         let list = text.split_once(':').unwrap().1;
-        assert_eq!(hugetools_model::list::parse_list(list), Some(nodes));
+        assert_eq!(hugetools_model::units::list::parse_list(list), Some(nodes));
     }
 }

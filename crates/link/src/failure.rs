@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 
 /// Why nothing came of it: what is wrong with which file, and on a second line
 /// what to do next.

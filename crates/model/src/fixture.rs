@@ -1,5 +1,7 @@
 //! Recorded machines: one text archive each, made by
 //! `tests/fixtures/record.sh`, which also describes the format.
+//!
+//! **Invariants.** An archive that is read and written again is the same.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

@@ -1,4 +1,7 @@
 //! What every JSON document of every tool begins with.
+//!
+//! **Invariants.** Its fields are the first ones of every document, and the number of the
+//! form grows where a reader of the old one would go wrong.
 
 use serde::Serialize;
 

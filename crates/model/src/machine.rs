@@ -1,19 +1,22 @@
 //! Everything at once: the state that plans are made from.
+//!
+//! **Invariants.** It is read once and never changed; what the kernel has not is empty or
+//! `None`, so that a plan needs no other look.
 
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::meminfo::Meminfo;
+use crate::hugetlb::node::{self, Node, NodeId};
+use crate::hugetlb::pool::{self, Pool};
+use crate::memory::meminfo::Meminfo;
+use crate::memory::swap::{self, RamDisk, Swap};
+use crate::memory::sysctl::Sysctl;
+use crate::memory::userfault::UserFault;
+use crate::memory::zone::{self, Zone};
 use crate::mount::{self, Mount};
-use crate::node::{self, Node, NodeId};
-use crate::pool::{self, Pool};
 use crate::root::Root;
-use crate::size::{Bytes, PageSize};
-use crate::swap::{self, RamDisk, Swap};
-use crate::sysctl::Sysctl;
+use crate::root::error::FileError;
 use crate::thp::{Thp, ThpSettings};
-use crate::userfault::UserFault;
-use crate::zone::{self, Zone};
+use crate::units::size::{Bytes, PageSize};
 
 /// The kernel's huge page state, read once and never changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

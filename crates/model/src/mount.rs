@@ -1,5 +1,7 @@
 //! Mounted file systems: `/proc/self/mountinfo`, as bytes, with the kernel's
 //! octal escapes decoded. One odd line never hides the others.
+//!
+//! **Invariants.** Names are bytes, as the kernel has them.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -9,10 +11,10 @@ use hugetools_kernfs::escape::decode;
 use hugetools_kernfs::mountinfo;
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
-use crate::size::{PageSize, Quantity};
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::{PageSize, Quantity};
 
 /// One mount.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -1,4 +1,10 @@
 //! A running process: `/proc/<pid>`.
+//!
+//! [`cgroup`]: limits of its control groups; [`folio`]: the sizes of the folios that its
+//! memory lies in.
+//!
+//! **Invariants.** A process may end at any time, and its number be another's then: what
+//! belongs together is read at once. What this user may not read is an error or `None`.
 
 use std::path::PathBuf;
 
@@ -8,9 +14,12 @@ pub use hugetools_kernfs::pagemap::Entry;
 pub use hugetools_kernfs::stat::Stat;
 use hugetools_kernfs::{auxv, keyed};
 
-use crate::error::{FileError, Op};
-use crate::kpath::KPath;
 use crate::root::Root;
+use crate::root::error::{FileError, Op};
+use crate::root::kpath::KPath;
+
+pub mod cgroup;
+pub mod folio;
 
 /// The kernel's number of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,6 +3,12 @@
 //! [`Root::live`] is the running system; [`Root::at`] is a directory that holds
 //! a recorded `/proc` and `/sys` (`--sysroot`). Everything above sees logical
 //! paths ([`KPath`]) only, so messages always name the kernel's own path.
+//!
+//! [`kpath`] are such paths, [`error`] is what goes wrong with one, [`parse`] are files that
+//! the crate procfs reads.
+//!
+//! **Invariants.** Nothing else opens a file of the kernel. A file that is not there is
+//! `None` where a kernel may lack it, and otherwise an error with path and cause.
 
 use std::ffi::OsString;
 #[cfg(any(test, feature = "fixture"))]
@@ -17,9 +23,13 @@ use std::sync::{Arc, Mutex};
 use hugetools_kernfs::number::alone;
 use serde::Serialize;
 
-use crate::error::{FileError, Op};
-use crate::kpath::KPath;
-use crate::parse::Text;
+use crate::root::error::{FileError, Op};
+use crate::root::kpath::KPath;
+use crate::root::parse::Text;
+
+pub mod error;
+pub mod kpath;
+pub mod parse;
 
 /// Whose a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

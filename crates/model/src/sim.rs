@@ -1,6 +1,8 @@
 //! A kernel to test against: it answers what is written to the pools of a
 //! recorded machine as a real one does, with less than was asked where it has
 //! no room, with an error where it was told to refuse, and in all its views.
+//!
+//! **Invariants.** All files of a pool tell the same after each write, as the kernel's do.
 
 mod pools;
 
@@ -9,12 +11,12 @@ use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::kpath::KPath;
+use crate::hugetlb::node::{self, NodeId};
+use crate::hugetlb::pool::{self, Counter, Pool};
 use crate::machine::Machine;
-use crate::node::{self, NodeId};
-use crate::pool::{self, Counter, Pool};
+use crate::root::kpath::KPath;
 use crate::root::{Kernel, Root};
-use crate::size::PageSize;
+use crate::units::size::PageSize;
 
 /// The simulated kernel of one tree.
 #[derive(Debug)]

@@ -1,4 +1,7 @@
 //! Transparent huge pages: `/sys/kernel/mm/transparent_hugepage`.
+//!
+//! **Invariants.** A value is the word that the kernel has chosen, also one that is newer
+//! than this program.
 
 pub mod stats;
 
@@ -7,10 +10,10 @@ use std::collections::BTreeMap;
 use hugetools_kernfs::choice::{chosen, offered};
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
-use crate::size::PageSize;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::PageSize;
 
 /// The state of transparent huge pages; absent without
 /// `CONFIG_TRANSPARENT_HUGEPAGE`. Every value is the kernel's own word.
@@ -219,7 +222,7 @@ fn configured(config: &[u8]) -> Option<&'static str> {
 fn read_sizes(root: &Root) -> Result<Vec<ThpSize>, FileError> {
     let mut sizes = Vec::new();
     for name in root.list(&dir())? {
-        if let Some(size) = crate::pool::size_of_dir(&name) {
+        if let Some(size) = crate::hugetlb::pool::size_of_dir(&name) {
             let dir = size_dir(size);
             sizes.push(ThpSize {
                 size,

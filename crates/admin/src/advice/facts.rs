@@ -1,7 +1,7 @@
 //! What is worth to be known although nothing is to be done about it now: how
 //! the pools are used, and what only a boot or the host can change.
 
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use super::Fact;

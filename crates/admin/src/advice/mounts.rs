@@ -1,8 +1,8 @@
 //! Findings about mounts.
 
 use hugetools_model::Machine;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::{Mount, escape};
-use hugetools_model::pool::Pool;
 
 use super::Finding;
 

@@ -1,7 +1,7 @@
 //! Findings about pools and their nodes.
 
-use hugetools_model::node::Node;
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::node::Node;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine};
 
 use super::{Finding, counted};

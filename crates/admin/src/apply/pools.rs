@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use hugetools_model::node::node_surplus_path;
-use hugetools_model::pool::surplus_path;
+use hugetools_model::hugetlb::node::node_surplus_path;
+use hugetools_model::hugetlb::pool::surplus_path;
 use hugetools_model::{KPath, Root};
 
 use super::Run;
 use super::numbers::{self, number};
 use crate::effects::Growth;
+use crate::plan::shell::grow::{DROP_CACHES, PAUSE, TRIES};
 use crate::plan::swap_directories;
 use crate::report::{Failure, Outcome};
-use crate::shell::grow::{DROP_CACHES, PAUSE, TRIES};
 use crate::step::{Effort, Pages, Swap, Write};
 
 /// As many bytes of pages at a time, where they are made in pieces.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use hugetools_model::Bytes;
-use hugetools_model::size::{Quantity, SizeError};
+use hugetools_model::units::size::{Quantity, SizeError};
 
 /// What to mount.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]

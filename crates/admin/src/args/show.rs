@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use hugetools_model::seconds;
+use hugetools_model::units::seconds;
 
 /// How the pools are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hugetools_model::node::{Node, NodeId};
+use hugetools_model::hugetlb::node::{Node, NodeId};
 use hugetools_model::{PageCount, PageSize};
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct NodeRow {
 pub fn node_rows(nodes: &[Node]) -> Vec<NodeRow> {
     let of = |node: &Node| {
         let id = node.id;
-        let row = move |pool: &hugetools_model::node::NodePool| NodeRow {
+        let row = move |pool: &hugetools_model::hugetlb::node::NodePool| NodeRow {
             node: id,
             size: pool.size,
             minimum: pool.minimum(),
@@ -64,7 +64,7 @@ pub fn node_list(rows: &[NodeRow]) -> String {
 mod tests {
     use super::*;
     use hugetools_model::Bytes;
-    use hugetools_model::node::NodePool;
+    use hugetools_model::hugetlb::node::NodePool;
 
     #[test]
     fn rows_are_sorted_by_size_and_node() {

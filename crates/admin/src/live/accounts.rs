@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Read;
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 use nix::unistd::{Gid, Group, Uid, User};
 
 use crate::effects::Account;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use hugetools_model::Root;
 
-use crate::unfinished::Unfinished;
+use crate::step::unfinished::Unfinished;
 
 /// Gone after a boot, as pools and swap are.
 const DIR: &str = "/run/hugetools";

@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use hugetools_model::{Root, swap};
+use hugetools_model::Root;
+use hugetools_model::memory::swap;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{SysconfVar, sysconf};
 

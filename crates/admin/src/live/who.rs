@@ -11,8 +11,8 @@ mod sysv_shm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
 use crate::who::{Kind, Object, Seen};

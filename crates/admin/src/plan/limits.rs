@@ -1,7 +1,8 @@
 //! `--set-recommended-min_free_kbytes`, `--set-recommended-shmmax`,
 //! `--set-shm-group`, `--set-userfaultfd-group`.
 
-use hugetools_model::{KPath, Machine, sysctl, userfault};
+use hugetools_model::memory::{sysctl, userfault};
+use hugetools_model::{KPath, Machine};
 
 use super::{Plan, Task};
 use crate::recommend;

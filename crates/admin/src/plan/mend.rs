@@ -1,12 +1,12 @@
 //! What a run that was killed left half done: put back before anything else.
 
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
 
 use super::pool::overcommit_file;
 use super::{Maximum, Plan, Task, When};
+use crate::step::unfinished::Unfinished;
 use crate::step::{Number, Step, Swap, Value, What, Write};
-use crate::unfinished::Unfinished;
 
 const OPTION: &str = "what a killed run left";
 

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::mounted_at;
-use hugetools_model::pool::Pool;
-use hugetools_model::size::Quantity;
+use hugetools_model::units::size::Quantity;
 use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::Task;

@@ -12,8 +12,8 @@ mod planned;
 
 use std::collections::BTreeMap;
 
-use hugetools_model::node::{node_demote_path, node_pool_path, node_surplus_path};
-use hugetools_model::pool::{Counter, Pool, counter_path, demote_path, surplus_path};
+use hugetools_model::hugetlb::node::{node_demote_path, node_pool_path, node_surplus_path};
+use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path, demote_path, surplus_path};
 use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use self::planned::Planned;

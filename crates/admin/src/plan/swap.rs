@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hugetools_model::pool::Pool;
-use hugetools_model::swap::RamDisk;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::memory::swap::RamDisk;
 use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::{Task, When};

@@ -1,7 +1,7 @@
 //! What a terminal is told of changes: a line each, from what it was to what it is.
 
-use hugetools_model::node::{NodeId, node_pool_path};
-use hugetools_model::pool::{Counter, Pool, counter_path};
+use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
+use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
 use hugetools_model::{Bytes, PageSize};
 
 use super::text::done;

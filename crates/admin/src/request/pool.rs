@@ -5,15 +5,15 @@ mod amount;
 
 use std::collections::BTreeSet;
 
-use hugetools_model::node::{Node, NodeId};
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::node::{Node, NodeId};
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use self::amount::{count, rounding};
 use super::{Change, Demotion, Growth, Place, PoolChange, Request};
 use crate::args::Pools;
-use crate::spec::spread::{Spread, Weights, divide};
-use crate::spec::{Direction, Spec};
+use crate::request::spec::spread::{Spread, Weights, divide};
+use crate::request::spec::{Direction, Spec};
 
 /// Checks all options about pools.
 pub(super) fn check(
@@ -232,7 +232,10 @@ fn nodes_of(machine: &Machine) -> String {
     let nodes = machine.nodes.iter().map(|node| node.id.get()).collect();
     match machine.nodes.is_empty() {
         true => ", this kernel has none".to_owned(),
-        false => format!(", only {}", hugetools_model::list::format_list(&nodes)),
+        false => format!(
+            ", only {}",
+            hugetools_model::units::list::format_list(&nodes)
+        ),
     }
 }
 

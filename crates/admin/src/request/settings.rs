@@ -1,8 +1,9 @@
 //! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages,
 //! HVO. The order of the classic tool comes first.
 
-use hugetools_model::size::SizeError;
-use hugetools_model::{KPath, Machine, PageSize, sysctl, thp};
+use hugetools_model::memory::sysctl;
+use hugetools_model::units::size::SizeError;
+use hugetools_model::{KPath, Machine, PageSize, thp};
 
 use super::{Request, Setting, SettingValue};
 use crate::args::{Args, Thp};

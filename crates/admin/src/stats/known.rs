@@ -1,7 +1,8 @@
 //! The counters, by the kernel's names. hugeadm(8) has the same table, with the first
 //! kernel that has each.
 
-use hugetools_model::{PageSize, thp, vmstat};
+use hugetools_model::memory::vmstat;
+use hugetools_model::{PageSize, thp};
 
 use super::Seen;
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::buddy::{self, Blocks};
-use hugetools_model::cgroup::refusals::{self, Refusals};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::buddy::{self, Blocks};
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::memory::vmstat::{self, Counters};
+use hugetools_model::memory::zone::{self, Zone};
+use hugetools_model::process::cgroup::refusals::{self, Refusals};
 use hugetools_model::thp::{self, Thp};
-use hugetools_model::vmstat::{self, Counters};
-use hugetools_model::zone::{self, Zone};
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 /// What was found.

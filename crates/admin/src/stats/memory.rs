@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use hugetools_model::PageSize;
-use hugetools_model::buddy::Blocks;
-use hugetools_model::zone::Zone;
+use hugetools_model::memory::buddy::Blocks;
+use hugetools_model::memory::zone::Zone;
 use serde::Serialize;
 
 use super::Seen;
@@ -129,8 +129,8 @@ fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Foun
 mod tests {
     use super::*;
     use hugetools_model::Bytes;
-    use hugetools_model::buddy::{parse, parse_kept};
-    use hugetools_model::zone::parse_zones;
+    use hugetools_model::memory::buddy::{parse, parse_kept};
+    use hugetools_model::memory::zone::parse_zones;
 
     fn seen(low: u64, protection: u64) -> Seen {
         let zones = format!(

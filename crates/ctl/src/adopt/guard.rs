@@ -4,10 +4,10 @@
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::process::Pid;
-use hugetools_model::vmstat::{self, Counters};
-use hugetools_model::{Root, cgroup};
+use hugetools_model::Root;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::memory::vmstat::{self, Counters};
+use hugetools_model::process::{Pid, cgroup};
 
 use super::plan::Room;
 use super::reason::Reason;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use hugetools_contract::segment::{Segment, piece};
 use hugetools_model::Root;
-use hugetools_model::meminfo::Meminfo;
+use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 
 /// Why memory stays on base pages.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,7 +3,7 @@
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
 use nix::unistd::execve;
 

@@ -5,7 +5,7 @@ pub mod page_cache;
 pub(crate) mod text_files;
 
 use hugetools_contract::env::{Elfmap, Pages};
-use hugetools_model::meminfo::Meminfo;
+use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root, thp};
 
 use crate::caller::Caller;

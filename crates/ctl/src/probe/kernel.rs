@@ -8,11 +8,11 @@ mod source;
 pub use source::{Share, Source};
 
 use hugetools_contract::env::{Fallback, Pages, Require};
-use hugetools_model::cgroup::{self, Limit};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::pool;
+use hugetools_model::hugetlb::pool;
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::memory::sysctl;
+use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::process::{self, Pid};
-use hugetools_model::sysctl;
 use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};

@@ -2,7 +2,9 @@
 //! its figure, the consequence and the command that mends it.
 
 use hugetools_contract::env::{Fallback, Pages};
-use hugetools_model::{Bytes, pool, sysctl, thp};
+use hugetools_model::hugetlb::pool;
+use hugetools_model::memory::sysctl;
+use hugetools_model::{Bytes, thp};
 
 use crate::probe::kernel::{Kernel, OVERCOMMIT, SETTINGS, Source, USEFUL, Wants};
 use crate::say::note::{Level, Note};

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, eaccess};
 

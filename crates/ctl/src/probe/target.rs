@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 
 use crate::caller::Caller;
 use crate::files;

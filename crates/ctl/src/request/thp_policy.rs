@@ -3,8 +3,8 @@
 //! right; children inherit it, and it outlives `execve(2)`.
 
 use hugetools_model::Root;
-use hugetools_model::error::describe_errno;
 use hugetools_model::process::{self, Pid};
+use hugetools_model::root::error::describe_errno;
 use hugetools_model::thp::Thp;
 
 use crate::say::failure::Failure;

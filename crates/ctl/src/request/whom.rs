@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use hugetools_contract::env::Limit;
-use hugetools_model::size::Quantity;
+use hugetools_model::units::size::Quantity;
 
 use super::usage;
 use crate::say::failure::Failure;

@@ -11,7 +11,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{self, Handed, Messages};
-use hugetools_model::error::describe_errno;
+use hugetools_model::root::error::describe_errno;
 
 use crate::caller::Caller;
 use crate::sys::descriptor;

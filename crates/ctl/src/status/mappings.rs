@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use hugetools_model::error::Op;
 use hugetools_model::process::Pid;
+use hugetools_model::root::error::Op;
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{FileError, Root};
 

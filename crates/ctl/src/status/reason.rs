@@ -4,9 +4,9 @@
 use hugetools_contract::env::{Fallback, Pages, Settings};
 use hugetools_contract::report::reasons;
 use hugetools_contract::segment::Row;
-use hugetools_model::cgroup::{self, Limit};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::Record;
 use hugetools_model::thp::Thp;

@@ -3,12 +3,12 @@
 use std::io;
 
 use super::{Sim, invalid};
-use crate::kpath::KPath;
+use crate::hugetlb::node::{self, NodeId};
+use crate::hugetlb::pool::{self, Counter, Pool};
 use crate::machine::Machine;
-use crate::node::{self, NodeId};
-use crate::pool::{self, Counter, Pool};
 use crate::root::Root;
-use crate::size::PageSize;
+use crate::root::kpath::KPath;
+use crate::units::size::PageSize;
 
 impl Sim {
     /// Splits pages that nobody uses, on one node or on the lowest that have

@@ -1,7 +1,7 @@
 //! The simulated kernel itself.
 
 use super::*;
-use crate::size::PageCount;
+use crate::units::size::PageCount;
 
 const MACHINE: &str = include_str!("../../../../tests/fixtures/x86_64-8node.tree");
 

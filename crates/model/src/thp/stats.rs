@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::FileError;
+use crate::memory::vmstat::Counters;
 use crate::root::Root;
-use crate::size::PageSize;
-use crate::vmstat::Counters;
+use crate::root::error::FileError;
+use crate::units::size::PageSize;
 
 use super::{dir, size_dir};
 
@@ -18,7 +18,7 @@ use super::{dir, size_dir};
 pub fn of_sizes(root: &Root) -> Result<BTreeMap<PageSize, Counters>, FileError> {
     let mut sizes = BTreeMap::new();
     for name in root.list(&dir())? {
-        let Some(size) = crate::pool::size_of_dir(&name) else {
+        let Some(size) = crate::hugetlb::pool::size_of_dir(&name) else {
             continue;
         };
         let stats = size_dir(size).join("stats");

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hugetools_model::{FileError, KPath, Root, node};
+use hugetools_model::hugetlb::node;
+use hugetools_model::{FileError, KPath, Root};
 
 use crate::who::Nodes;
 

@@ -3,8 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use hugetools_model::node::{NodeId, node_compact_path, node_pool_path, node_surplus_path};
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::node::{
+    NodeId, node_compact_path, node_pool_path, node_surplus_path,
+};
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{KPath, Machine, PageCount};
 
 use super::{mempolicy_number, overcommit_file, whole_number};

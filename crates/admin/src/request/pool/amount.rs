@@ -2,7 +2,7 @@
 
 use hugetools_model::{Bytes, PageCount, PageSize};
 
-use crate::spec::Amount;
+use crate::request::spec::Amount;
 
 /// The number of whole pages in an amount.
 pub(super) fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {

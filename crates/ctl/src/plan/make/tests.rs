@@ -56,7 +56,7 @@ fn dynamic() -> Look {
 fn kernel() -> Kernel {
     use crate::probe::kernel::Source;
     use hugetools_model::PageCount;
-    use hugetools_model::pool::Pool;
+    use hugetools_model::hugetlb::pool::Pool;
     use hugetools_model::thp::Thp;
     let size = PageSize::new(2 << 20).unwrap();
     let pages = PageCount::new(512);

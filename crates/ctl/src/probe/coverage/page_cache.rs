@@ -136,7 +136,7 @@ pub(crate) fn failed(error: &io::Error) -> State {
 
 pub(crate) fn describe(error: &io::Error) -> String {
     match error.raw_os_error() {
-        Some(errno) => hugetools_model::error::describe_errno(errno),
+        Some(errno) => hugetools_model::root::error::describe_errno(errno),
         None if error.kind() == io::ErrorKind::TimedOut => "it takes too long".to_owned(),
         None => error.to_string(),
     }

@@ -1,6 +1,6 @@
 //! Who may have System V segments of pool pages.
 
-use hugetools_model::sysctl;
+use hugetools_model::memory::sysctl;
 use hugetools_model::{FileError, KPath, Root, keyed};
 
 use crate::caller::Caller;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hugetools_model::cgroup::{self, Limit};
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::node::{self, NodeId};
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::node::{self, NodeId};
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::meminfo::Meminfo;
+use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
 use super::USEFUL;

@@ -1,7 +1,7 @@
 use super::*;
 use hugetools_model::PageCount;
-use hugetools_model::cgroup::Limit;
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::process::cgroup::Limit;
 use std::fs;
 use std::io::Write;
 

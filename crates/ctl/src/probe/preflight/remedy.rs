@@ -1,7 +1,7 @@
 //! A pool that is short: its state in words, and the command that fills it.
 
-use hugetools_model::list::format_list;
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, KPath, PageSize};
 
 use crate::probe::kernel::{Share, Source};

@@ -2,8 +2,8 @@ use super::*;
 use crate::probe::kernel::Share;
 use crate::say::note::Level;
 use hugetools_contract::env::Require;
-use hugetools_model::cgroup::Limit;
-use hugetools_model::pool::Pool;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::process::cgroup::Limit;
 use hugetools_model::thp::Thp;
 use hugetools_model::{KPath, PageCount, PageSize};
 

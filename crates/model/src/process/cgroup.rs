@@ -10,12 +10,12 @@ pub mod refusals;
 
 use hugetools_kernfs::cgroup::{self as text, Group, Version, groups};
 
-use crate::error::FileError;
-use crate::kpath::KPath;
+use crate::memory::vmstat;
 use crate::mount::{self, Mount};
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 use crate::root::{Root, not_a_number};
-use crate::size::{Bytes, PageSize};
-use crate::vmstat;
+use crate::units::size::{Bytes, PageSize};
 
 /// A limit on the huge pages of one size.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use std::os::unix::fs::FileExt;
 use hugetools_kernfs::pagemap::Entry;
 use procfs::PhysicalPageFlags as Flags;
 
-use crate::error::{FileError, Op};
-use crate::kpath::KPath;
 use crate::process::Pid;
 use crate::root::Root;
+use crate::root::error::{FileError, Op};
+use crate::root::kpath::KPath;
 
 /// Page frames of a block that are known: not more than a table of 64 TiB would have.
 const MOST_BLOCKS: usize = 1 << 19;

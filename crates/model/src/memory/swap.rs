@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::mount::unescape;
 use crate::root::Root;
-use crate::size::Bytes;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::Bytes;
 
 /// A file or device that pages are swapped to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

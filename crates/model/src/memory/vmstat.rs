@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use procfs::Uptime;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 
 /// The counters by the kernel's names; which of them there are depends on its
 /// version and configuration.
@@ -49,7 +49,7 @@ pub fn uptime(root: &Root) -> Result<Option<u64>, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::parse::Text;
+    use crate::root::parse::Text;
     use proptest::prelude::*;
 
     #[test]

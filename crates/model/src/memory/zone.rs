@@ -7,10 +7,10 @@
 use hugetools_kernfs::auxv;
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
-use crate::size::Bytes;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::Bytes;
 
 /// A zone: memory of one node that the kernel manages alike.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

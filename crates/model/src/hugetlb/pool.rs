@@ -10,12 +10,12 @@ use hugetools_kernfs::pool::kib_of_dir;
 use procfs::KernelVersion;
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
-use crate::meminfo::Meminfo;
+use crate::memory::meminfo::Meminfo;
+use crate::memory::zone;
 use crate::root::Root;
-use crate::size::{Bytes, PageCount, PageSize};
-use crate::zone;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// The pool of one page size, over all nodes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -3,9 +3,9 @@
 //!
 //! A block of order n is 2^n ordinary pages.
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 
 /// The free blocks of a zone.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,9 +19,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use hugetools_model::list::parse_list;
-use hugetools_model::node::NodeId;
-use hugetools_model::size::{Quantity, SizeError};
+use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::units::list::parse_list;
+use hugetools_model::units::size::{Quantity, SizeError};
 use hugetools_model::{Bytes, PageCount, PageSize};
 
 /// A pool specification, taken apart.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
-use crate::list::parse_list;
-use crate::meminfo::parse_node_total;
-use crate::pool::{Counter, size_of_dir};
+use crate::hugetlb::pool::{Counter, size_of_dir};
+use crate::memory::meminfo::parse_node_total;
 use crate::root::Root;
-use crate::size::{Bytes, PageCount, PageSize};
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::list::parse_list;
+use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// The kernel's number of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 use crate::root::{Owner, Root};
 
 /// See the module.

@@ -4,10 +4,10 @@
 use hugetools_kernfs::keyed::{self, Quantity};
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
-use crate::size::{Bytes, PageCount, PageSize};
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::{Bytes, PageCount, PageSize};
 
 /// What huge page administration needs of `/proc/meminfo`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

@@ -8,8 +8,8 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use hugetools_model::list::parse_list;
-use hugetools_model::node::NodeId;
+use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::units::list::parse_list;
 use hugetools_model::{PageCount, PageSize};
 
 use super::{Amount, SpecError, parse_amount, parse_size};

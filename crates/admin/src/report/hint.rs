@@ -1,8 +1,8 @@
 //! What to do next when a step ends otherwise than it was asked to.
 
-use hugetools_model::meminfo::Meminfo;
-use hugetools_model::node::NodeId;
-use hugetools_model::pool::{self, Pool};
+use hugetools_model::hugetlb::node::NodeId;
+use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{Bytes, PageSize, Root};
 
 use crate::plan::pool::margin::margin;

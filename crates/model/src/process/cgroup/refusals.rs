@@ -1,11 +1,11 @@
 //! How often limits of control groups have refused huge pages: `max` of
 //! `hugetlb.<size>.events` in version 2, `failcnt` in version 1.
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::mount::{self, Mount};
 use crate::root::Root;
-use crate::size::PageSize;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::PageSize;
 
 /// The requests for huge pages of a size that a group's own limit has refused.
 #[derive(Debug, Clone, PartialEq, Eq)]

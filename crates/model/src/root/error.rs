@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-use crate::kpath::KPath;
+use crate::root::kpath::KPath;
 
 /// The operation that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

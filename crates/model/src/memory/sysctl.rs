@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::error::FileError;
-use crate::kpath::KPath;
 use crate::root::Root;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 
 /// The sysctls that bear on huge pages; `None` where this kernel has none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
