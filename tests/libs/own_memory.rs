@@ -1,8 +1,37 @@
 //! What a report says of memory that a program maps past malloc: the heap is small
 //! because of it, also where it is given back before the end.
 
+use std::path::Path;
+
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
+
+fn reported(program: &Path, how: &str) -> Ran {
+    let mut command = tool("hugectl");
+    command.args(["--heap=thp", "--report"]);
+    command.arg(program).arg(how).output().unwrap().into()
+}
+
+/// The line of a kind of memory in the report.
+fn line<'a>(ran: &'a Ran, segment: &str) -> &'a str {
+    let line = ran.err.lines().find(|line| line.starts_with(segment));
+    line.unwrap_or_default()
+}
+
+#[test]
+fn an_allocator_of_the_program_s_own_is_the_reason() {
+    let Some(program) = build("own_memory", Libc::Glibc, &["-fno-builtin", "-DOWN"]) else {
+        return;
+    };
+    for how in ["map", "malloc"] {
+        let ran = reported(&program, how);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let told = "WARNING: the heap stays as it is: the program has its own allocator";
+        assert!(ran.err.contains(told), "{ran:?}");
+        let reason = "(the program has its own allocator, which --heap does not reach)";
+        assert!(line(&ran, "anon ").ends_with(reason), "{how}: {ran:?}");
+    }
+}
 
 #[test]
 fn memory_past_malloc_is_the_reason_also_once_it_is_given_back() {
@@ -20,18 +49,11 @@ fn memory_past_malloc_is_the_reason_also_once_it_is_given_back() {
             "(a small heap; most memory was",
             "(most was given back; mapped by",
         ),
+        ("brk", "(taken by the program itself (brk)", ""),
         ("malloc", "", ""),
     ] {
-        let mut command = tool("hugectl");
-        command
-            .args(["--heap=thp", "--report"])
-            .arg(&program)
-            .arg(how);
-        let ran: Ran = command.output().unwrap().into();
-        let line = |segment: &str| {
-            let line = ran.err.lines().find(|line| line.starts_with(segment));
-            line.unwrap_or_default()
-        };
+        let ran = reported(&program, how);
+        let line = |segment| line(&ran, segment);
         assert_eq!(ran.status, 0, "{ran:?}");
         assert!(
             line("heap ").contains(heap) && line("anon ").contains(anon),

@@ -1,13 +1,41 @@
 /* Memory past malloc, as virtual machines have it.
 
-   own_memory map|give|malloc
-   maps 100 MB and fills them; gives them back as well; or has them from malloc,
-   and frees them. */
+   own_memory map|give|brk|malloc
+   maps 100 MB and fills them; gives them back as well; has them by sbrk; or has
+   them from malloc, and frees them. With -DOWN malloc is the program's own. */
+#define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define LEN ((size_t)100 << 20)
+
+#ifdef OWN
+void *malloc(size_t size)
+{
+	size_t *head = mmap(NULL, size + 64, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return head == MAP_FAILED ? NULL : head + 8;
+}
+
+void free(void *block)
+{
+	(void)block;
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return malloc(count * size);
+}
+
+void *realloc(void *block, size_t size)
+{
+	void *moved = malloc(size);
+
+	return block && moved ? memcpy(moved, block, size) : moved;
+}
+#endif
 
 int main(int argc, char **argv)
 {
@@ -27,6 +55,13 @@ int main(int argc, char **argv)
 	if (!small)
 		return 1;
 	memset(small, 1, 100000);
+	if (!strcmp(argv[1], "brk")) {
+		memory = sbrk(LEN);
+		if (memory == (void *)-1)
+			return 1;
+		memset(memory, 1, LEN);
+		return 0;
+	}
 	memory = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;

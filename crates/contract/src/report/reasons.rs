@@ -9,6 +9,12 @@ pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
+/// Why memory is that lies where malloc's of the C library would.
+pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
+
+/// Why the memory of a program is whose malloc stays as it is.
+pub const OWN_ALLOCATOR: &str = "the program has its own allocator, which --heap does not reach";
+
 /// Why shared memory is on base pages where nothing that was asked for fell short.
 pub const SHM_LEFT_ALONE: &str =
     "smaller than a huge page, or in files of the program's own (memfd, /dev/shm)";

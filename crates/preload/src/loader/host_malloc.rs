@@ -93,6 +93,16 @@ pub fn by_whom() -> Option<Whom> {
         .map(Whom::Caller)
 }
 
+/// Whether the program itself has malloc, or calls an allocator that must stay.
+pub(crate) fn is_of_program() -> bool {
+    let mut is_in_program = false;
+    objects::each(|object| {
+        is_in_program = object.is_program && object.address_of(c"malloc").is_some();
+        ControlFlow::Break(())
+    });
+    is_in_program || by_whom().is_some()
+}
+
 /// The door of an allocator that one of the loaded files calls, where the
 /// library that has its mark has malloc, too.
 fn called(allocator: &Allocator, mark: usize) -> Option<&'static CStr> {

@@ -20,6 +20,7 @@ use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
 
+use crate::loader::host_malloc;
 use crate::report::extents::Extents;
 use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
 use crate::rt::marker;
@@ -246,12 +247,20 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Data | Segment::Bss if is_program => {
             segment_reason(&why::DATA, config.elfmap.data.is_some())
         }
+        Segment::Heap if config.heap.is_some() && past_malloc::is_most(row) => {
+            Some(reasons::PAST_MALLOC)
+        }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
         Segment::Shm if config.shm.is_some() => Some(
             reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
                 .unwrap_or(reasons::SHM_LEFT_ALONE),
         ),
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
+        Segment::Heap | Segment::Anon
+            if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
+        {
+            Some(reasons::OWN_ALLOCATOR)
+        }
         _ => None,
     };
 }

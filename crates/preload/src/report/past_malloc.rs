@@ -34,6 +34,13 @@ pub(crate) fn explain(rows: &mut [Row<'static>]) {
     }
 }
 
+/// Whether most of what lies where the heap does was never ours.
+pub(crate) fn is_most(heap: &Row<'_>) -> bool {
+    let base = heap.resident.saturating_sub(heap.huge_bytes());
+    let ours = (usage::peak() as u64).saturating_add(GROWN_HEAP as u64);
+    base > ours
+}
+
 /// Whether more was resident once than the heap has ever had, and what is there
 /// still of files and the like.
 fn was_large(rows: &[Row<'_>]) -> bool {
