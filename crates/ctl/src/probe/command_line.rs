@@ -3,6 +3,7 @@
 
 pub(crate) mod names;
 pub mod runtimes;
+mod shell_script;
 pub(crate) mod starter;
 pub(crate) mod wrapped;
 pub(crate) mod wrappers;

@@ -15,6 +15,7 @@ use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
 use crate::probe::allocator::Own;
+use crate::probe::command_line::shell_script::Script;
 use crate::probe::command_line::wrapped::layers;
 use crate::probe::target::{self, Opened};
 use crate::say::shortfall::Shortfall;
@@ -49,23 +50,61 @@ pub(crate) fn beyond(
     caller: &Caller,
     root: &Root,
 ) -> Option<Beyond> {
-    let is_program = |name: &OsStr| target::is_program(name, caller);
-    let behind = || {
-        layers(command, &is_program).skip(1).find_map(|command| {
-            let opened = target::open(command.first()?, caller).ok()?;
-            Some((of_target(&opened)?, command))
-        })
+    let Led { to, by, scripts } = leads_to(command, Some(first), caller, DEEPEST)?;
+    let is_spoken_of = |text: &&str| scripts.iter().any(|script| script.has(text));
+    let is_left_to_script = match to.done {
+        Done::Never | Done::Always => false,
+        Done::Variable(name, _) => is_spoken_of(&name),
+        Done::Argument(options, _) => options.iter().any(is_spoken_of),
     };
-    let here = of_target(first).map(|found| (found, command));
-    let (found, arguments) = here.or_else(behind)?;
-    (!is_done(found.done, arguments, caller, root)).then(|| Beyond {
-        known: Some(found.name),
+    (!is_left_to_script && !is_done(to.done, &by, caller, root)).then(|| Beyond {
+        known: Some(to.name),
         fact: format!(
             "{} is not taken from malloc, so --heap does not reach it",
-            found.memory
+            to.memory
         ),
-        instead: found.instead.to_owned(),
+        instead: to.instead.to_owned(),
     })
+}
+
+/// So many scripts may lead from one to the next.
+const DEEPEST: usize = 4;
+
+/// Where a command line leads to.
+struct Led {
+    to: &'static Runtime,
+    /// By which words.
+    by: Vec<OsString>,
+    scripts: Vec<Script>,
+}
+
+fn leads_to(
+    command: &[OsString],
+    first: Option<&Opened>,
+    caller: &Caller,
+    deep: usize,
+) -> Option<Led> {
+    let is_program = |name: &OsStr| target::is_program(name, caller);
+    layers(command, &is_program)
+        .enumerate()
+        .find_map(|(at, words)| match first.filter(|_| at == 0) {
+            Some(opened) => of_opened(opened, words, caller, deep),
+            None => {
+                let opened = target::open(words.first()?, caller).ok()?;
+                of_opened(&opened, words, caller, deep)
+            }
+        })
+}
+
+fn of_opened(opened: &Opened, words: &[OsString], caller: &Caller, deep: usize) -> Option<Led> {
+    if let Some(to) = of_target(opened) {
+        let (by, scripts) = (words.to_vec(), Vec::new());
+        return Some(Led { to, by, scripts });
+    }
+    let script = Script::of(&opened.target, words)?;
+    let mut led = leads_to(&script.end()?, None, caller, deep.checked_sub(1)?)?;
+    led.scripts.push(script);
+    Some(led)
 }
 
 fn of_target(Opened { target, elf }: &Opened) -> Option<&'static Runtime> {

@@ -110,6 +110,49 @@ fn programs_are_known_by_their_names_and_through_scripts() {
     assert!(is_named(b"php8.2", "php") && is_named(b"luajit-2.1.0", "luajit"));
 }
 
+#[test]
+fn programs_are_known_behind_shell_scripts() {
+    let place = Place::new();
+    place.build("node", MAIN, &[]);
+    place.build("php8.2", MAIN, &[]);
+    place.put(
+        "start",
+        "#!/bin/sh\ncd /tmp || exit 1\nexec php8.2 \"$@\"\n",
+    );
+    place.put("outer", "#!/usr/bin/env sh\nnice start x\n");
+    place.put("text", "exec node x\n");
+    place.put(
+        "told",
+        "#!/bin/sh\nexport USE_ZEND_ALLOC_HUGE_PAGES=1\nexec php8.2\n",
+    );
+    place.put("loop", "#!/bin/sh\nexec loop\n");
+    place.put("unclear", "#!/bin/sh\nexec \"$PHP\" php8.2\n");
+    let script = place.0.path().join("start").display().to_string();
+    let (php, node) = ("the memory of PHP scripts", "the heap of JavaScript");
+    for (line, memory) in [
+        ("start", Some(php)),
+        ("nice start", Some(php)),
+        ("outer", Some(php)),
+        (&format!("sh {script} x"), Some(php)),
+        (&format!("bash -e {script}"), Some(php)),
+        ("text", Some(node)),
+        ("told", None),
+        ("loop", None),
+        ("unclear", None),
+        ("sh", None),
+    ] {
+        let said = place.said(line);
+        let is_so = memory.map(|memory| said.as_ref().is_some_and(|it| it.starts_with(memory)));
+        assert!(is_so.unwrap_or(said.is_none()), "{line}: {said:?}");
+    }
+    let words = ["sh".into(), "-ec".into(), "cd /\nexec node x".into()];
+    let caller = Caller::this([("PATH".into(), place.0.path().as_os_str().into())]);
+    let words: [OsString; 3] = words;
+    let sh: Vec<OsString> = [&["/bin/sh".into()], &words[1..]].concat();
+    let root = place.root("always [madvise] never");
+    assert!(beyond_of(&sh, &caller, &root).is_some());
+}
+
 /// As programs are that carry the text among more than 256 KiB of their own.
 fn holding(text: &str) -> String {
     format!(
