@@ -21,7 +21,8 @@ use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
 pub use self::required::Met;
-pub use hugetools_kernfs::size_name::SizeName;
+
+use hugetools_kernfs::size_name::SizeName;
 
 use self::tenths::Tenths;
 use crate::segment::{ALL, Row};

@@ -59,7 +59,7 @@ pub mod thp;
 pub mod units;
 
 pub use head::Head;
-pub use hugetools_kernfs::{choice, keyed, mountinfo, smaps};
+pub use hugetools_kernfs::{choice, keyed, mountinfo, size_name, smaps};
 pub use machine::Machine;
 pub use root::Root;
 pub use root::error::FileError;

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use hugetools_contract::report::SizeName;
 use hugetools_contract::segment::{ALL, Extent, Huge, Row, Segment, pieces};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::zone;
 use hugetools_model::process::Pid;
 use hugetools_model::process::folio::{Frames, Pages, Sizes};
+use hugetools_model::size_name::SizeName;
 use hugetools_model::{FileError, Root, thp};
 
 use super::mappings::Mappings;
