@@ -23,10 +23,11 @@ pub(crate) fn begin() {
 /// Looks at the program that this process becomes, by its file; whether it may begin.
 pub(crate) fn look_at(path: &CStr) -> bool {
     let config = config::get();
-    let Some(gains) = whom(config).and_then(|_| sys::gains(path)) else {
+    let of_whom = |whom| Some((whom, sys::gains(path)?));
+    let Some((whom, gains)) = whom(config).and_then(of_whom) else {
         return true;
     };
-    let is_required = config.require.is_any() && whom(config) == Some(Whom::Own);
+    let is_required = config.require.is_any() && whom == Whom::Own;
     let text = Text(path, gains);
     match is_required {
         true => say(
