@@ -168,16 +168,17 @@ fn tell_perf(object: &Object<'_>, load: &Load, got: Got, config: &Config) {
 /// for the report.
 fn tell(name: &str, got: Got, outcome: &Outcome, pages: Pages) {
     let why = got.why();
-    let is_served = got.whole > 0 && is_served(got);
-    if let Some(why) = why.filter(|why| why.is_of_file() || why.is_of_sharing() || !is_served) {
+    let is_noted = |why: &Why| why.is_of_file() || got.whole == 0 || is_loss(got, *why);
+    if let Some(why) = why.filter(is_noted) {
         outcome.note(why);
     }
     say_got(name, got, level(got, why), why, pages);
 }
 
-/// Whether all of it lies on pages of a pool or the file's own, which are as good.
-fn is_served(got: Got) -> bool {
-    got.bytes() == got.whole && got.thp == 0
+/// Whether for this reason there is less than was asked for: not where all of it lies on
+/// pages of a pool or the file's own, which are as good, unless it could not be shared.
+fn is_loss(got: Got, why: Why) -> bool {
+    why.is_of_sharing() || got.bytes() != got.whole || got.thp != 0
 }
 
 /// How important it is. That a program is small, or its file system unable,
@@ -187,7 +188,7 @@ fn level(got: Got, why: Option<Why>) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
-        Some(why) if !why.is_of_sharing() && is_served(got) => Level::Info,
+        Some(why) if !is_loss(got, why) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
         Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config::level_of_news(),
         Some(_) => config::level(),
