@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hugetools_ctl::apply::effects::Effects;
+use hugetools_ctl::apply::effects::{Effects, Piece};
 use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
@@ -272,7 +272,9 @@ fn page_cache() {
         let mut shape = Vec::new();
         for size in [4096, 2 << 20].map(|size| PageSize::new(size).unwrap()) {
             let looked = layout.own_pages(size, Place::Program).map(|parts| {
-                let looked = Live::new(&root).look(&file, &parts, size, Duration::from_secs(5));
+                let (file, parts) = (&file, &parts[..]);
+                let piece = Piece { file, parts, size };
+                let looked = Live::new(&root).look(piece, Duration::from_secs(5));
                 (parts.len(), looked.is_ok())
             });
             shape.push(looked.ok());

@@ -17,6 +17,17 @@ pub struct Cached {
     pub shared: Bytes,
 }
 
+/// Parts of a file, and the size of the huge pages that they are to lie on.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece<'a> {
+    /// The file.
+    pub file: &'a File,
+    /// Its parts, in bytes.
+    pub parts: &'a [Range<u64>],
+    /// The size of a huge page.
+    pub size: PageSize,
+}
+
 /// The page cache and the clock.
 pub trait Effects {
     /// Maps parts of a file as huge pages of the page cache want to be mapped,
@@ -25,33 +36,21 @@ pub trait Effects {
     ///
     /// # Errors
     /// When the parts cannot be mapped or read; `TimedOut` after `limit`.
-    fn look(
-        &mut self,
-        file: &File,
-        parts: &[Range<u64>],
-        size: PageSize,
-        limit: Duration,
-    ) -> io::Result<Cached>;
+    fn look(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<Cached>;
 
     /// Looks, but has the kernel put huge pages together where it did not read
     /// them so: on a file system in memory, and where others use the file.
     ///
     /// # Errors
     /// As for [`Effects::look`].
-    fn fill(
-        &mut self,
-        file: &File,
-        parts: &[Range<u64>],
-        size: PageSize,
-        limit: Duration,
-    ) -> io::Result<Cached>;
+    fn fill(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<Cached>;
 
     /// Takes parts of a file out of memory, as far as nobody uses them; what
     /// is to be written is written first, unless that takes too long.
     ///
     /// # Errors
     /// Those of writing; `TimedOut` after `limit`.
-    fn let_go(&mut self, file: &File, parts: &[Range<u64>], limit: Duration) -> io::Result<()>;
+    fn let_go(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<()>;
 
     /// The time since some moment, which only grows.
     fn now(&self) -> Duration;

@@ -1,6 +1,5 @@
 //! [`Effects`] on the running system.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -8,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use hugetools_model::process::Pid;
 use hugetools_model::smaps::{Record, records};
-use hugetools_model::{Bytes, KPath, PageSize, Root};
+use hugetools_model::{Bytes, KPath, Root};
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::adopt::effects::Adopts;
-use crate::apply::effects::{Cached, Effects};
+use crate::apply::effects::{Cached, Effects, Piece};
 use crate::sys::page_cache::{Window, write_back};
 use crate::sys::{aside, collapse};
 use crate::unseen_end::look::own_time;
@@ -38,6 +37,14 @@ impl<'r> Live<'r> {
 }
 
 impl Live<'_> {
+    /// Maps a piece and touches it, and says what came.
+    fn touch(&self, piece: Piece<'_>, limit: Duration) -> io::Result<(Window, Cached)> {
+        let window = Window::new(piece.file, piece.parts, piece.size.get())?;
+        window.touch(limit)?;
+        let cached = self.count(&window)?;
+        Ok((window, cached))
+    }
+
     /// What the kernel counts of the window's mappings.
     fn count(&self, window: &Window) -> io::Result<Cached> {
         let smaps = self
@@ -58,28 +65,13 @@ impl Live<'_> {
 }
 
 impl Effects for Live<'_> {
-    fn look(
-        &mut self,
-        file: &File,
-        parts: &[Range<u64>],
-        size: PageSize,
-        limit: Duration,
-    ) -> io::Result<Cached> {
-        let window = Window::new(file, parts, size.get())?;
-        window.touch(limit)?;
-        self.count(&window)
+    fn look(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<Cached> {
+        let (_, cached) = self.touch(piece, limit)?;
+        Ok(cached)
     }
 
-    fn fill(
-        &mut self,
-        file: &File,
-        parts: &[Range<u64>],
-        size: PageSize,
-        limit: Duration,
-    ) -> io::Result<Cached> {
-        let window = Window::new(file, parts, size.get())?;
-        window.touch(limit)?;
-        let cached = self.count(&window)?;
+    fn fill(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<Cached> {
+        let (window, cached) = self.touch(piece, limit)?;
         if cached.huge.get() >= window.len() {
             return Ok(cached);
         }
@@ -87,7 +79,8 @@ impl Effects for Live<'_> {
         self.count(&window)
     }
 
-    fn let_go(&mut self, file: &File, parts: &[Range<u64>], limit: Duration) -> io::Result<()> {
+    fn let_go(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<()> {
+        let Piece { file, parts, .. } = piece;
         let start = self.now();
         for part in parts {
             let mut at = part.start;

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use hugetools_model::{Bytes, PageSize};
 
-use super::effects::{Cached, Effects};
+use super::effects::{Cached, Effects, Piece};
 use crate::caller::Caller;
 use crate::probe::coverage::page_cache::attempt_log::Memory;
 use crate::probe::coverage::page_cache::{
@@ -58,6 +58,14 @@ fn with_memory(job: &Job, size: PageSize, memory: &Memory, effects: &mut dyn Eff
     prepared(job, state, cost)
 }
 
+fn piece(opened: &Opened, size: PageSize) -> Piece<'_> {
+    Piece {
+        file: &opened.file,
+        parts: &opened.parts,
+        size,
+    }
+}
+
 struct Attempt<'a> {
     opened: Opened,
     size: PageSize,
@@ -92,13 +100,9 @@ impl Attempt<'_> {
         if self.is_whole(before) {
             return Ok(None);
         }
-        let (file, parts) = (&self.opened.file, &self.opened.parts);
-        self.effects.let_go(file, parts, PATIENCE).map_err(failed)?;
-        let (file, parts) = (&self.opened.file, &self.opened.parts);
-        let after = self
-            .effects
-            .fill(file, parts, self.size, PATIENCE)
-            .map_err(failed)?;
+        let piece = piece(&self.opened, self.size);
+        self.effects.let_go(piece, PATIENCE).map_err(failed)?;
+        let after = self.effects.fill(piece, PATIENCE).map_err(failed)?;
         if self.is_whole(after) {
             return Ok(None);
         }
@@ -125,8 +129,8 @@ impl Attempt<'_> {
     }
 
     fn look(&mut self) -> io::Result<Cached> {
-        self.effects
-            .look(&self.opened.file, &self.opened.parts, self.size, PATIENCE)
+        let piece = piece(&self.opened, self.size);
+        self.effects.look(piece, PATIENCE)
     }
 
     fn is_whole(&self, cached: Cached) -> bool {

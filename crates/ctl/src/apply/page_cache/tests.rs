@@ -4,7 +4,6 @@ use crate::probe::coverage::page_cache::attempt_log::Identity;
 use std::collections::VecDeque;
 use std::fs::{File, FileTimes, OpenOptions, Permissions};
 use std::io::Write;
-use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -34,7 +33,7 @@ impl Simulated {
 }
 
 impl Effects for Simulated {
-    fn look(&mut self, _: &File, _: &[Range<u64>], _: PageSize, _: Duration) -> io::Result<Cached> {
+    fn look(&mut self, _: Piece<'_>, _: Duration) -> io::Result<Cached> {
         self.looked += 1;
         let answer = match self.answers.len() {
             0 => return Err(io::Error::from_raw_os_error(libc::ENOMEM)),
@@ -47,17 +46,11 @@ impl Effects for Simulated {
         })
     }
 
-    fn fill(
-        &mut self,
-        file: &File,
-        parts: &[Range<u64>],
-        size: PageSize,
-        limit: Duration,
-    ) -> io::Result<Cached> {
-        self.look(file, parts, size, limit)
+    fn fill(&mut self, piece: Piece<'_>, limit: Duration) -> io::Result<Cached> {
+        self.look(piece, limit)
     }
 
-    fn let_go(&mut self, _: &File, _: &[Range<u64>], _: Duration) -> io::Result<()> {
+    fn let_go(&mut self, _: Piece<'_>, _: Duration) -> io::Result<()> {
         self.let_go += 1;
         match self.refuses_to_let_go {
             true => Err(io::ErrorKind::TimedOut.into()),
