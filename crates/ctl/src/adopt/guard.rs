@@ -68,7 +68,7 @@ impl<'r> Guard<'r> {
         let is_stall = |name: &str| name == "compact_stall" || name.starts_with("allocstall_");
         let stalled = now
             .iter()
-            .any(|(name, count)| is_stall(name) && *count > self.of(name));
+            .any(|(name, count)| is_stall(name) && self.is_more(name, *count));
         self.counters = now;
         stalled
     }
@@ -78,11 +78,14 @@ impl<'r> Guard<'r> {
         const NAME: &str = "thp_collapse_alloc_failed";
         counters(self.root)
             .get(NAME)
-            .is_some_and(|count| *count > self.of(NAME))
+            .is_some_and(|count| self.is_more(NAME, *count))
     }
 
-    fn of(&self, name: &str) -> u64 {
-        self.counters.get(name).copied().unwrap_or(0)
+    /// Whether that is more than at the last look, if there was anything to be seen then.
+    fn is_more(&self, name: &str, count: u64) -> bool {
+        self.counters
+            .get(name)
+            .is_some_and(|before| count > *before)
     }
 
     /// How much more memory the process may have.

@@ -13,12 +13,12 @@ use crate::sys::aside;
 /// it, afterwards from the kernel, since Linux 6.15. Between the two there is a
 /// moment in which nobody knows. `before` is what [`count`] was
 /// when it had not ended for sure.
-pub(super) fn find(root: &Root, pid: u32, process: Option<&OwnedFd>, before: u64) -> Ended {
+pub(super) fn find(root: &Root, pid: u32, process: Option<&OwnedFd>, before: Option<u64>) -> Ended {
     for _ in 0..20 {
         let waits = || Stat::read(root, pid).and_then(|stat| stat.status);
         let status = waits().or_else(|| process.and_then(aside::status));
         if let Some(status) = status {
-            return of_status(status, || count(root) > before);
+            return of_status(status, || has_grown(before, count(root)));
         }
         if process.is_none() {
             break;
@@ -38,15 +38,29 @@ fn of_status(status: i32, out_of_memory: impl FnOnce() -> bool) -> Ended {
     }
 }
 
-/// How many processes the kernel has ended for want of memory.
-pub(super) fn count(root: &Root) -> u64 {
-    let text = root.read(&KPath::from("/proc/vmstat")).unwrap_or_default();
-    keyed::number(&text, b"oom_kill ").unwrap_or(0)
+/// How many processes the kernel has ended for want of memory, since Linux 4.13; `None`
+/// where it does not tell.
+pub(super) fn count(root: &Root) -> Option<u64> {
+    let text = root.read(&KPath::from("/proc/vmstat")).ok()?;
+    keyed::number(&text, b"oom_kill ")
+}
+
+/// Whether one has ended so between two such counts, as far as both are known.
+fn has_grown(before: Option<u64>, now: Option<u64>) -> bool {
+    now.zip(before).is_some_and(|(now, before)| now > before)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_counts_are_compared_where_both_are_known() {
+        assert!(has_grown(Some(3), Some(4)));
+        assert!(!has_grown(Some(4), Some(4)));
+        assert!(!has_grown(None, Some(4)));
+        assert!(!has_grown(Some(4), None));
+    }
 
     #[test]
     fn statuses() {

@@ -49,7 +49,7 @@ pub(super) struct Watched {
     is_stranger: bool,
     /// How many processes had been ended for want of memory at the last look but
     /// one, and at the last: this one may have been among them already.
-    ended_by_kernel: Option<[u64; 2]>,
+    ended_by_kernel: Option<[Option<u64>; 2]>,
 }
 
 impl Watched {
@@ -176,7 +176,7 @@ impl Watched {
 
     /// Tells of its end, unless its library has.
     pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) {
-        let before = self.ended_by_kernel.map_or(u64::MAX, |counts| counts[0]);
+        let before = self.ended_by_kernel.and_then(|counts| counts[0]);
         let ended = ending::find(root, self.pid, self.file(), before);
         let Some((_, slot)) = self.slot(shared) else {
             return;
