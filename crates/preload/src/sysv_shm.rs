@@ -193,8 +193,8 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
             required::tell_of_shm(
                 may_follow,
                 format_args!(
-                    "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, {free} \
-                     are free; {}{grow}",
+                    "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, \
+                     {free}; {}{grow}",
                     next_rung(may_follow),
                 ),
             );

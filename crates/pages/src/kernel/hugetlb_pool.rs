@@ -95,29 +95,44 @@ pub fn lacks(size: usize, pages: usize) -> bool {
     counter(size, "free_hugepages").is_some() && !has_free(size, pages)
 }
 
-/// Pages that the pool could give without growing: free and not reserved.
-pub fn free(size: usize) -> u64 {
-    let count = |name| counter(size, name).unwrap_or(0);
-    count("free_hugepages").saturating_sub(count("resv_hugepages"))
+/// Pages that a pool could give without growing: free and not reserved; `None` where its
+/// counters cannot be read. For a message: `3 are free`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Free(pub Option<u64>);
+
+impl fmt::Display for Free {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(free) => write!(f, "{free} are free"),
+            None => f.write_str("how many are free cannot be read"),
+        }
+    }
+}
+
+/// Those of the pool of this size.
+pub fn free(size: usize) -> Free {
+    let counts = counter(size, "free_hugepages").zip(counter(size, "resv_hugepages"));
+    Free(counts.map(|(free, reserved)| free.saturating_sub(reserved)))
 }
 
 /// The command that adds what a pool lacks for so many pages, for the end of a
-/// message; nothing where it has them.
+/// message; nothing where it has them, or where what it has is unknown.
 pub struct ToGrow {
     /// The size of its pages.
     pub size: usize,
     /// How many are needed.
     pub needed: usize,
     /// How many it could give.
-    pub free: u64,
+    pub free: Free,
 }
 
 impl fmt::Display for ToGrow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = SizeName(self.size);
-        match (self.needed as u64).saturating_sub(self.free) {
-            0 => Ok(()),
-            lacking => write!(
+        let Free(free) = self.free;
+        match free.map(|free| (self.needed as u64).saturating_sub(free)) {
+            None | Some(0) => Ok(()),
+            Some(lacking) => write!(
                 f,
                 " (to grow the pool: hugeadm --pool-pages-min {size}:+{lacking})"
             ),
@@ -125,8 +140,8 @@ impl fmt::Display for ToGrow {
     }
 }
 
-/// Free pages of a memory node.
-pub fn free_on(node: usize, size: usize) -> u64 {
+/// Free pages of a memory node; `None` where that cannot be read.
+pub fn free_on(node: usize, size: usize) -> Option<u64> {
     let number = || {
         let path = Path::of(format_args!(
             "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
@@ -134,23 +149,26 @@ pub fn free_on(node: usize, size: usize) -> u64 {
         ))?;
         procfile::number(path.c_str())
     };
-    procfile::look(number).unwrap_or(0)
+    procfile::look(number)
 }
 
 /// The most pages that the pool may come to have: those that it has and those
-/// that it may still make.
-pub fn most(size: usize) -> u64 {
-    let count = |name| counter(size, name).unwrap_or(0);
-    let persistent = count("nr_hugepages").saturating_sub(count("surplus_hugepages"));
-    persistent.saturating_add(count("nr_overcommit_hugepages"))
+/// that it may still make; `None` where that cannot be read.
+pub fn most(size: usize) -> Option<u64> {
+    let count = |name| counter(size, name);
+    let persistent = count("nr_hugepages")?.saturating_sub(count("surplus_hugepages")?);
+    Some(persistent.saturating_add(count("nr_overcommit_hugepages")?))
 }
 
-/// Whether the pool could give so many pages, surplus pages included that may
-/// still be made.
+/// Whether it is known that the pool could give so many pages, surplus pages included
+/// that may still be made.
 pub fn has_free(size: usize, pages: usize) -> bool {
-    let count = |name| counter(size, name).unwrap_or(0);
-    let surplus = count("nr_overcommit_hugepages").saturating_sub(count("surplus_hugepages"));
-    free(size).saturating_add(surplus) >= pages as u64
+    let all = || {
+        let count = |name| counter(size, name);
+        let surplus = count("nr_overcommit_hugepages")?.saturating_sub(count("surplus_hugepages")?);
+        Some(free(size).0?.saturating_add(surplus))
+    };
+    all().is_some_and(|all| all >= pages as u64)
 }
 
 /// Whether the kernel keeps pages of this size apart from others, as on POWER
@@ -175,18 +193,21 @@ mod tests {
     #[test]
     fn what_is_advised_is_what_is_missing() {
         let said = |needed, free| {
-            let size = 2 << 20;
-            format!("{}", ToGrow { size, needed, free })
+            let (size, free) = (2 << 20, Free(free));
+            format!("{free}{}", ToGrow { size, needed, free })
         };
-        let advice = " (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
-        assert_eq!(said(537, 300), advice);
-        assert_eq!(said(300, 300), "");
+        let advice = "300 are free (to grow the pool: hugeadm --pool-pages-min 2MB:+237)";
+        assert_eq!(said(537, Some(300)), advice);
+        assert_eq!(said(300, Some(300)), "300 are free");
+        assert_eq!(said(300, None), "how many are free cannot be read");
     }
 
     #[test]
     fn a_size_that_no_machine_has() {
         assert!(!is_offered(3 << 20));
         assert_eq!(counter(1 << 50, "nr_hugepages"), None);
-        assert_eq!(most(1 << 50), 0);
+        assert_eq!(most(1 << 50), None);
+        assert_eq!(free(1 << 50), Free(None));
+        assert!(!has_free(1 << 50, 0));
     }
 }

@@ -185,12 +185,14 @@ impl Wanted {
         let free = |node| hugetlb_pool::free_on(node, size);
         if self.is_spread() {
             let each = (pages.count() / nodes.count().max(1)) as u64;
-            return nodes.iter().all(|node| each <= free(node));
+            return nodes
+                .iter()
+                .all(|node| free(node).is_some_and(|free| each <= free));
         }
         let astray = pages.filter(|page| !is_one_of(node_of(*page), nodes));
         match astray.count() as u64 {
             0 => true,
-            count => count <= nodes.iter().map(free).sum(),
+            count => count <= nodes.iter().filter_map(free).sum(),
         }
     }
 }

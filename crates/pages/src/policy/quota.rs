@@ -76,7 +76,8 @@ fn known(limit: Limit, size: usize) -> usize {
 /// What this process may have now.
 fn find_out(limit: Limit, size: usize) -> usize {
     if let Limit::Part(parts) = limit {
-        let part = part_of(hugetlb_pool::most(size), parts, size);
+        // Of a pool that cannot be seen no part can be told, and nothing is taken.
+        let part = hugetlb_pool::most(size).map_or(0, |most| part_of(most, parts, size));
         PARTS[place(size)].store(part, Ordering::Relaxed);
     }
     known(limit, size)

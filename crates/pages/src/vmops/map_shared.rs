@@ -115,7 +115,7 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
     required::tell_of_shm(
         may_follow,
         format_args!(
-            "shared memory: {} cannot be on {} pages: {pages} are needed, {free} are free; {}{}",
+            "shared memory: {} cannot be on {} pages: {pages} are needed, {free}; {}{}",
             Amount(len),
             SizeName(size),
             next_rung(may_follow),

@@ -117,7 +117,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
                 Level::Warning,
                 format_args!(
                     "get_huge_pages: {amount} cannot be on {name} pages: {pages} are needed, \
-                     {free} are free{}",
+                     {free}{}",
                     ToGrow { size, needed, free }
                 ),
             );
