@@ -33,7 +33,7 @@ complete -c hugeadm -l thp-max-ptes-none -d 'Set how many base pages without con
 complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share one huge page of zeros: on or off' -r -f -a "on\t''
 off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) make shared memory of huge pages' -r
-complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork beside threads from huge pages' -r
+complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork from huge pages while threads run' -r
 complete -c hugeadm -l verbose -d 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all' -r
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
 complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all pools'

@@ -51,9 +51,9 @@
 //! [`crate::migrate::shield`]; `child_copy`, a copy where devices are at work;
 //! sharing, where the pools hold all of it twice or nothing better is to be had, but
 //! for other threads' stacks, which could not wait for a page. What the kernel
-//! refuses then is tried once more (`refused`). Beside a device and other threads that
-//! nothing keeps from writing, without `userfaultfd(2)`, a child whose memory the
-//! pools cannot hold twice gets copies that were taken while those threads ran.
+//! refuses then is tried once more (`refused`). While a device is at work, and other
+//! threads that nothing keeps from writing, without `userfaultfd(2)`, a child whose
+//! memory the pools cannot hold twice gets copies that were taken while those threads ran.
 //! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the

@@ -12,7 +12,7 @@ pub struct Limits {
     #[arg(long, value_name = "GROUP")]
     pub set_shm_group: Option<String>,
 
-    /// Let the members of a group (name or number) fork beside threads from huge pages
+    /// Let the members of a group (name or number) fork from huge pages while threads run
     ///
     /// Gives /dev/userfaultfd to the group (Linux 6.1). Its members' programs with
     /// threads then move their memory off a pool before a fork with no call of a

@@ -54,7 +54,7 @@ pub struct Show {
     /// Processes with pages of their own; files on hugetlbfs mounts, also deleted
     /// ones that are still open or mapped; System V segments; what is reserved and
     /// not touched yet; control groups. The sums are those of the kernel, or a line
-    /// says how many pages are not accounted for. Beside what no process uses stands
+    /// says how many pages are not accounted for. What no process uses is listed with
     /// the command that frees it. Root sees all processes, others their own.
     #[arg(long)]
     pub who: bool,

@@ -26,7 +26,7 @@ Examples:
   hugeadm --dry-run --pool-pages-min 1GB:2     print the commands, change nothing
   hugeadm --create-global-mounts               mount hugetlbfs for everybody
   hugeadm --set-shm-group postgres             let a group's members use SHM_HUGETLB
-  hugeadm --set-userfaultfd-group postgres     let its programs fork beside threads
+  hugeadm --set-userfaultfd-group postgres     let programs with threads fork
   hugeadm --print-persistent                   what brings this state back at boot
 
 Exit status: 0 done, 1 failed, 2 usage error, 3 less than asked.";

@@ -155,7 +155,7 @@ fn at_boot(pages: &Pages, asked: u64, root: &Root) -> String {
     }
 }
 
-/// How many pages a machine can do without, beside its other pools; `None` where that is
+/// How many pages a machine can do without, besides its other pools; `None` where that is
 /// not known.
 fn most_at_boot(size: PageSize, root: &Root) -> Option<u64> {
     let (meminfo, pools) = pools(root)?;
