@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::live::skip;
 use crate::support::tool::{Ran, tool};
@@ -116,4 +117,38 @@ fn a_report_comes_from_a_root_without_proc() {
         1,
         "{ran:?}"
     );
+}
+
+/// The variable alone: words that are no files, and a file that cannot be.
+#[test]
+fn the_variable_names_a_file_or_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    for (value, told) in [
+        (
+            "stderr",
+            "WARNING: the value of HUGETLB_REPORT is not understood",
+        ),
+        (
+            "1",
+            "WARNING: the value of HUGETLB_REPORT is not understood",
+        ),
+        (
+            "/nowhere/report",
+            "WARNING: no report: /nowhere/report cannot be opened (errno 2)",
+        ),
+        ("report", ""),
+    ] {
+        let mut command = Command::new("/bin/true");
+        command.current_dir(dir.path());
+        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+        let ran: Ran = command
+            .env("HUGETLB_REPORT", value)
+            .output()
+            .unwrap()
+            .into();
+        assert!(ran.err.contains(told), "{value}: {ran:?}");
+        assert_eq!(ran.err.is_empty(), told.is_empty(), "{value}: {ran:?}");
+        let written = dir.path().join(value).exists();
+        assert_eq!(written, value == "report", "{value}");
+    }
 }

@@ -126,6 +126,9 @@ pub(super) fn limit(source: &mut Source<'_, '_>, name: &'static str) -> Option<L
 }
 
 /// `whose` and `json` are the names of two more variables.
+/// What is meant otherwise than as the name of a file.
+const NO_FILES: [&[u8]; 7] = [b"no", b"yes", b"0", b"1", b"2", b"stderr", b"stdout"];
+
 pub(super) fn report<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
@@ -134,7 +137,7 @@ pub(super) fn report<'a>(
 ) -> Option<Report<'a>> {
     let value = source.get(name)?;
     if value != b"-" {
-        let is_path = (1..PATH_MAX).contains(&value.len());
+        let is_path = (1..PATH_MAX).contains(&value.len()) && !NO_FILES.contains(&value);
         return source.known(name, is_path.then_some(Report::File(value)));
     }
     let pid = source.get(whose);

@@ -94,6 +94,14 @@ fn a_report_to_the_terminal_names_its_process() {
         read(&[(REPORT, "/tmp/r")], "x").report,
         Some(Report::File(b"/tmp/r"))
     );
+    for word in ["yes", "no", "1", "stderr"] {
+        assert_eq!(read(&[(REPORT, word)], "x").report, None);
+        assert_eq!(odd(&[(REPORT, word)]), [REPORT]);
+    }
+    assert_eq!(
+        read(&[(REPORT, "./1")], "x").report,
+        Some(Report::File(b"./1"))
+    );
     let long = "x".repeat(PATH_MAX);
     assert_eq!(read(&[(REPORT, &long)], "x").report, None);
     assert_eq!(odd(&[(REPORT, long.leak())]), [REPORT]);

@@ -67,10 +67,21 @@ pub(crate) fn send(text: &[u8]) -> Option<()> {
         Some(Ok(file)) => write_quietly(file.fd(), text),
         Some(Err(Errno(number))) => say(
             Level::Warning,
-            format_args!("no report: its file cannot be opened (errno {number})"),
+            format_args!(
+                "no report: {} cannot be opened (errno {number})",
+                name().unwrap_or("its file")
+            ),
         ),
     }
     Some(())
+}
+
+/// The file that was asked for.
+fn name() -> Option<&'static str> {
+    match config::get().report {
+        Some(Report::File(path)) => core::str::from_utf8(path).ok(),
+        None | Some(Report::Terminal { .. }) => None,
+    }
 }
 
 /// Where the reader is gone, or the file is as long as it may be, the program
