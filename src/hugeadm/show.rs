@@ -15,7 +15,7 @@ use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{FileError, Machine, PageSize};
+use hugetools_model::{FileError, Machine, PageSize, machine};
 
 use super::run::Run;
 
@@ -33,7 +33,8 @@ impl Run {
         if let Some(form) = show.pool_list {
             let rows: Vec<_> = self.pools()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(Level::Warning, "this machine offers no huge page size");
+                let unseen = machine::unseen(&self.root);
+                self.say(Level::Warning, &machine::none_offered(unseen));
             }
             self.out(&match form {
                 PoolList::Classic => listing::pool_list(&rows),

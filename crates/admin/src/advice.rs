@@ -86,7 +86,7 @@ impl Finding {
 
 /// Everything that is amiss.
 pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
-    let mut found = Vec::new();
+    let mut found: Vec<Finding> = machine.unseen.map(unseen).into_iter().collect();
     if !machine.pools.is_empty() {
         pools::find(machine, &mut found);
         mounts::find(machine, &mut found);
@@ -96,6 +96,20 @@ pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
         thp::find(thp, machine, &mut found);
     }
     found
+}
+
+/// Where a file is not there that each kernel has.
+fn unseen(path: &str) -> Finding {
+    let command = match path.starts_with("/proc/") {
+        true => "mount -t proc proc /proc",
+        false => "mount -t sysfs sysfs /sys",
+    };
+    Finding::new(
+        "kernel",
+        format!("{path} is not there, as in a chroot"),
+        "which huge pages there are cannot be told, nor what is amiss with them",
+        command,
+    )
 }
 
 /// What holds pages of pools, and is used by nobody.

@@ -14,6 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::{Life, Met, Peak, Proof, base};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
+use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::folio::Frames;
 use hugetools_model::process::{self, Pid};
@@ -57,7 +58,7 @@ impl Snapshot {
     /// # Errors
     /// When there is no such process, or it may not be looked at.
     pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
-        let mappings = Mappings::read(root, pid).map_err(|error| unreadable(pid, &error))?;
+        let mappings = Mappings::read(root, pid).map_err(|error| unreadable(root, pid, &error))?;
         if mappings.is_empty() {
             return Err(nothing(pid));
         }
@@ -223,8 +224,11 @@ fn nothing(pid: Pid) -> Failure {
     ))
 }
 
-fn unreadable(pid: Pid, error: &FileError) -> Failure {
+fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
     Failure::Own(match error.errno() {
+        Some(libc::ENOENT) if machine::unseen(root) == Some(MEMINFO) => format!(
+            "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
+        ),
         Some(libc::ENOENT | libc::ESRCH) => format!("there is no process {pid}"),
         Some(libc::EACCES | libc::EPERM) => {
             format!("{error}; ask as the owner of process {pid}, or with CAP_SYS_PTRACE")

@@ -15,6 +15,7 @@ use crate::memory::zone::{self, Zone};
 use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::root::error::FileError;
+use crate::root::kpath::KPath;
 use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
@@ -48,6 +49,30 @@ pub struct Machine {
     pub sysctl: Sysctl,
     /// Who may use `userfaultfd(2)`.
     pub userfault: UserFault,
+    /// A file that would say what there is, and is not there: in a chroot without
+    /// `/proc` or `/sys`. A recorded machine has what it has.
+    #[serde(skip)]
+    pub unseen: Option<&'static str>,
+}
+
+/// What is there on each kernel, however it was built.
+const ALWAYS: [&str; 2] = [MEMINFO, "/sys/kernel/mm"];
+
+/// Without this one `/proc` is not mounted.
+pub const MEMINFO: &str = "/proc/meminfo";
+
+/// The first of them that is missing.
+pub fn unseen(root: &Root) -> Option<&'static str> {
+    let is_missing = |path: &&'static str| root.is_live() && !root.exists(&KPath::from(*path));
+    ALWAYS.into_iter().find(is_missing)
+}
+
+/// Why there is no pool, where there is none: they are not seen without such a file.
+pub fn none_offered(unseen: Option<&str>) -> String {
+    match unseen {
+        None => "this machine offers no huge page size".to_owned(),
+        Some(path) => format!("no huge page size can be seen, since {path} is not there"),
+    }
 }
 
 impl Machine {
@@ -79,7 +104,13 @@ impl Machine {
             sysctl: Sysctl::read(root)?,
             userfault: UserFault::read(root)?,
             meminfo,
+            unseen: unseen(root),
         })
+    }
+
+    /// Why there is no pool, where there is none.
+    pub fn none_offered(&self) -> String {
+        none_offered(self.unseen)
     }
 
     /// The pool of the kernel's default size.

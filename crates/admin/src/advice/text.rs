@@ -19,9 +19,12 @@ pub fn explain(
 ) -> String {
     let mounts: Vec<MountRow> = machine.mounts.iter().map(Into::into).collect();
     let pools: Vec<PoolRow> = machine.pools.iter().map(Into::into).collect();
-    let megabytes = machine.meminfo.total.get() >> 20;
-    let mut text = format!("Total System Memory: {megabytes} MB\n\n");
+    let mut text = match machine.meminfo.total.get() >> 20 {
+        0 => "Total System Memory: not known\n\n".to_owned(),
+        megabytes => format!("Total System Memory: {megabytes} MB\n\n"),
+    };
     text += &match mounts.is_empty() {
+        true if machine.unseen.is_some() => "Mounts of hugetlbfs: not known\n".to_owned(),
         true => "No hugetlbfs is mounted.\n".to_owned(),
         false => mount_list(&mounts),
     };

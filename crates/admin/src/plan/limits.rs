@@ -16,7 +16,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             None => Step::Impossible(Impossible {
                 subject: sysctl::min_free_path().to_string(),
                 why: "there is nothing to recommend without huge pages".to_owned(),
-                hint: "this machine offers no huge page size".to_owned(),
+                hint: machine.none_offered(),
             }),
         };
         let option = "--set-recommended-min_free_kbytes";

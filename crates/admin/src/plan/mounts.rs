@@ -80,7 +80,7 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     if steps.is_empty() {
         steps.push(Step::Impossible(Impossible {
             subject: set.option(),
-            why: "this machine offers no huge page size".to_owned(),
+            why: machine.none_offered(),
             hint: "the kernel or the processor has none: see /proc/meminfo for Hugepagesize"
                 .to_owned(),
         }));

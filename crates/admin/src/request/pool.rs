@@ -201,7 +201,7 @@ fn directed(direction: Direction, pages: PageCount) -> Change {
 
 fn find_pool(size: Option<PageSize>, machine: &Machine) -> Result<&Pool, String> {
     if machine.pools.is_empty() {
-        return Err("this machine offers no huge page size".to_owned());
+        return Err(machine.none_offered());
     }
     match size {
         None => machine

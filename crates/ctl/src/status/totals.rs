@@ -29,7 +29,7 @@ impl Totals {
     /// # Errors
     /// When there is no such process, or it may not be looked at.
     pub fn take(root: &Root, pid: Pid) -> Result<Totals, Failure> {
-        let failed = |error: FileError| unreadable(pid, &error);
+        let failed = |error: FileError| unreadable(root, pid, &error);
         let text = match root.read_opt(&pid.path("smaps_rollup")).map_err(failed)? {
             Some(text) => text,
             None => root.read(&pid.path("smaps")).map_err(failed)?,
