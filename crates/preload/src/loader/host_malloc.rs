@@ -89,7 +89,7 @@ pub fn by_whom() -> Option<Whom> {
     }
     let mut there = ALLOCATORS.iter().zip(marks).filter(|(_, mark)| *mark != 0);
     there
-        .find_map(|(allocator, mark)| called(allocator, mark))
+        .find_map(|(allocator, mark)| called(allocator, of_another(allocator, mark)?))
         .map(Whom::Caller)
 }
 
@@ -101,6 +101,24 @@ pub(crate) fn is_of_program() -> bool {
         ControlFlow::Break(())
     });
     is_in_program || by_whom().is_some()
+}
+
+/// Where a library besides this one has the mark of an allocator: the word for it
+/// leads to this library's own where there is one, whether or not others have it, too.
+fn of_another(allocator: &Allocator, mark: usize) -> Option<usize> {
+    let (mut is_own, mut other) = (false, None);
+    objects::each(|object| {
+        if object.is_ours() {
+            is_own = object.contains(mark);
+        } else if other.is_none() && !object.is_vdso() {
+            other = object.address_of(allocator.mark);
+        }
+        ControlFlow::Continue(())
+    });
+    match is_own {
+        true => other,
+        false => Some(mark),
+    }
 }
 
 /// The door of an allocator that one of the loaded files calls, where the
