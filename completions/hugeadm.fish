@@ -35,6 +35,9 @@ off\t''"
 complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) make shared memory of huge pages' -r
 complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork from huge pages while threads run' -r
 complete -c hugeadm -l verbose -d 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all' -r
+complete -c hugeadm -l color -d 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never' -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
 complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all pools'
 complete -c hugeadm -l page-sizes -d 'Show the page sizes, in bytes, that can be used: with a pool and a mount'

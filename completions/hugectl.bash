@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --dry-run --explain --emit --sysroot --pid --anon --stack --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --text --text-libs --data --bss --heap --heap-engine --shm --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --anon --stack --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -98,6 +98,10 @@ _hugectl() {
                     ;;
                 --watch)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
                     return 0
                     ;;
                 --emit)
@@ -231,6 +235,7 @@ _hugectl_value_of() {
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
     --watch) echo 'SECONDS' ;;
+    --color) echo '=auto always never' ;;
     --emit) echo '=systemd environment docker kubernetes' ;;
     --sysroot | '--sysroot ') echo 'DIR' ;;
     --pid | '--pid ') echo 'PID|NAME[,...]' ;;

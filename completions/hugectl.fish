@@ -18,6 +18,9 @@ complete -c hugectl -l require -d 'Do not start the program, or fail its request
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
 complete -c hugectl -l watch -d 'With --status or --pid: again and again, each SECONDS, until the processes have ended'
+complete -c hugectl -l color -d 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never' -f -a "auto\t''
+always\t''
+never\t''"
 complete -c hugectl -l emit -d 'Print what tells a service or a container of all this, in which hugectl starts nothing: a drop-in for a UNIT of systemd, lines of an environment file (with PROGRAM or without), options of docker run, parts of a pod' -f -a "systemd\t''
 environment\t''
 docker\t''

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use crate::console::{Reader, out};
+use crate::terminal::dress;
 
 /// Home, and everything gone.
 const CLEAR: &str = "\x1b[H\x1b[2J";
@@ -34,7 +35,8 @@ pub(crate) fn again<E>(
             (_, false, true) => "\n",
         };
         let text = match look() {
-            Ok(text) => format!("{before}{text}"),
+            Ok(text) if json => text,
+            Ok(text) => format!("{before}{}", dress(&text)),
             Err(why) => return End::Failed(why, seen),
         };
         match out(&text) {

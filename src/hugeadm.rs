@@ -23,6 +23,7 @@ use self::run::Run;
 use self::watch::Watch;
 use crate::answer;
 use crate::log::Log;
+use crate::terminal;
 use crate::usage::{explain, no_text, wants_json};
 
 /// Before anybody has said how much to say.
@@ -62,6 +63,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let verbosity = args.how.verbose.unwrap_or(log.verbosity);
     log.verbosity = verbosity.saturating_add(args.how.more).min(99);
     let json = args.how.json;
+    terminal::choose(args.how.color);
     if !args.show.any() && !args.changes() {
         return Early { log, json, odd }.usage("no option says what to do");
     }

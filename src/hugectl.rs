@@ -28,6 +28,7 @@ use hugetools_ctl::unseen_end::{self, Begun};
 use hugetools_model::{Head, Root};
 
 use crate::log::Log;
+use crate::terminal::{self, dress};
 use crate::usage::{explain_in_line, no_text, wants_json};
 use crate::{answer, console};
 
@@ -57,6 +58,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let caller = Caller::this(std::env::vars_os());
     let level = verbosity(caller.verbosity(), &args.steps);
     let json = args.proof.json;
+    terminal::choose(args.proof.color);
     let result = Request::from_args(args).and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
@@ -135,7 +137,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
         let explained = explain::explain(run, &findings, &plan);
         let text = match run.json {
             true => explained.to_json(),
-            false => explained.to_text(),
+            false => dress(&explained.to_text()),
         };
         return print(&text).map(|()| explained.status());
     }

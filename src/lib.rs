@@ -11,4 +11,5 @@ pub mod ld_hugetlbfs;
 pub mod log;
 pub mod pagesize;
 mod quiet;
+mod terminal;
 pub mod usage;

@@ -17,6 +17,7 @@ use hugetools_model::{Machine, Root};
 
 use super::{print, print_json, with_help};
 use crate::log::Log;
+use crate::terminal::dress;
 
 /// One run. Without `--json` everything is printed as it happens.
 pub(super) struct Run {
@@ -161,6 +162,11 @@ impl Run {
         for line in report::confirmations(tasks, &report::Names::new(&pools, &nodes)) {
             self.out(&format!("{line}\n"));
         }
+    }
+
+    /// Prints what is not one of the classic listings, laid out for who reads it.
+    pub(super) fn show(&mut self, text: &str) {
+        self.out(&dress(text));
     }
 
     pub(super) fn out(&mut self, text: &str) {

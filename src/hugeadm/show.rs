@@ -36,10 +36,10 @@ impl Run {
                 let unseen = machine::unseen(&self.root);
                 self.say(Level::Warning, &machine::none_offered(unseen));
             }
-            self.out(&match form {
-                PoolList::Classic => listing::pool_list(&rows),
-                PoolList::Long => listing::long_pool_list(&rows),
-            });
+            match form {
+                PoolList::Classic => self.out(&listing::pool_list(&rows)),
+                PoolList::Long => self.show(&listing::long_pool_list(&rows)),
+            }
             self.document.pools = Some(rows.into_iter().map(PoolEntry::Listed).collect());
         }
         if show.pool_list_nodes {
@@ -75,7 +75,7 @@ impl Run {
         };
         let accounts = seen.as_ref().map(who::account);
         if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
-            self.out(&who::text(accounts));
+            self.show(&who::text(accounts));
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
@@ -84,7 +84,7 @@ impl Run {
         if show.stats {
             let seen = stats::Seen::read(&self.root)?;
             let now = stats::stats(&seen, None);
-            self.out(&stats::text(&now));
+            self.show(&stats::text(&now));
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
@@ -97,7 +97,7 @@ impl Run {
                 findings.extend(advice::orphans(accounts));
             }
             let facts = advice::facts(&machine);
-            self.out(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
+            self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
             self.document.facts = Some(facts);
         }

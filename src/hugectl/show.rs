@@ -10,12 +10,14 @@ use hugetools_model::process::Pid;
 
 use super::{LOG, print, root, unwritable};
 use crate::again::{End, again};
+use crate::terminal::dress;
 
 /// Prints what running processes have.
 pub(super) fn show(status: &Status) -> Result<(), Failure> {
     let root = root(status.sysroot.as_deref())?;
     match status.watch {
-        None => print(&look(&root, status)?),
+        None if status.json => print(&look(&root, status)?),
+        None => print(&dress(&look(&root, status)?)),
         Some(time) => watch(&root, status, time),
     }
 }

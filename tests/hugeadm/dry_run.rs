@@ -78,6 +78,7 @@ const CHANGES: &[&str] = &[
 /// Those that show something or say how.
 const SHOWS: &[&str] = &[
     "--bug-report",
+    "--color=never",
     "--explain",
     "--json",
     "--list-all-mounts",

@@ -1,4 +1,4 @@
-//! The small tools: hugeedit, pagesize, ld.hugetlbfs.
+//! The small tools: hugeedit, pagesize, ld.hugetlbfs; and what all have in common.
 
 mod cross;
 mod hugeedit;
@@ -13,4 +13,5 @@ mod segments;
 mod shells;
 mod signed;
 mod stream;
+mod terminal;
 mod transcripts;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::{Args, ColorChoice, ValueHint};
 
 use super::TERMINAL;
 use super::given::{ANY, NOT_EMITTED, OF_PID, OF_STATUS, PID_TOO};
@@ -66,6 +66,16 @@ pub struct Proof {
     /// What goes to the terminal as JSON
     #[arg(long, groups = [ANY, NOT_EMITTED])]
     pub json: bool,
+
+    /// Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the
+    /// default), always or never
+    #[arg(
+        long, group = ANY, value_name = "WHEN", value_enum,
+        num_args = 0..=1, require_equals = true,
+        default_value = "auto", default_missing_value = "always",
+        hide_possible_values = true, hide_default_value = true,
+    )]
+    pub color: ColorChoice,
 
     /// Print what would be done, as shell commands, and do nothing
     #[arg(long, groups = [PID_TOO, NOT_EMITTED])]

@@ -1,0 +1,148 @@
+//! What people read, on terminals of several widths, in colour and without; and the
+//! same text where nobody looks.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::tool::{Ran, tool};
+use crate::support::tree;
+
+/// Columns without any control sequence.
+fn bare(text: &str) -> String {
+    let mut bare = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('\x1b') {
+        bare += before;
+        rest = after.split_once('m').unwrap_or_default().1;
+    }
+    bare + rest
+}
+
+/// A command line in a terminal so wide, with what its environment has besides.
+fn on_a_terminal(columns: usize, environment: &[&str], words: &str) -> Ran {
+    let mut script = Command::new("script");
+    script.args([
+        "-qec",
+        &format!("stty rows 24 cols {columns}; {words}"),
+        "/dev/null",
+    ]);
+    script.env_remove("NO_COLOR").env("TERM", "xterm");
+    let environment = environment.iter().filter_map(|word| word.split_once('='));
+    script.envs(environment);
+    let mut ran: Ran = script.output().unwrap().into();
+    ran.out = ran.out.replace("\r\n", "\n");
+    ran
+}
+
+fn path(name: &str) -> String {
+    tool(name).get_program().to_str().unwrap().to_owned()
+}
+
+fn explain(dir: &Path, more: &str) -> String {
+    format!(
+        "{} --sysroot {} --explain {more}",
+        path("hugeadm"),
+        dir.display()
+    )
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn as_wide_as_the_terminal_and_no_word_is_lost() {
+    let dir = tree::machine("x86_64-8node");
+    let piped: Ran = tool("hugeadm")
+        .arg("--sysroot")
+        .arg(dir.path())
+        .arg("--explain")
+        .output()
+        .unwrap()
+        .into();
+    assert!(!piped.out.contains('\x1b'), "{piped:?}");
+    for columns in [40, 80, 200] {
+        let ran = on_a_terminal(columns, &[], &explain(dir.path(), ""));
+        assert_eq!(ran.status, piped.status, "{ran:?}");
+        let text = bare(&ran.out);
+        assert_eq!(words(&text), words(&piped.out), "{columns}");
+        // A command is whole, to be copied; a path cannot be parted.
+        let too_wide = text.lines().find(|line| {
+            let is_command = line.trim_start().starts_with("-> ");
+            line.chars().count() > columns && !is_command && words(line).len() > 1
+        });
+        assert_eq!(too_wide, None, "{columns}");
+    }
+}
+
+#[test]
+fn colours_where_somebody_looks_and_wants_them() {
+    let dir = tree::machine("x86_64-8node");
+    let heading = "\x1b[1mFindings:\x1b[0m\n";
+    let tries = [
+        (vec![], "", true),
+        (vec!["NO_COLOR="], "", true),
+        (vec!["NO_COLOR=1"], "", false),
+        (vec!["TERM=dumb"], "", false),
+        (vec![], "--color=never", false),
+        (vec!["NO_COLOR=1"], "--color=always", true),
+        (vec!["NO_COLOR=1"], "--color", true),
+        (vec![], "--color=auto | cat", false),
+        (vec![], "--color=always | cat", true),
+        (vec![], "--json --color=always", false),
+    ];
+    for (environment, more, is_coloured) in tries {
+        let ran = on_a_terminal(80, &environment, &explain(dir.path(), more));
+        assert_eq!(ran.status, 0, "{ran:?}");
+        assert_eq!(ran.out.contains(heading), is_coloured, "{more}: {ran:?}");
+        assert_eq!(ran.out.contains('\x1b'), is_coloured, "{more}: {ran:?}");
+    }
+    let wrong = on_a_terminal(80, &[], &explain(dir.path(), "--color=red"));
+    assert_eq!(wrong.status, 2, "{wrong:?}");
+    for word in ["--color", "'red'", "auto", "always", "never"] {
+        assert!(wrong.out.contains(word), "{word}: {wrong:?}");
+    }
+}
+
+#[test]
+fn shares_have_bars_on_a_terminal() {
+    let command = format!("{} --color=never --status $$", path("hugectl"));
+    let wide = on_a_terminal(120, &[], &command);
+    assert_eq!(wide.status, 0, "{wide:?}");
+    let rows: Vec<&str> = wide
+        .out
+        .lines()
+        .filter(|line| line.contains("%  "))
+        .collect();
+    assert!(rows.len() > 3, "{wide:?}");
+    let at = |row: &&str| {
+        row.find('[')
+            .filter(|at| row[*at..].get(11..12) == Some("]"))
+    };
+    assert!(at(&rows[0]).is_some(), "{wide:?}");
+    assert!(rows.iter().all(|row| at(row) == at(&rows[0])), "{wide:?}");
+    for other in [
+        on_a_terminal(60, &[], &command),
+        on_a_terminal(120, &[], &format!("{command} | cat")),
+    ] {
+        assert_eq!(other.status, 0, "{other:?}");
+        assert!(!other.out.contains('['), "{other:?}");
+    }
+}
+
+/// Scripts read these.
+#[test]
+fn classic_listings_are_the_same_everywhere() {
+    let dir = tree::machine("x86_64-8node");
+    let listings = ["--pool-list", "--page-sizes-all", "--list-all-mounts"];
+    for listing in listings {
+        let command = format!(
+            "{} --sysroot {} {listing}",
+            path("hugeadm"),
+            dir.path().display()
+        );
+        let ran = on_a_terminal(20, &[], &format!("{command} 2>/dev/null"));
+        let piped = on_a_terminal(20, &[], &format!("{command} 2>/dev/null | cat"));
+        assert_eq!(ran.out, piped.out, "{listing}");
+    }
+}
