@@ -126,6 +126,10 @@ impl Dress {
 }
 
 /// Whether somebody has not asked for none: <https://no-color.org>.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read here, in src/"
+)]
 fn wants_colours() -> bool {
     let value = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     value("NO_COLOR").is_none() && value("TERM").is_some_and(|term| term != "dumb")

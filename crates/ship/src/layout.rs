@@ -173,6 +173,15 @@ impl Table<'_> {
                     format!("{name}.fish"),
                     format!("share/fish/vendor_completions.d/{name}.fish"),
                 ),
+                // These shells look nowhere by themselves: one names them.
+                (
+                    format!("{name}.elv"),
+                    format!("share/hugetools/completions/{name}.elv"),
+                ),
+                (
+                    format!("{name}.ps1"),
+                    format!("share/hugetools/completions/{name}.ps1"),
+                ),
             ] {
                 let from = From::Tree(format!("completions/{file}"));
                 self.add(Part::Run, &to, 0o644, from);

@@ -1,0 +1,83 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[hugeadm] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'hugeadm'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'hugeadm'= {
+            cand --pool-list 'Show all pools: page size, minimum, current and maximum pages'
+            cand --watch 'With --stats: again and again, each SECONDS, with what came since the last time'
+            cand --pool-pages-min 'Set how many pages a pool keeps; may be repeated'
+            cand --pool-pages-max 'Set how many pages a pool may grow to on demand; may be repeated'
+            cand --pool-spread 'Divide one amount among memory nodes; may be repeated'
+            cand --demote 'Split free pages into smaller ones; may be repeated'
+            cand --add-temp-swap 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them'
+            cand --hvo 'Give back the kernel''s descriptors of new huge pages (HVO): on or off'
+            cand --create-user-mounts 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE'
+            cand --create-group-mounts 'Mount each page size on /var/lib/hugetlbfs/group/GROUP/pagesize-SIZE'
+            cand --max-size 'Let each new mount hold at most SIZE; 0 is no limit'
+            cand --min-size 'Reserve SIZE of the pool for each new mount'
+            cand --max-inodes 'Let each new mount hold at most N files and directories; 0 is no limit'
+            cand --mount-mode 'Give the mounts this mode instead of the usual one'
+            cand --thp-khugepaged-pages 'Set how many base pages khugepaged scans at a time'
+            cand --thp-khugepaged-alloc-sleep 'Set how long khugepaged sleeps after a failed allocation'
+            cand --thp-khugepaged-scan-sleep 'Set how long khugepaged sleeps between scans'
+            cand --thp-defrag 'Set how hard a page fault tries to get one'
+            cand --thp-shmem 'Set which shared memory and tmpfs files get them'
+            cand --thp-size 'Set the mode of one size of multi-size THP (64kB:always); may be repeated'
+            cand --thp-max-ptes-none 'Set how many base pages without contents khugepaged may fill up to make one'
+            cand --thp-use-zero-page 'Let memory that is only read share one huge page of zeros: on or off'
+            cand --set-shm-group 'Let the members of a group (name or number) make shared memory of huge pages'
+            cand --set-userfaultfd-group 'Let the members of a group (name or number) fork beside threads from huge pages'
+            cand --verbose 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all'
+            cand --color 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never'
+            cand --sysroot 'Work on a recorded /proc and /sys below DIR instead of this machine'
+            cand --pool-list-nodes 'Show each memory node''s share of all pools'
+            cand --page-sizes 'Show the page sizes, in bytes, that can be used: with a pool and a mount'
+            cand --page-sizes-all 'Show all huge page sizes of this machine, in bytes'
+            cand --list-all-mounts 'Show all hugetlbfs mounts and their options'
+            cand --who 'Show who holds the pages of each pool, and who has them reserved'
+            cand --stats 'Show what the kernel counts of huge pages, and how many could be had now'
+            cand --explain 'Show memory, mounts and pools, and what about them is amiss'
+            cand --print-persistent 'Print the settings that bring the present state back at boot'
+            cand --bug-report 'Print what somebody who mends a fault needs to see of this machine'
+            cand --obey-mempolicy 'Let the pages come from the nodes that hugeadm''s own memory policy allows'
+            cand --obey-numa-mempol 'Let the pages come from the nodes that hugeadm''s own memory policy allows'
+            cand --hard 'Try long to reach a minimum'
+            cand --force 'Let pools grow into the memory that everything else needs'
+            cand --add-ramdisk-swap 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
+            cand --persist 'Keep the added swap'
+            cand --create-mounts 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
+            cand --create-global-mounts 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
+            cand --unmount 'Unmount all that the create options made, and remove their directories'
+            cand --thp-always 'Use them for all private memory'
+            cand --thp-madvise 'Use them where a program asks for them with MADV_HUGEPAGE'
+            cand --thp-never 'Use none'
+            cand --set-recommended-shmmax 'Raise kernel.shmmax to what all pools hold at their maximum'
+            cand --set-recommended-min_free_kbytes 'Raise vm.min_free_kbytes so that memory stays in large pieces'
+            cand --enable-zone-movable 'Let pools take pages from ZONE_MOVABLE; Linux before 4.16'
+            cand --disable-zone-movable 'Let pools take no pages from ZONE_MOVABLE; Linux before 4.16'
+            cand -d 'Print the equivalent shell commands and change nothing'
+            cand --dry-run 'Print the equivalent shell commands and change nothing'
+            cand -v 'Say one level more'
+            cand --json 'Print the result as one JSON document'
+            cand -h 'Print help: -h in short, --help in full'
+            cand --help 'Print help: -h in short, --help in full'
+            cand --version 'Print the version'
+        }
+    ]
+    $completions[$command]
+}
