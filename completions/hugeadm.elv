@@ -41,7 +41,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --thp-max-ptes-none 'Set how many base pages without contents khugepaged may fill up to make one'
             cand --thp-use-zero-page 'Let memory that is only read share one huge page of zeros: on or off'
             cand --set-shm-group 'Let the members of a group (name or number) make shared memory of huge pages'
-            cand --set-userfaultfd-group 'Let the members of a group (name or number) fork beside threads from huge pages'
+            cand --set-userfaultfd-group 'Let the members of a group (name or number) fork from huge pages while threads run'
             cand --verbose 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all'
             cand --color 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never'
             cand --sysroot 'Work on a recorded /proc and /sys below DIR instead of this machine'

@@ -44,7 +44,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
             [CompletionResult]::new('--thp-max-ptes-none', '--thp-max-ptes-none', [CompletionResultType]::ParameterName, 'Set how many base pages without contents khugepaged may fill up to make one')
             [CompletionResult]::new('--thp-use-zero-page', '--thp-use-zero-page', [CompletionResultType]::ParameterName, 'Let memory that is only read share one huge page of zeros: on or off')
             [CompletionResult]::new('--set-shm-group', '--set-shm-group', [CompletionResultType]::ParameterName, 'Let the members of a group (name or number) make shared memory of huge pages')
-            [CompletionResult]::new('--set-userfaultfd-group', '--set-userfaultfd-group', [CompletionResultType]::ParameterName, 'Let the members of a group (name or number) fork beside threads from huge pages')
+            [CompletionResult]::new('--set-userfaultfd-group', '--set-userfaultfd-group', [CompletionResultType]::ParameterName, 'Let the members of a group (name or number) fork from huge pages while threads run')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all')
             [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never')
             [CompletionResult]::new('--sysroot', '--sysroot', [CompletionResultType]::ParameterName, 'Work on a recorded /proc and /sys below DIR instead of this machine')
