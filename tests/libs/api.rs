@@ -5,6 +5,7 @@ mod header;
 mod memory;
 mod order;
 mod peer;
+mod rival;
 mod variables;
 
 use std::fs;

@@ -1,6 +1,9 @@
 //! Programs that know nothing of us run as they do without: same output, same
 //! errors, same status.
 
+mod postgres;
+mod valgrind;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,8 @@
 //! The libraries as files: what they need, what they export, what they ask of
 //! the program's libc.
 
+mod debug_build;
+
 use std::process::Command;
 
 use crate::support::bless::compare;

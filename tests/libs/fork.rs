@@ -1,5 +1,7 @@
 //! A forked child is never killed for want of a huge page, and no byte is lost.
 
+mod recollapse;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,16 @@
 //! The heap on huge pages, judged by the programs themselves.
 
+mod beginning;
+mod budget;
+mod footprint;
+mod give;
+mod grow;
+mod host_malloc;
+mod limits;
+mod plugins;
+mod quota;
+mod torture;
+
 use std::path::Path;
 use std::process::Command;
 

@@ -1,6 +1,8 @@
 //! What the programs of `tests/programs` print of themselves: their own
 //! reading of `/proc/self/smaps`, which shares no code with ours.
 
+pub(crate) mod parts;
+
 /// A line such as `small resident_kb=1 thp_kb=2 hugetlb_kb=3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Judged {

@@ -3,8 +3,8 @@
 //! them by `userfaultfd` (5.19) and no `MADV_COLLAPSE` (6.1). All the same the
 //! heap is on huge pages, nobody is killed, and no byte is lost.
 
-use super::judge::Judged;
-use super::numa::{Pools, Said, binds, equipped, forks, node};
+use crate::libs::judge::Judged;
+use crate::libs::numa::{Pools, Said, binds, equipped, forks, node};
 use crate::support::guest::{Guest, old_guest};
 use crate::support::program::{Libc, build};
 use crate::support::tool::Ran;

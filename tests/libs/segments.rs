@@ -2,6 +2,9 @@
 //! bit, and what lies in whole huge pages is on huge pages.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
+mod share;
+mod text_copy;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -9,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::parts::Part;
+use crate::libs::judge::parts::Part;
 use crate::support::live::{machine, skip};
 use crate::support::long;
 use crate::support::program::{Libc, build};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::place::{Done, Place};
-use crate::libs::parts::Part;
+use crate::libs::judge::parts::Part;
 use crate::support::bless::project;
 use crate::support::live::machine;
 use crate::support::needs;

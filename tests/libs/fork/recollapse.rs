@@ -1,7 +1,7 @@
 //! What came apart while a child of a fork lived joins again.
 
-use super::heap::without_pool;
-use super::judge::Judged;
+use crate::libs::heap::without_pool;
+use crate::libs::judge::Judged;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 

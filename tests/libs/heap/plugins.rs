@@ -75,7 +75,7 @@ fn a_plugin_is_looked_for_where_its_caller_says() {
 fn php_loads_its_modules_that_way() {
     let Some(live) = machine("php") else { return };
     live.set_pool(40);
-    super::apps::same("php", PHP);
+    crate::libs::apps::same("php", PHP);
 }
 
 const PHP: &str = r#"php -r '

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::parts::Part;
+use crate::libs::judge::parts::Part;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};

@@ -5,8 +5,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use super::judge::Judged;
-use super::parts::Part;
+use crate::libs::judge::Judged;
+use crate::libs::judge::parts::Part;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, tool};

@@ -1,7 +1,7 @@
 //! What a program has freed goes back, and what a malloc can be asked is
 //! answered.
 
-use super::judge::Judged;
+use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};

@@ -1,6 +1,6 @@
 //! Blocks that grow by `realloc`.
 
-use super::judge::Judged;
+use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};

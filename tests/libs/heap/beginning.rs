@@ -3,8 +3,8 @@
 
 use std::time::Instant;
 
-use super::heap::without_pool;
-use super::judge::Judged;
+use crate::libs::heap::without_pool;
+use crate::libs::judge::Judged;
 use crate::support::live::machine;
 use crate::support::long;
 use crate::support::program::{Libc, build};

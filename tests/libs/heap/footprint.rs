@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::heap::without_pool;
+use crate::libs::heap::without_pool;
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};

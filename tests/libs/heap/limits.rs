@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::judge::Judged;
+use crate::libs::judge::Judged;
 use crate::support::live::{machine, remove_group, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};

@@ -1,0 +1,8 @@
+//! What a report says, at whichever end, and where it goes; and where what is said
+//! besides goes.
+
+mod ends;
+mod messages;
+mod own_memory;
+mod report_file;
+mod staying;
