@@ -198,7 +198,8 @@ fn what_starts_nothing_makes_no_file() {
 /// What would be a table on standard error, by the library and by who watches.
 #[test]
 fn the_report_goes_with_the_messages() {
-    for end in ["exit 0", "kill 'KILL', $$"] {
+    // One that is killed at once may be gone before anybody has looked at it.
+    for end in ["exit 0", "sleep 1; kill 'KILL', $$"] {
         let place = Place::new();
         let shell = format!(
             "'{}' {} -q --thp --report perl -e \"$0\"; :",
