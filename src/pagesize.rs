@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use hugetools_model::hugetlb::pool;
+use hugetools_model::machine;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::zone;
 use hugetools_model::{Head, PageSize, Root};
@@ -58,11 +59,12 @@ fn run(argv: Vec<OsString>) -> u8 {
         Ok(root) => root,
         Err(why) => return TOOL.wrong(&format!("--sysroot: {why}"), args.json),
     };
+    let no_size = machine::none_offered(machine::unseen(&root));
     match (sizes(&args, &root), args.json) {
-        (sizes, true) => print_json(sizes),
+        (sizes, true) => print_json(sizes, no_size),
         (Ok(sizes), false) => {
             if sizes.is_empty() {
-                LOG.warning(NO_SIZE);
+                LOG.warning(&no_size);
             }
             let lines = sizes.iter().map(|size| format!("{}\n", size.get()));
             print(&LOG, &lines.collect::<String>())
@@ -74,15 +76,13 @@ fn run(argv: Vec<OsString>) -> u8 {
     }
 }
 
-const NO_SIZE: &str = "this machine offers no huge page size";
-
-fn print_json(sizes: Result<Vec<PageSize>, String>) -> u8 {
+fn print_json(sizes: Result<Vec<PageSize>, String>, no_size: String) -> u8 {
     let mut head = match &sizes {
         Ok(_) => Head::new("pagesize"),
         Err(why) => Head::failed("pagesize", FAILED, why),
     };
     if sizes.as_ref().is_ok_and(Vec::is_empty) {
-        head.warnings.push(NO_SIZE.to_owned());
+        head.warnings.push(no_size);
     }
     let document = Document {
         head,

@@ -496,6 +496,7 @@ fn without_proc_and_sys_nothing_is_known() {
         command.args(["--mount", "sh", "-c", &format!("{hide}; exec {script}")]);
         command.env("HUGEADM", env!("CARGO_BIN_EXE_hugeadm"));
         command.env("HUGECTL", env!("CARGO_BIN_EXE_hugectl"));
+        command.env("PAGESIZE", env!("CARGO_BIN_EXE_pagesize"));
         command.output().unwrap().into()
     };
     let ran = run("\"$HUGEADM\" --explain");
@@ -513,6 +514,8 @@ fn without_proc_and_sys_nothing_is_known() {
         let ran = run(&format!("\"$HUGEADM\" {option}"));
         assert!(ran.err.contains(unseen), "{option}: {ran:?}");
     }
+    let ran = run("\"$PAGESIZE\" --huge-only");
+    assert!(ran.err.contains(unseen), "{ran:?}");
     let ran = run("\"$HUGECTL\" --status 1");
     let told = "process 1 cannot be looked at: /proc is not mounted here; mount -t proc proc /proc";
     assert!(ran.status == 125 && ran.err.contains(told), "{ran:?}");
