@@ -95,6 +95,36 @@ fn redis_by_debian_s_script() {
 }
 
 /// What systemd makes of a drop-in, where its own tools are there to say.
+/// What the manual names for a virtual machine's environment reaches its heap.
+#[test]
+fn a_virtual_machine_by_its_own_switch() {
+    let name = "a_virtual_machine_by_its_own_switch";
+    let Some(live) = machine(name) else { return };
+    let Some(place) = Place::new() else { return };
+    if !std::path::Path::new("/usr/bin/java").exists() {
+        return skip(name, "there is no java").unwrap_or(());
+    }
+    if !live.thp_serves() {
+        return skip(name, "transparent huge pages are off").unwrap_or(());
+    }
+    let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");
+    let mut lines = page.lines();
+    let switch = lines.find(|line| line.starts_with("JAVA_TOOL_OPTIONS="));
+    // A service that needs no compiler; its heap is touched before it serves.
+    let script = r#"
+        export SWITCH
+        JAVA_TOOL_OPTIONS="$JAVA_TOOL_OPTIONS -Xms128m -Xmx128m -XX:+AlwaysPreTouch"
+        java -m java.rmi/sun.rmi.registry.RegistryImpl 54398 >&2 &
+        trap "kill $!" EXIT
+        for n in $(seq 100); do
+            [ "$(awk '/^AnonHugePages/ { print $2 }' "/proc/$!/smaps_rollup")" -lt 100000 ] || break
+            sleep 0.2
+        done
+        hugectl --status $!"#;
+    let status = ran(&place, &script.replace("SWITCH", switch.expect("the line")));
+    assert!(huge(&status, "anon ") >= 120 << 10, "{status}");
+}
+
 #[test]
 fn a_drop_in_has_paths_that_last() {
     let Some(place) = Place::new() else { return };
