@@ -197,8 +197,8 @@ fn no_folder_has_more_rooms_than_one_remembers() {
             .filter(|path| path.is_dir())
             .for_each(|path| look(&path));
     }
-    let wiring = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let all = CRATES.map(sources).into_iter().chain([wiring]);
+    let others = ["src", "tests"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join(name));
+    let all = CRATES.map(sources).into_iter().chain(others);
     all.for_each(|folder| look(&folder));
 }
 

@@ -1,6 +1,10 @@
 //! Plans run on a kernel that answers: it gives less than asked, refuses, or
 //! fails half way.
 
+mod growth;
+mod killed;
+mod scripts;
+
 use std::path::Path;
 
 use hugetools_admin::report::{Outcome, Status, status};

@@ -1,7 +1,9 @@
 //! Side by side with the hugeadm of libhugetlbfs 2.23, on copies of recorded
 //! machines: listings are equal byte for byte, effects are equal except where
-//! the man page has them in its table of differences. (`peer_guest.rs` does
+//! the man page has them in its table of differences. (`peer/guest.rs` does
 //! the same on a kernel that answers.)
+
+mod guest;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -322,7 +324,7 @@ fn every_row_of_the_table_is_tried() {
         "--hard waits and writes again",
     ];
     let tests =
-        ["peer.rs", "peer_guest.rs"].map(|file| bless::text(format!("tests/hugeadm/{file}")));
+        ["peer.rs", "peer/guest.rs"].map(|file| bless::text(format!("tests/hugeadm/{file}")));
     let rows = differences();
     assert!(rows.len() > 20, "{rows:?}");
     for row in rows {

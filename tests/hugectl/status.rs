@@ -1,5 +1,9 @@
 //! `--status`, against an independent reading of what the kernel says.
 
+mod folios;
+mod several;
+mod speed;
+
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 

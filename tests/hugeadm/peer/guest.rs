@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::peer::meant;
+use super::meant;
 use crate::support::guest::{Guest, GuestNode, guest};
 use crate::support::peer::{PEER, is_here};
 use crate::support::tool::Ran;

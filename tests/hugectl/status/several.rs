@@ -3,8 +3,8 @@
 
 use std::process::{Command, Stdio};
 
-use super::place::{Place, done};
-use super::status::{PROGRAM, Running, json};
+use super::{PROGRAM, Running, json};
+use crate::hugectl::place::{Place, done};
 
 /// A name that no other process goes by, as long as the kernel lets names be.
 fn name(of: &str) -> String {

@@ -8,8 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use super::place::{Place, as_nobody, done, is_root};
-use super::status::{Running, json};
+use super::{Running, json};
+use crate::hugectl::place::{Place, as_nobody, done, is_root};
 use crate::support::live::{Live, machine};
 
 /// Memory of each kind: transparent huge pages, base pages, 64 kB at a time where that is

@@ -17,7 +17,7 @@ use hugetools_model::sim::Sim;
 use hugetools_model::{KPath, Root};
 use proptest::prelude::*;
 
-use super::world::{NODES, World, size};
+use crate::hugeadm::world::{NODES, World, size};
 use crate::support::{cases, tree};
 
 /// Before each command a byte is sent and a line awaited. What would change

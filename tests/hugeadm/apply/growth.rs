@@ -9,7 +9,7 @@ use hugetools_model::sim::Sim;
 
 use crate::support::tree;
 
-use super::world::{NODES, World, lines, outcomes, size};
+use crate::hugeadm::world::{NODES, World, lines, outcomes, size};
 
 const COMPACT: &str = "/proc/sys/vm/compact_memory";
 const CACHES: &str = "/proc/sys/vm/drop_caches";
@@ -204,9 +204,12 @@ fn ram_disks_make_up_a_huge_page_and_more() {
         std::fs::File::create(dir.join("size")).unwrap();
         tree::write(&dir.join("size"), "2048\n");
     }
-    world
-        .there
-        .extend((0..4).map(|n| (format!("/dev/ram{n}").into(), super::world::ROOT_DIR)));
+    world.there.extend((0..4).map(|n| {
+        (
+            format!("/dev/ram{n}").into(),
+            crate::hugeadm::world::ROOT_DIR,
+        )
+    }));
     let tasks = world.run(&["--add-ramdisk-swap", "--pool-pages-min", "2MB:100"]);
     assert_eq!(status(&tasks), Status::Done);
     let (on, off) = (

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use super::place::Place;
-use super::status::Running;
+use super::Running;
+use crate::hugectl::place::Place;
 use crate::support::tool::Ran;
 
 const RUNS: usize = 15;
