@@ -128,8 +128,13 @@ pub(crate) fn count() {
 #[inline(never)]
 fn look() {
     let now = sys::about_now();
-    let last = LAST.swap(now, Ordering::Relaxed);
+    let last = LAST.load(Ordering::Relaxed);
     AT_NEXT.store(now.saturating_sub(last) > QUICK, Ordering::Relaxed);
+    if now == last {
+        // Nothing has become due within a tick.
+        return;
+    }
+    LAST.store(now, Ordering::Relaxed);
     let due = DUE.load(Ordering::Relaxed);
     if due != 0 && now >= due {
         give(due);
