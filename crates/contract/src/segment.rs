@@ -74,6 +74,16 @@ pub struct Extent<'a> {
     pub object: Option<&'a [u8]>,
 }
 
+impl Extent<'_> {
+    /// An unused place.
+    pub const EMPTY: Extent<'static> = Extent {
+        start: 0,
+        end: 0,
+        segment: Segment::Anon,
+        object: None,
+    };
+}
+
 /// The huge pages of one size, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Huge {

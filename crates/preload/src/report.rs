@@ -5,7 +5,7 @@
 //!   mapped past malloc and given back; [`old_root`]: what is needed of `/proc`.
 //! * [`report_file`]: where the report goes; [`watched`]: what hugectl, which watches,
 //!   has to tell where nothing of ours runs at the end; [`staying`]: what the program
-//!   leaves running.
+//!   leaves running, of which `mapped_files` tells text from data.
 //!
 //! **Invariants.** A report says what the kernel says: what cannot be read is not in it.
 //! Each image of a process has one. That none can be made never keeps a program from
@@ -19,6 +19,7 @@
 
 pub(crate) mod end;
 pub(crate) mod extents;
+mod mapped_files;
 pub(crate) mod old_root;
 pub(crate) mod past_malloc;
 pub(crate) mod report_file;

@@ -49,7 +49,11 @@ fn what_stays_is_reported_on() {
         let (own, other) = ran.err.split_once("still running").expect(&ran.err);
         assert!(own.contains("text "), "{ran:?}");
         assert!(other.contains(&format!("perl, process {pid}\n")), "{ran:?}");
-        assert!(other.contains("stack "), "{ran:?}");
+        for segment in ["text ", "data ", "bss ", "stack "] {
+            let row = other.lines().find(|line| line.starts_with(segment));
+            let resident = row.and_then(|row| row.split_whitespace().nth(2));
+            assert!(resident.is_some_and(|kb| kb != "0"), "{segment}: {ran:?}");
+        }
     }
 }
 

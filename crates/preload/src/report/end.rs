@@ -163,13 +163,6 @@ pub(crate) fn begin() {
     }
 }
 
-pub(crate) const NO_EXTENT: Extent<'static> = Extent {
-    start: 0,
-    end: 0,
-    segment: Segment::Anon,
-    object: None,
-};
-
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
     match is_wanted() {
@@ -187,7 +180,7 @@ fn compose(ended: Ended) -> Option<Text> {
     // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
     let most = records(smaps).count() * 3;
-    let extents = Extents::find(scratch::values((most + 512).min(4096), NO_EXTENT)?, exe);
+    let extents = Extents::find(scratch::values((most + 512).min(4096), Extent::EMPTY)?, exe);
     let rows = scratch::values((most + 16).min(1024), Row::EMPTY)?;
     let pmd = facts::thp_size() as u64;
     let filled = segment::sort(records(smaps), pmd, extents.all(), rows);

@@ -18,7 +18,7 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Dir};
 
-use crate::report::report_file;
+use crate::report::{mapped_files, report_file};
 use crate::rt::scratch::{self, Text};
 
 /// So many are looked for.
@@ -139,8 +139,9 @@ fn report_on(pid: u32) -> Option<()> {
             ),
         );
     }
+    let extents = mapped_files::find(smaps);
     let rows = scratch::values(1024, Row::EMPTY)?;
-    let filled = segment::sort(records(smaps), facts::thp_size() as u64, &[], rows);
+    let filled = segment::sort(records(smaps), facts::thp_size() as u64, extents, rows);
     let proof = Proof {
         pid,
         exe,
