@@ -81,8 +81,11 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
         steps.push(Step::Impossible(Impossible {
             subject: set.option(),
             why: machine.none_offered(),
-            hint: "the kernel or the processor has none: see /proc/meminfo for Hugepagesize"
-                .to_owned(),
+            hint: match machine.unseen {
+                Some(_) => "mount -t proc proc /proc; mount -t sysfs sysfs /sys",
+                None => "the kernel or the processor has none: see /proc/meminfo for Hugepagesize",
+            }
+            .to_owned(),
         }));
         return Task::new(set.option(), steps);
     }

@@ -108,12 +108,15 @@ fn few(size: PageSize, bytes: Bytes, root: &Root) -> String {
     let needed = bytes.get() / size.get();
     let mut pools = pools(root).into_iter().flat_map(|(_, pools)| pools);
     let free = pools.find(|pool| pool.size == size);
-    let free = free.map_or(0, |pool| pool.available().get());
-    match needed.saturating_sub(free) {
-        0 => "the pool had too few free pages for --min-size: run this again".to_owned(),
-        lacking => format!(
+    let free = free.map(|pool| pool.available().get());
+    match free.filter(|free| *free < needed) {
+        Some(free) => format!(
             "--min-size takes {needed} pages, and the pool has {free} to give: hugeadm \
-             --pool-pages-min {size}:+{lacking}"
+             --pool-pages-min {size}:+{}",
+            needed - free
+        ),
+        None => format!(
+            "the pool had too few free pages for --min-size, which takes {needed}: run this again"
         ),
     }
 }

@@ -125,10 +125,10 @@ pub(super) fn limit(source: &mut Source<'_, '_>, name: &'static str) -> Option<L
     Some(limit)
 }
 
-/// `whose` and `json` are the names of two more variables.
 /// What is meant otherwise than as the name of a file.
 const NO_FILES: [&[u8]; 7] = [b"no", b"yes", b"0", b"1", b"2", b"stderr", b"stdout"];
 
+/// `whose` and `json` are the names of two more variables.
 pub(super) fn report<'a>(
     source: &mut Source<'_, 'a>,
     name: &'static str,
