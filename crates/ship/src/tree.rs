@@ -24,6 +24,13 @@ impl Tree {
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
         let source = crates.and_then(Path::parent).unwrap_or(Path::new("/"));
+        if !source.join("man").is_dir() {
+            return Err(Failure::of(
+                source,
+                "the tree that this was built in is not there any more",
+            )
+            .next("cargo build --release --workspace where it is now, then this again"));
+        }
         let built = match from {
             Some(dir) => dir.to_owned(),
             None => build(source)?,
