@@ -84,7 +84,9 @@ fn lines(file: &Path, count: usize) -> Vec<Value> {
     let since = Instant::now();
     loop {
         let text = fs::read_to_string(file).unwrap_or_default();
-        if text.lines().count() >= count || since.elapsed() > PATIENCE {
+        // What is being written just now is no line yet.
+        let whole = text.matches('\n').count() >= count && text.ends_with('\n');
+        if whole || since.elapsed() > PATIENCE {
             let line = |line: &str| serde_json::from_str(line).expect(line);
             return text.lines().map(line).collect();
         }

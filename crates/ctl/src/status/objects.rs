@@ -58,6 +58,9 @@ impl Object<'_> {
     }
 }
 
+/// What the kernel calls private pages of a pool that are of no file.
+const ANONYMOUS: &[u8] = b"/anon_hugepage";
+
 /// What the kernel adds to the name of a file that is gone.
 const DELETED: &[u8] = b" (deleted)";
 
@@ -121,7 +124,7 @@ fn is_code_of_no_file(record: &Record<'_>) -> bool {
 
 /// Whether a file is one in memory, which has no headers of its own.
 fn is_copy(name: &[u8]) -> bool {
-    name.starts_with(b"/memfd:") || name.starts_with(b"/anon_hugepage")
+    name.starts_with(b"/memfd:") || name.starts_with(ANONYMOUS)
 }
 
 /// Whether code is executed where an object's text would be, so that it is
@@ -240,10 +243,15 @@ fn parts(load: &Load, bias: u64, page: u64) -> Vec<(u64, u64, Segment)> {
     }
 }
 
-/// Without headers: what cannot be written is text, what can is data.
+/// Without headers: what cannot be written is text, what can is data. Memory of no file
+/// is a copy of text where it is executed and cannot be written; else it is the
+/// program's own, as a virtual machine's on pages of a pool.
 fn by_rights(object: &Object<'_>) -> Vec<Known> {
+    let is_anonymous = object.name.starts_with(ANONYMOUS);
+    let is_text = |record: &&Record<'_>| record.executable && !record.writable;
     let mappings = object.mappings.iter();
     mappings
+        .filter(|record| !is_anonymous || is_text(record))
         .map(|record| Known {
             start: record.start,
             end: record.end,

@@ -61,9 +61,10 @@ impl Known {
     }
 }
 
-/// Whether it is private and of a file.
+/// Whether it is private and of a file, which pages of a pool need not be.
 fn is_file(record: &Record<'_>) -> bool {
-    record.inode != 0 && !record.shared && record.name.starts_with(b"/")
+    let is_named = record.name.starts_with(b"/") && !record.name.starts_with(b"/anon_hugepage");
+    record.inode != 0 && !record.shared && is_named
 }
 
 fn is_executed(smaps: &[u8], name: &[u8]) -> bool {
