@@ -208,10 +208,8 @@ fn a_forked_child_leaves_a_line() {
     let mut running = Running::start(hugectl(&report, &program, &["child", &size]));
     let child: u32 = running.line().parse().unwrap();
     be_seen(child);
-    let kill = Command::new("kill")
-        .args(["-KILL", &child.to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    let pid = nix::unistd::Pid::from_raw(child.try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGKILL).unwrap();
     let parent = running.child.id();
     assert_eq!(running.end().0.code(), Some(4));
     let all = lines(&file, 2);

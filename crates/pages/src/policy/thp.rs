@@ -24,7 +24,8 @@ pub enum NoThp {
     SharedNever,
     /// `prctl(PR_SET_THP_DISABLE)` is in force.
     Disabled,
-    /// The memory control group has too little left for whole huge pages.
+    /// The memory control group has too little left for whole huge pages, or what it
+    /// has cannot be told.
     Scarce,
     /// It cannot be told: the program allows no look.
     Unknown,
@@ -40,7 +41,7 @@ impl NoThp {
                 "/sys/kernel/mm/transparent_hugepage/shmem_enabled does not say advise"
             }
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
-            NoThp::Scarce => "the memory control group has little left",
+            NoThp::Scarce => "the memory control group has little left, or cannot be seen",
             NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
         }
     }
