@@ -1,0 +1,43 @@
+//! Where neither `/proc` nor `/sys` is there, as in a chroot.
+
+use std::process::Command;
+
+use crate::support::live::skip;
+use crate::support::tool::Ran;
+
+/// Nothing is claimed of a kernel that cannot be seen.
+#[test]
+fn without_proc_and_sys_nothing_is_known() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("a machine without /proc", "it needs root").unwrap_or(());
+    }
+    let run = |script: &str| -> Ran {
+        let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", &format!("{hide}; exec {script}")]);
+        command.env("HUGEADM", env!("CARGO_BIN_EXE_hugeadm"));
+        command.env("HUGECTL", env!("CARGO_BIN_EXE_hugectl"));
+        command.env("PAGESIZE", env!("CARGO_BIN_EXE_pagesize"));
+        command.output().unwrap().into()
+    };
+    let ran = run("\"$HUGEADM\" --explain");
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    let finding = "1. /proc/meminfo is not there, as in a chroot\n   which huge pages there are \
+                   cannot be told, nor what is amiss with them\n   -> mount -t proc proc /proc\n";
+    for known in ["Total System Memory: not known\n", finding] {
+        assert!(ran.out.contains(known), "{ran:?}");
+    }
+    for claim in ["CONFIG_HUGETLBFS", "Nothing is amiss", "is mounted"] {
+        assert!(!ran.out.contains(claim), "{ran:?}");
+    }
+    let unseen = "no huge page size can be seen, since /proc/meminfo is not there";
+    for option in ["--pool-list", "--pool-pages-min DEFAULT:1"] {
+        let ran = run(&format!("\"$HUGEADM\" {option}"));
+        assert!(ran.err.contains(unseen), "{option}: {ran:?}");
+    }
+    let ran = run("\"$PAGESIZE\" --huge-only");
+    assert!(ran.err.contains(unseen), "{ran:?}");
+    let ran = run("\"$HUGECTL\" --status 1");
+    let told = "process 1 cannot be looked at: /proc is not mounted here; mount -t proc proc /proc";
+    assert!(ran.status == 125 && ran.err.contains(told), "{ran:?}");
+}
