@@ -83,6 +83,21 @@ pub fn serves_private() -> Result<(), NoThp> {
     }
 }
 
+/// Whether a test of them can be: not where there are none, nor where the control groups
+/// cannot be seen. It is said aloud.
+#[cfg(test)]
+pub(crate) fn can_be_tried(test: &str) -> bool {
+    use std::io::Write;
+    let are_there = serves_private().is_ok() && room() >= crate::kernel::facts::thp_size();
+    if !are_there {
+        let text = format!(
+            "\nSKIPPED {test}: no transparent huge pages, or no look at the control group\n"
+        );
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+    are_there
+}
+
 /// Whether this machine gives private memory transparent huge pages.
 fn read_offer() -> Result<(), NoThp> {
     let find = || {

@@ -226,6 +226,9 @@ mod tests {
 
     #[test]
     fn contents_stay_and_zeros_stay_untouched() {
+        if !thp::can_be_tried("contents_stay_and_zeros_stay_untouched") {
+            return;
+        }
         let load = segment();
         let range = load.inner(facts::thp_size());
         let mut got = Got::default();
@@ -244,6 +247,9 @@ mod tests {
 
     #[test]
     fn beside_other_threads_only_what_holds_nothing_is_advised() {
+        if !thp::can_be_tried("beside_other_threads_only_what_holds_nothing_is_advised") {
+            return;
+        }
         let load = segment();
         let got = put(&load, &THP);
         assert!(0 < got.thp && got.thp < got.whole);
