@@ -49,7 +49,7 @@ pub enum Rung {
 /// One rung of what a segment would get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// `text`, `data`, `bss`, `heap` or `shm`.
+    /// `text`, `data`, `bss`, `heap`, `shm` or `anon`.
     pub segment: &'static str,
     /// The file, of text, data and bss.
     pub object: Option<String>,
@@ -209,7 +209,7 @@ fn doubt(target: &Target) -> Option<String> {
 
 /// Puts what falls short of a segment to its last row.
 fn attach(rows: &mut [Row], notes: &[Note]) {
-    for segment in ["text", "data", "bss", "heap", "shm"] {
+    for segment in ["text", "data", "bss", "heap", "shm", "anon"] {
         let concerns = |note: &&Note| {
             let short = note.shortfall.as_ref();
             short.is_some_and(|short| short.subject.meets(subject_of(segment)))
@@ -225,6 +225,7 @@ fn subject_of(segment: &str) -> Subject {
         "text" => Subject::TEXT,
         "data" | "bss" => Subject::DATA,
         "heap" => Subject::HEAP,
+        "anon" => Subject::ANON,
         _ => Subject::SHM,
     }
 }

@@ -105,6 +105,7 @@ impl Asked {
         let wants = Wants {
             heap: run.heap.or(inherited.heap),
             shm: run.shm.or(inherited.shm),
+            anon: run.anon.or(inherited.anon),
             text: elfmap.text,
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
@@ -255,6 +256,11 @@ pub(crate) fn served(
             Engine::Linked | Engine::None => None,
         },
         shm: asked.shm.filter(|_| (preloaded || linked) && !is_static),
+        // No part of a pool's page could be unmapped, protected or dropped.
+        anon: asked
+            .anon
+            .filter(|_| (preloaded || linked) && !is_static)
+            .map(|_| Pages::Thp),
         past_malloc: look.beyond.is_some(),
         text: asked.text.filter(|_| (preloaded || linked) && !is_static),
         data: asked.data.filter(|_| (preloaded || linked) && !is_static),
@@ -275,6 +281,7 @@ fn check_sizes(root: &Root, run: &Run) -> Result<(), Failure> {
         ("--bss", segments.bss),
         ("--heap", run.heap),
         ("--shm", run.shm),
+        ("--anon", run.anon),
     ];
     all.into_iter()
         .try_for_each(|(option, pages)| check_size(root, option, pages))

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
-use hugetools_model::PageSize;
 use hugetools_model::units::seconds;
+use hugetools_model::{Bytes, PageSize};
 
 use crate::args::given::{ANY, OF_STATUS};
 use crate::args::{Args, DEFAULT, Step, TERMINAL};
@@ -53,6 +53,10 @@ pub struct Run {
     pub engine: Option<HeapEngine>,
     /// Shared memory's huge pages, where asked for.
     pub shm: Option<Pages>,
+    /// What private mappings of the program's own are asked for.
+    pub anon: Option<Pages>,
+    /// From which length on, where it is said.
+    pub anon_min: Option<Bytes>,
     /// When huge pages run out, where it is said.
     pub fallback: Option<Fallback>,
     /// What each process may take of the pools.
@@ -244,13 +248,6 @@ fn run(args: Args) -> Result<Run, Failure> {
         Some(file) => Some(ReportTo::File(file.clone())),
     };
     check_run(&args)?;
-    let heap = match (args.segments.heap.as_deref(), args.segments.thp) {
-        // The classic tool lets a bare --heap leave --thp as it is.
-        (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
-        (Some(_), true) if args.thp_last => Some(Pages::Thp),
-        (Some(text), _) => Some(pages("--heap", text)?),
-        (None, false) => None,
-    };
     let require = args
         .proof
         .require
@@ -264,12 +261,19 @@ fn run(args: Args) -> Result<Run, Failure> {
             .thp_policy
             .as_deref()
             .and_then(ThpPolicy::of_word),
-        heap,
+        heap: heap(&args)?,
         engine: args.segments.heap_engine.as_deref().map(engine),
         limit: args.whom.limit.as_deref().map(whom::limit).transpose()?,
         only: args.whom.only.as_deref().map(whom::only).transpose()?,
         no_inherit: args.whom.no_inherit,
         shm: optional_pages("--shm", args.segments.shm.as_deref())?,
+        anon: optional_pages("--anon", args.segments.anon.as_deref())?,
+        anon_min: args
+            .segments
+            .anon_min
+            .as_deref()
+            .map(whom::anon_min)
+            .transpose()?,
         fallback: args.segments.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,
@@ -295,6 +299,16 @@ fn run(args: Args) -> Result<Run, Failure> {
     require::imply(&mut run);
     require::check(&run)?;
     Ok(run)
+}
+
+fn heap(args: &Args) -> Result<Option<Pages>, Failure> {
+    Ok(match (args.segments.heap.as_deref(), args.segments.thp) {
+        // The classic tool lets a bare --heap leave --thp as it is.
+        (Some(DEFAULT), true) | (None, true) => Some(Pages::Thp),
+        (Some(_), true) if args.thp_last => Some(Pages::Thp),
+        (Some(text), _) => Some(pages("--heap", text)?),
+        (None, false) => None,
+    })
 }
 
 /// What does not go together.

@@ -7,6 +7,7 @@
 //! | what it got in the place of such | [`crate::registry::named::fallback`] | the same |
 //! | shared memory: mappings and attached System V segments | [`shared`] | [`crate::vmops`] |
 //! | System V segments that this process has made | [`sysv`] | the same |
+//! | large mappings of the program's own, on transparent huge pages | [`anon`] | [`crate::vmops`] |
 //! | what of all this the program has locked | [`mlocked`] | the same |
 //!
 //! **Invariants.** Nothing is populated, removed, moved or advised that is not entered
@@ -25,6 +26,7 @@ use core::ops::Range;
 use crate::extent::{index, mlocked};
 use crate::registry::named::{change, fallback};
 
+pub mod anon;
 pub mod born;
 pub mod gone;
 pub mod named;

@@ -28,7 +28,7 @@ mod userfault;
 mod valgrind;
 
 pub use call::{
-    Errno, Result, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
+    Errno, Result, address, any_call, as_libc, c_address, c_result, errno, set_errno, thread_name,
 };
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};

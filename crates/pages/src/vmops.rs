@@ -14,6 +14,8 @@
 //! * [`named`]: huge pages that the program asked for by name behave as the
 //!   kernel's.
 //! * [`by_number`]: the same calls, made through `syscall(2)`.
+//! * [`anon`]: large private mappings of the program's own are advised, and known for
+//!   that; the kernel does the rest.
 //! * Everything else is none of ours: `None` sends the caller to whoever would
 //!   have done it without us.
 //!
@@ -35,6 +37,7 @@ use crate::rt::weak;
 use crate::sys::{Errno, Result};
 
 pub mod advice;
+pub mod anon;
 pub mod attach;
 pub mod by_number;
 pub mod map_shared;

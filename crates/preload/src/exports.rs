@@ -21,7 +21,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, map_shared, mbind as policy, remap};
+use hugetools_pages::vmops::{self, anon, map_shared, mbind as policy, remap};
 
 use crate::kernel_writes::mlock;
 use crate::{next, program_segments, signals, sysv_shm};
@@ -66,9 +66,23 @@ pub unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: as the caller says.
-    let at = unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    let map = |flags| unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    let call = anon::Call {
+        addr: addr as usize,
+        len,
+        prot,
+        flags,
+    };
+    let is_concerned = call.is_concerned();
+    let at = match is_concerned {
+        true => sys::c_address(anon::map(&call, |flags| sys::address(map(flags)))),
+        false => map(flags),
+    };
     if is_fixed && at != libc::MAP_FAILED {
         vmops::after_fixed(addr as usize, len);
+        if !is_concerned {
+            anon::gone(addr as usize, len);
+        }
     }
     at
 }
@@ -96,11 +110,15 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
-    match vmops::munmap(addr as usize, len) {
+    let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
         None => unsafe { next::munmap(addr, len) },
+    };
+    if result == 0 {
+        anon::gone(addr as usize, len);
     }
+    result
 }
 
 /// `mprotect(2)`
@@ -113,7 +131,7 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => unsafe { next::mprotect(addr, len, prot) },
+        None => anon_committed(addr, len, prot, unsafe { next::mprotect(addr, len, prot) }),
     }
 }
 
@@ -130,9 +148,20 @@ pub unsafe extern "C" fn pkey_mprotect(
 ) -> c_int {
     match vmops::mprotect(addr as usize, len, prot, Some(key)) {
         Some(result) => sys::c_result(result),
-        // SAFETY: as the caller says.
-        None => unsafe { next::pkey_mprotect(addr, len, prot, key) },
+        None => {
+            // SAFETY: as the caller says.
+            let result = unsafe { next::pkey_mprotect(addr, len, prot, key) };
+            anon_committed(addr, len, prot, result)
+        }
     }
+}
+
+/// After a call that makes the program's own memory accessible.
+fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> c_int {
+    if result == 0 {
+        anon::committed(addr as usize, len, prot);
+    }
+    result
 }
 
 /// `madvise(2)`
@@ -141,11 +170,15 @@ pub unsafe extern "C" fn pkey_mprotect(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    match vmops::madvise(addr as usize, len, advice) {
+    let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
         None => unsafe { next::madvise(addr, len, advice) },
+    };
+    if result == 0 {
+        anon::advised(addr as usize, len, advice);
     }
+    result
 }
 
 /// `process_madvise(2)`, which may be about this very process.
@@ -282,11 +315,15 @@ pub unsafe extern "C" fn mremap(
         flags,
         new_addr: new_addr as usize,
     };
-    match remap::mremap(call) {
+    let at = match remap::mremap(call).or_else(|| anon::grow(&call).map(Ok)) {
         Some(result) => sys::c_address(result),
         // SAFETY: as the caller says.
         None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
+    };
+    if at != libc::MAP_FAILED {
+        anon::remapped(&call, at as usize);
     }
+    at
 }
 
 /// `mbind(2)`, which libnuma has.

@@ -64,6 +64,16 @@ pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<P
     Some(Pages::Size(size.bytes))
 }
 
+/// A number of bytes.
+pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
+    let value = source.some(name)?;
+    let size = source.known(name, size::parse(value).ok())?;
+    if size.tail {
+        source.note(name);
+    }
+    Some(size.bytes)
+}
+
 pub(super) fn address(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
     let value = source.some(name)?;
     let digits = value.strip_prefix(b"0x").unwrap_or(value);

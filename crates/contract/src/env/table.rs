@@ -64,6 +64,20 @@ settings! {
             =>
             /// Shared memory's huge pages; `None` leaves it alone.
             shm: Option<Pages> = None, read::pages;
+        ANON = "HUGETLB_ANON",
+            "new: `yes`, a size, `thp`, `no`",
+            "large private mappings of the program's own on transparent huge pages"
+            =>
+            /// What private anonymous mappings of the program's own are asked for;
+            /// `None` leaves them alone.
+            anon: Option<Pages> = None, read::pages;
+        ANON_MIN = "HUGETLB_ANON_MIN",
+            "new: a size",
+            "from which length on such mappings count as large; one huge page by default"
+            =>
+            /// From how many bytes on such a mapping counts as large; `None` for one
+            /// huge page.
+            anon_min: Option<u64> = None, read::length;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"

@@ -9,6 +9,9 @@ pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
+/// Why what is left of the program's own mappings is, where they were asked for.
+pub const ANON_LEFT_ALONE: &str = "mappings below the length that --anon is for, those of the C library itself, and ends of others";
+
 /// Why memory is that lies where malloc's of the C library would.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
 

@@ -66,6 +66,21 @@ pub struct Segments {
     )]
     pub shm: Option<String>,
 
+    /// Put large private memory that the program maps by itself on transparent huge
+    /// pages, as its own allocator or virtual machine does; with a SIZE, too, since
+    /// pages of a pool cannot be freed in part
+    #[arg(
+        long, group = PID_TOO, value_name = "SIZE|thp",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+        // What was unambiguous before there was --anon-min stays so.
+        aliases = ["a", "an", "ano"],
+    )]
+    pub anon: Option<String>,
+
+    /// With --anon: mappings of this length and more; one huge page by default
+    #[arg(long, value_name = "SIZE")]
+    pub anon_min: Option<String>,
+
     /// The heap on transparent huge pages, as --heap=thp
     #[arg(
         long, group = PID_TOO,

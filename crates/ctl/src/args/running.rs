@@ -19,11 +19,6 @@ pub struct Running {
     )]
     pub pid: Vec<String>,
 
-    /// With --pid: private memory that the program has mapped by itself, or its
-    /// allocator or virtual machine
-    #[arg(long, group = OF_PID)]
-    pub anon: bool,
-
     /// With --pid: the main thread's stack
     #[arg(long, group = OF_PID)]
     pub stack: bool,

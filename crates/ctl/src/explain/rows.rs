@@ -38,6 +38,7 @@ pub(crate) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
     }
     maker.growing("heap", findings.asked.heap, maker.served.heap);
     maker.growing("shm", findings.asked.shm, maker.served.shm);
+    maker.growing("anon", findings.asked.anon, maker.served.anon);
     maker.rows
 }
 
@@ -45,6 +46,7 @@ fn none_of(wants: Wants) -> Wants {
     Wants {
         heap: None,
         shm: None,
+        anon: None,
         text: None,
         data: None,
         ..wants

@@ -1,5 +1,6 @@
 //! From what was found to the plan: a pure function.
 
+mod anon;
 mod libc;
 mod ruled_out;
 pub(crate) mod segment_notes;
@@ -147,6 +148,7 @@ impl Maker<'_> {
             self.set(env::SHM, pages.to_string());
             self.set_process(env::STARTER);
         }
+        self.anon();
         if let Some(fallback) = self.run.fallback {
             if fallback != Fallback::default() || self.caller.var(env::FALLBACK).is_some() {
                 self.set(env::FALLBACK, fallback.word());
@@ -172,7 +174,7 @@ impl Maker<'_> {
         if !is_any {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
-                 --thp-policy and --report",
+                 --anon, --thp-policy and --report",
             );
         }
         self.describe_pages();
@@ -259,6 +261,7 @@ impl Maker<'_> {
             ("data and bss", served.data.filter(|_| needs.data > zero)),
             (heap, served.heap),
             ("shared memory", served.shm),
+            ("private mappings", served.anon),
         ];
         let strict = Subject::strict(self.run.require);
         for (name, pages) in all {
@@ -381,13 +384,17 @@ impl Maker<'_> {
         for short in ruled_out {
             checked.heap_told |= short.subject.heap;
             checked.segments_told |= short.subject.meets(Subject::SEGMENTS);
+            checked.anon_told |= short.subject.anon;
             self.fall_short(short);
         }
         self.notes.extend(checked.notes);
         let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
         let has_segments = served.text.is_some() || served.data.is_some();
-        let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
-        match has_heap || has_segments {
+        let has_anon = served.anon.is_some();
+        let is_told = (!has_heap || checked.heap_told)
+            && (!has_segments || checked.segments_told)
+            && (!has_anon || checked.anon_told);
+        match has_heap || has_segments || has_anon {
             true if is_told => {
                 self.set(env::PID, "0");
                 self.listen_for_news();

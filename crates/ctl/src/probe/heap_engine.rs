@@ -218,6 +218,10 @@ impl Decision {
             let short = Shortfall::new(Subject::SHM, STATIC);
             self.fall_short(short.outcome("shared memory stays as it is"));
         }
+        if asked.anon.is_some() {
+            let short = Shortfall::new(Subject::ANON, STATIC);
+            self.fall_short(short.outcome("private mappings stay as they are"));
+        }
         if asked.data.is_some() {
             let short = Shortfall::new(Subject::DATA, STATIC);
             self.fall_short(short.outcome("data and bss stay on base pages"));
@@ -231,6 +235,7 @@ impl Decision {
         let of = |is_asked: bool, subject| if is_asked { subject } else { Subject::NONE };
         let subject = of(asked.heap.is_some(), Subject::HEAP)
             | of(asked.shm.is_some(), Subject::SHM)
+            | of(asked.anon.is_some(), Subject::ANON)
             | of(asked.data.is_some(), Subject::DATA);
         if behind.image != Image::Static || subject.is_none() {
             return;

@@ -63,6 +63,9 @@ pub struct Wants {
     pub heap: Option<Pages>,
     /// Shared memory's pages.
     pub shm: Option<Pages>,
+    /// The pages of private mappings of the program's own; served, they are transparent
+    /// huge pages always.
+    pub anon: Option<Pages>,
     /// The text's pages.
     pub text: Option<Pages>,
     /// The pages of data and bss.
@@ -86,7 +89,8 @@ impl Wants {
     }
 
     fn all(&self) -> impl Iterator<Item = Pages> {
-        let all = [self.heap, self.shm, self.text, self.data];
+        let anon = self.anon.map(|_| Pages::Thp);
+        let all = [self.heap, self.shm, anon, self.text, self.data];
         all.into_iter().flatten()
     }
 }

@@ -22,6 +22,8 @@ pub struct Checked {
     pub heap_told: bool,
     /// The same of text, or data and bss.
     pub segments_told: bool,
+    /// Whether that private mappings get no transparent huge pages is among it.
+    pub anon_told: bool,
 }
 
 /// What text, and data with bss, take of the pages that are asked for them.
@@ -93,6 +95,7 @@ fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
     let all = [
         (wants.heap, heap, zero),
         (wants.shm, Subject::SHM, zero),
+        (wants.anon.map(|_| Pages::Thp), Subject::ANON, zero),
         (
             of_segment(wants.text, needs.text),
             Subject::TEXT,
@@ -153,6 +156,7 @@ impl Check<'_> {
 
     fn note_told(&mut self, subject: Subject) {
         self.said.heap_told |= subject.heap;
+        self.said.anon_told |= subject.anon;
         self.said.segments_told |= subject.text || subject.data;
     }
 

@@ -101,7 +101,7 @@ fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
             args.running.stack.then(|| DEFAULT.to_owned()),
         ),
         (Segment::Shm, args.segments.shm.clone()),
-        (Segment::Anon, args.running.anon.then(|| DEFAULT.to_owned())),
+        (Segment::Anon, args.segments.anon.clone()),
     ];
     let mut asked = Vec::new();
     for (segment, word) in all {

@@ -1,10 +1,11 @@
-//! `--limit` and `--only`: how much, and for which programs.
+//! `--limit`, `--anon-min` and `--only`: how much, and for which programs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 use hugetools_contract::env::Limit;
+use hugetools_model::Bytes;
 use hugetools_model::units::size::Quantity;
 
 use super::usage;
@@ -27,6 +28,15 @@ pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
         None => usage(format!(
             "--limit={text}: neither a size, such as 512MB, nor a part of the pool, such as 1/64"
         )),
+    }
+}
+
+/// From which length on a mapping is large.
+pub(super) fn anon_min(text: &str) -> Result<Bytes, Failure> {
+    let bytes = text.parse::<Quantity>().and_then(Quantity::bytes);
+    match bytes {
+        Ok(bytes) if bytes.get() > 0 => Ok(bytes),
+        _ => usage(format!("--anon-min={text}: not a size, such as 2MB")),
     }
 }
 

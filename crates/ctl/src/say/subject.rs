@@ -10,6 +10,8 @@ use hugetools_contract::segment::Segment;
 pub(crate) struct Subject {
     pub(crate) heap: bool,
     pub(crate) shm: bool,
+    /// Private mappings of the program's own.
+    pub(crate) anon: bool,
     pub(crate) text: bool,
     pub(crate) data: bool,
     /// Whether the heap is not all that people call so: the program has more, past malloc.
@@ -20,6 +22,7 @@ impl Subject {
     pub(crate) const NONE: Subject = Subject {
         heap: false,
         shm: false,
+        anon: false,
         text: false,
         data: false,
         past_malloc: false,
@@ -30,6 +33,10 @@ impl Subject {
     };
     pub(crate) const SHM: Subject = Subject {
         shm: true,
+        ..Subject::NONE
+    };
+    pub(crate) const ANON: Subject = Subject {
+        anon: true,
         ..Subject::NONE
     };
     pub(crate) const TEXT: Subject = Subject {
@@ -49,6 +56,7 @@ impl Subject {
     pub(crate) const ALL: Subject = Subject {
         heap: true,
         shm: true,
+        anon: true,
         text: true,
         data: true,
         past_malloc: false,
@@ -68,6 +76,7 @@ impl Subject {
     pub(crate) fn meets(self, other: Subject) -> bool {
         self.heap && other.heap
             || self.shm && other.shm
+            || self.anon && other.anon
             || self.text && other.text
             || self.data && other.data
     }
@@ -83,7 +92,7 @@ impl Subject {
 
     /// Whether text, data and bss are all there is.
     pub(crate) fn is_segments(self) -> bool {
-        !self.heap && !self.shm
+        !self.heap && !self.shm && !self.anon
     }
 
     /// `the heap`, `text, data and bss`.
@@ -95,6 +104,7 @@ impl Subject {
         let all = [
             (self.heap, heap),
             (self.shm, "shared memory"),
+            (self.anon, "private mappings"),
             (self.text, "text"),
             (self.data, "data"),
             (self.data, "bss"),
@@ -111,8 +121,11 @@ impl Subject {
 
     /// The verb that follows: `the heap goes`, `data and bss go`.
     pub(crate) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
+        // Mappings are many.
+        let anon = [self.anon, self.anon];
         let kinds = [self.heap, self.shm, self.text, self.data, self.data];
-        match kinds.iter().filter(|is_meant| **is_meant).count() {
+        let kinds = kinds.iter().chain(&anon);
+        match kinds.filter(|is_meant| **is_meant).count() {
             1 => one,
             _ => many,
         }
@@ -126,6 +139,7 @@ impl BitOr for Subject {
         Subject {
             heap: self.heap || other.heap,
             shm: self.shm || other.shm,
+            anon: self.anon || other.anon,
             text: self.text || other.text,
             data: self.data || other.data,
             past_malloc: self.past_malloc || other.past_malloc,
@@ -146,6 +160,7 @@ mod tests {
             said(Subject::HEAP | Subject::SHM),
             "heap and shared memory are"
         );
+        assert_eq!(said(Subject::ANON), "private mappings are");
         assert_eq!(said(Subject::TEXT), "text is");
         assert_eq!(said(Subject::DATA), "data and bss are");
         let segments = Subject::TEXT | Subject::DATA;

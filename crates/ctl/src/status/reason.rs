@@ -133,12 +133,24 @@ impl Reasons {
             text: wanted(asked.elfmap.text, "--text")?,
             data: wanted(asked.elfmap.data, "--data")?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs")),
-            anon: match (private, asked.heap) {
-                (None, Some(_)) => Some(reasons::ITS_OWN.to_owned()),
-                (private, _) => private,
-            },
+            anon: anon(&asked, private, without_library),
         })
     }
+}
+
+/// Of private memory that the program has mapped by itself.
+fn anon(
+    asked: &Settings<'_>,
+    private: Option<String>,
+    without_library: Option<String>,
+) -> Option<String> {
+    let rest = match (asked.anon, asked.heap) {
+        (Some(_), _) => Some(reasons::ANON_LEFT_ALONE.to_owned()),
+        (None, heap) => heap.map(|_| reasons::ITS_OWN.to_owned()),
+    };
+    let without_library = without_library.filter(|_| asked.anon.is_some());
+    let ruled_out = || ruled_out(asked.anon.map(|_| Pages::Thp)?, asked.fallback);
+    without_library.or_else(ruled_out).or(private).or(rest)
 }
 
 /// What was lost between hugectl and the process.

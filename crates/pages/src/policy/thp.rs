@@ -201,6 +201,25 @@ pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
     Ok(())
 }
 
+/// Whether so many bytes that the program has mapped by itself may be on them; says once
+/// why not.
+pub(crate) fn serves_mapping(len: usize) -> bool {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let served = serves(len);
+    if let Err(why) = served {
+        let reason = why.reason();
+        let text = format_args!("private mappings: {reason}: base pages follow");
+        say_once(&SAID, level_of(why), text);
+    }
+    served.is_ok()
+}
+
+/// Whether address space may be advised of which nobody knows how much will be used.
+pub(crate) fn serves_reservation() -> bool {
+    let is_unlimited = ROOM.load(Ordering::Relaxed) > usize::MAX / 4;
+    is_unlimited && !is_disabled() && offered().is_ok()
+}
+
 /// Whether so many bytes may be on transparent huge pages now. The program may
 /// have turned them off by itself, as Redis does.
 fn serves(len: usize) -> Result<(), NoThp> {
@@ -300,14 +319,10 @@ fn room_in(left: Left) -> Option<usize> {
     }
 }
 
-/// Says once why there are none. What the machine offers, hugectl has said
-/// before it started the program.
+/// Says once why there are none.
 fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let level = match why {
-        NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
-        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(),
-    };
+    let level = level_of(why);
     let heap = config::get().heap;
     let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
         // It may have pages of a pool all the same.
@@ -315,6 +330,14 @@ fn say_why(why: NoThp) {
         false => "base pages follow",
     };
     say_once(&SAID, level, format_args!("{}: {next}", why.reason()));
+}
+
+/// What the machine offers, hugectl has said before it started the program.
+fn level_of(why: NoThp) -> Level {
+    match why {
+        NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
+        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(),
+    }
 }
 
 /// Whether a heap may be on transparent huge pages, as far as it was asked.

@@ -221,6 +221,14 @@ pub fn c_result(result: Result<()>) -> c_int {
     }
 }
 
+/// What a `mmap` of C's has come to; its error is in `errno`.
+pub fn address(at: *mut c_void) -> Result<usize> {
+    match at {
+        libc::MAP_FAILED => Err(errno()),
+        at => Ok(at as usize),
+    }
+}
+
 /// The address of an interposed `mmap`, as C has it.
 pub fn c_address(result: Result<usize>) -> *mut c_void {
     match result {

@@ -1,9 +1,10 @@
 //! Calls on memory that a program makes by their numbers, through `syscall(2)`.
+#![expect(unsafe_code, reason = "maps memory for the program")]
 
-use core::ffi::c_long;
+use core::ffi::{c_int, c_long};
 
 use super::remap::{self, Call};
-use super::{attach, madvise, map_shared, mprotect, munmap};
+use super::{anon, attach, madvise, map_shared, mprotect, munmap};
 use crate::extent::mlocked;
 use crate::sys::cast::int;
 use crate::sys::{self, Result};
@@ -32,7 +33,7 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
 }
 
 /// Those that make mappings, and those of System V.
-fn mapping_or_segment(number: c_long, [a, b, c, d, _, f]: [usize; 6]) -> Option<Result<usize>> {
+fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<Result<usize>> {
     match number {
         libc::SYS_mmap if !IN_MEMORY => {
             let (prot, flags) = (int(c), int(d));
@@ -41,22 +42,55 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, _, f]: [usize; 6]) -> Option<
                 return Some(map_shared::map(b, prot, flags, pages));
             }
             let is_fixed = flags & libc::MAP_FIXED != 0;
-            let way = is_fixed.then(|| super::before_fixed(a, b))?;
-            way.err().map(Err)
+            let way = is_fixed.then(|| super::before_fixed(a, b));
+            if let Some(Err(error)) = way {
+                return Some(Err(error));
+            }
+            let call = anon::Call {
+                addr: a,
+                len: b,
+                prot,
+                flags,
+            };
+            call.is_concerned().then(|| map_large(&call, int(e), f))
         }
         sys::SYS_SHMDT => attach::shmdt(a).map(|result| result.map(|()| 0)),
         _ => None,
     }
 }
 
+/// Makes a large mapping of the program's own.
+fn map_large(call: &anon::Call, fd: c_int, offset: usize) -> Result<usize> {
+    let anon::Call {
+        addr,
+        len,
+        prot,
+        flags,
+    } = *call;
+    // SAFETY: what the program asked for, where it asked for it.
+    let at = anon::map(call, |flags| unsafe {
+        sys::mmap(addr, len, prot, flags, fd, offset)
+    })?;
+    if flags & libc::MAP_FIXED != 0 {
+        super::after_fixed(addr, len);
+    }
+    Ok(at)
+}
+
 /// Whether `mmap` finds its arguments in memory, where they are not looked at.
 const IN_MEMORY: bool = cfg!(target_arch = "s390x");
 
 /// After a call that has succeeded.
-pub fn note(number: c_long, [a, b, _, d, ..]: [usize; 6]) {
+pub fn note(number: c_long, [a, b, c, d, ..]: [usize; 6]) {
     let is_fixed = int(d) & libc::MAP_FIXED != 0;
     match number {
-        libc::SYS_mmap if is_fixed && !IN_MEMORY => super::after_fixed(a, b),
+        libc::SYS_mmap if is_fixed && !IN_MEMORY => {
+            super::after_fixed(a, b);
+            anon::gone(a, b);
+        }
+        libc::SYS_munmap | libc::SYS_mremap => anon::gone(a, b),
+        libc::SYS_mprotect | sys::PKEY_MPROTECT => anon::committed(a, b, int(c)),
+        libc::SYS_madvise => anon::advised(a, b, int(c)),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
         libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => mlocked::set_all(true),

@@ -25,6 +25,7 @@ use crate::report::extents::Extents;
 use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
+use hugetools_pages::vmops::anon;
 use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 
 #[used]
@@ -248,6 +249,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
                 .unwrap_or(reasons::SHM_LEFT_ALONE),
         ),
+        Segment::Anon if config.anon.is_some() => Some(anon_reason()),
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         Segment::Heap | Segment::Anon
             if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
@@ -268,6 +270,14 @@ fn segment_reason(outcome: &why::Outcome, is_wanted: bool) -> Option<&'static st
     match outcome.why() {
         Some(why) => Some(why.reason()),
         None => is_wanted.then_some(edges),
+    }
+}
+
+fn anon_reason() -> &'static str {
+    match thp::serves_private() {
+        _ if !anon::is_asked() => reasons::RULED_OUT,
+        Ok(()) => reasons::ANON_LEFT_ALONE,
+        Err(why) => why.reason(),
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn by_fallback(findings: &Findings, needs: Needs) -> Vec<Shortfall> {
     let all = [
         ("--heap", Subject::HEAP, served.heap.filter(|_| !by_libc)),
         ("--shm", Subject::SHM, served.shm),
+        ("--anon", Subject::ANON, served.anon),
         // What lies on huge pages of the file itself needs no others.
         (
             "--text",
@@ -49,6 +50,7 @@ pub(super) fn without(wants: Wants, ruled_out: &[Shortfall]) -> Wants {
     Wants {
         heap: wants.heap.filter(|_| is_left(Subject::HEAP)),
         shm: wants.shm.filter(|_| is_left(Subject::SHM)),
+        anon: wants.anon.filter(|_| is_left(Subject::ANON)),
         text: wants.text.filter(|_| is_left(Subject::TEXT)),
         data: wants.data.filter(|_| is_left(Subject::DATA)),
         ..wants

@@ -100,6 +100,7 @@ fn findings(run: &Run, look: Look) -> Findings {
     let asked = Wants {
         heap: run.heap,
         shm: run.shm,
+        anon: run.anon,
         text: run.segments.over(&Settings::default()).text,
         data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),

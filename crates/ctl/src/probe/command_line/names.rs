@@ -52,6 +52,7 @@ pub(crate) fn meant_a_size(failure: Failure, run: &Run) -> Failure {
     let options = [
         ("--heap", run.heap),
         ("--shm", run.shm),
+        ("--anon", run.anon),
         ("--text", segments.text),
         ("--data", segments.data),
         ("--bss", segments.bss),

@@ -44,6 +44,7 @@ fn kernel(free: u64, reserved: u64) -> Kernel {
 const BOTH: Wants = Wants {
     heap: Some(Pages::Default),
     shm: Some(Pages::Default),
+    anon: None,
     text: None,
     data: None,
     fallback: Fallback::Thp,

@@ -1,0 +1,172 @@
+//! Large private anonymous mappings that the program makes by itself, as its own
+//! allocator or virtual machine does: aligned where the kernel did not, and advised to be
+//! on transparent huge pages before they are touched (`HUGETLB_ANON`).
+//!
+//! Each call does what it would do without us. An address that the program names is kept,
+//! and pages of a pool are never taken: of those no part could be unmapped, protected or
+//! dropped. So nothing has to be undone for what the program does later: transparent huge
+//! pages are split by the kernel.
+//!
+//! What is reserved without access is advised with all that will be committed in it, so
+//! that commits merge with each other. Where a control group limits memory, each commit
+//! is advised by itself, as far as there is room: [`crate::policy::thp`].
+//!
+//! Under a filter of system calls that the program has set, nothing is done at all.
+#![expect(unsafe_code, reason = "fills mappings by address")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use crate::kernel::{facts, populate};
+use crate::policy::{first_look, thp};
+use crate::registry::anon::{self as registry, Known};
+use crate::sys::{self, Result};
+use call::{advise, is_active, large, range};
+
+mod align;
+mod call;
+mod remap;
+
+pub use call::{Call, is_asked};
+pub use remap::{grow, remapped};
+
+/// What becomes of a mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Plan {
+    /// Whether it is advised.
+    advise: bool,
+    entry: Entry,
+}
+
+/// What becomes of what is known of the range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    /// It belongs to what is there.
+    Stays,
+    /// A mapping of its own.
+    New,
+    /// Nothing of ours.
+    Gone,
+}
+
+fn plan(call: &Call, large: usize) -> Plan {
+    let within = match call.is_fixed() {
+        true => range(call.addr, call.len).and_then(|range| registry::holding(&range)),
+        false => None,
+    };
+    if let Some(known) = within {
+        return Plan {
+            advise: known.is_advised || call.is_writable() && thp::serves_mapping(call.len),
+            entry: Entry::Stays,
+        };
+    }
+    let is_large = call.len >= large;
+    let serves = || match call.is_writable() {
+        true => thp::serves_mapping(call.len),
+        false => thp::serves_reservation(),
+    };
+    Plan {
+        advise: is_large && serves(),
+        entry: if is_large { Entry::New } else { Entry::Gone },
+    }
+}
+
+/// Does a call that is concerned. `map` makes the mapping with these flags.
+///
+/// # Errors
+/// Those of `map`.
+pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usize> {
+    first_look::take();
+    let plan = plan(call, large());
+    // What is filled before it is advised is filled with base pages.
+    let is_filled = plan.advise && call.is_filled();
+    let flags = match is_filled {
+        true => call.flags & !libc::MAP_POPULATE,
+        false => call.flags,
+    };
+    let mut at = map(flags)?;
+    if plan.advise {
+        at = align::aligned(call, at, facts::thp_size());
+        advise(at, call.len);
+    }
+    if is_filled {
+        // What cannot be had is no error of such a call.
+        // SAFETY: mapped just now, writable, and known to nobody.
+        let _ = unsafe { populate::populate(at, call.len, sys::page_size()) };
+    }
+    if let Some(range) = range(at, call.len) {
+        enter(range, plan);
+    }
+    Ok(at)
+}
+
+fn enter(range: Range<usize>, plan: Plan) {
+    let is_advised = plan.advise;
+    match plan.entry {
+        Entry::New => registry::enter(&Known { range, is_advised }),
+        Entry::Gone => registry::cut(&range),
+        Entry::Stays => {}
+    }
+}
+
+/// After the program has made memory accessible: what was reserved without being advised
+/// is now.
+pub fn committed(addr: usize, len: usize, prot: c_int) {
+    if prot & libc::PROT_WRITE == 0 || registry::is_empty() || !is_active() {
+        return;
+    }
+    let Some(range) = range(addr, len) else {
+        return;
+    };
+    for part in registry::parts(&range).filter(|part| !part.is_advised) {
+        let part = part.range;
+        if thp::serves_mapping(part.len()) {
+            advise(part.start, part.len());
+        }
+    }
+}
+
+/// After the program has unmapped a range, or mapped another kind of memory there.
+pub fn gone(addr: usize, len: usize) {
+    if registry::is_empty() {
+        return;
+    }
+    if let Some(range) = range(addr, len) {
+        registry::cut(&range);
+    }
+}
+
+/// After an advice of the program's own: where it wants no huge pages there are none, also
+/// where it commits more.
+pub fn advised(addr: usize, len: usize, advice: c_int) {
+    if advice == libc::MADV_NOHUGEPAGE {
+        gone(addr, len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+
+    fn call(len: usize) -> Call {
+        Call {
+            addr: 0,
+            len,
+            prot: libc::PROT_READ | libc::PROT_WRITE,
+            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        }
+    }
+
+    #[test]
+    fn small_ones_stay_as_they_are() {
+        let small = call(MIB);
+        let left = Plan {
+            advise: false,
+            entry: Entry::Gone,
+        };
+        assert_eq!(plan(&small, 2 * MIB), left);
+        assert_eq!(plan(&small, MIB).entry, Entry::New);
+    }
+}

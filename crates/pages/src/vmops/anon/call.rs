@@ -1,0 +1,132 @@
+//! What `mmap` is asked for, and whether that is any matter of ours.
+#![expect(unsafe_code, reason = "advises mappings by address")]
+
+use core::ffi::c_int;
+use core::ops::Range;
+
+use hugetools_contract::env::Fallback;
+
+use crate::config;
+use crate::kernel::facts;
+use crate::sys::{self, Filter};
+use crate::vmops::range::range_of;
+
+/// What `mmap` is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Call {
+    /// The address that is named; 0 for any.
+    pub addr: usize,
+    /// How long it is.
+    pub len: usize,
+    /// `PROT_READ` and so on.
+    pub prot: c_int,
+    /// `MAP_PRIVATE` and so on.
+    pub flags: c_int,
+}
+
+const MAP_TYPE: c_int = 0xf;
+
+/// Memory of another kind: pages of a pool, and what grows as a stack does or is one, of
+/// which the first pages are used only.
+const OTHER: c_int = libc::MAP_HUGETLB | libc::MAP_GROWSDOWN | libc::MAP_STACK;
+
+/// Whether anything of the kind was asked for.
+pub fn is_asked() -> bool {
+    let config = config::get();
+    config.anon.is_some() && config.fallback != Fallback::Base
+}
+
+/// The same, where something may be done about it.
+pub(super) fn is_active() -> bool {
+    is_asked() && sys::filter() != Filter::Own
+}
+
+impl Call {
+    /// Whether it is for private memory of the program's own, which was asked to be on
+    /// huge pages.
+    #[inline]
+    pub fn is_concerned(&self) -> bool {
+        is_active() && self.is_private_memory()
+    }
+
+    pub(super) fn is_private_memory(&self) -> bool {
+        self.flags & MAP_TYPE == libc::MAP_PRIVATE
+            && self.flags & libc::MAP_ANONYMOUS != 0
+            && self.flags & OTHER == 0
+    }
+
+    pub(super) fn is_fixed(&self) -> bool {
+        self.flags & libc::MAP_FIXED != 0
+    }
+
+    pub(super) fn is_writable(&self) -> bool {
+        self.prot & libc::PROT_WRITE != 0
+    }
+
+    /// Whether the kernel is to make all of it present at once.
+    pub(super) fn is_filled(&self) -> bool {
+        let how = self.flags & (libc::MAP_POPULATE | libc::MAP_NONBLOCK | libc::MAP_LOCKED);
+        self.is_writable() && how == libc::MAP_POPULATE
+    }
+}
+
+/// From which length on a mapping counts as large.
+pub(super) fn large() -> usize {
+    let asked = config::get().anon_min;
+    asked.map_or_else(facts::thp_size, |len| {
+        usize::try_from(len).unwrap_or(usize::MAX)
+    })
+}
+
+/// Advises memory to be on transparent huge pages.
+pub(super) fn advise(addr: usize, len: usize) {
+    // SAFETY: the advice changes no contents.
+    let _ = unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) };
+}
+
+/// The pages of a range.
+pub(super) fn range(addr: usize, len: usize) -> Option<Range<usize>> {
+    range_of(addr, len, sys::page_size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRIVATE: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+
+    fn call(flags: c_int) -> Call {
+        Call {
+            addr: 0,
+            len: 64 << 20,
+            prot: libc::PROT_READ | libc::PROT_WRITE,
+            flags: PRIVATE | flags,
+        }
+    }
+
+    #[test]
+    fn which_mappings_are_meant() {
+        for flags in [0, libc::MAP_NORESERVE, libc::MAP_FIXED, libc::MAP_POPULATE] {
+            assert!(call(flags).is_private_memory(), "{flags:#x}");
+        }
+        for flags in [libc::MAP_STACK, libc::MAP_GROWSDOWN, libc::MAP_HUGETLB] {
+            assert!(!call(flags).is_private_memory(), "{flags:#x}");
+        }
+        let of = |flags| Call { flags, ..call(0) }.is_private_memory();
+        assert!(!of(libc::MAP_SHARED | libc::MAP_ANONYMOUS) && !of(libc::MAP_PRIVATE));
+        assert!(!of(libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS));
+        // Nobody has asked for it.
+        assert!(!is_asked() && !call(0).is_concerned());
+    }
+
+    #[test]
+    fn what_is_filled_at_once() {
+        assert!(call(libc::MAP_POPULATE).is_filled() && !call(0).is_filled());
+        assert!(!call(libc::MAP_POPULATE | libc::MAP_LOCKED).is_filled());
+        let read = Call {
+            prot: libc::PROT_READ,
+            ..call(libc::MAP_POPULATE)
+        };
+        assert!(!read.is_filled());
+    }
+}

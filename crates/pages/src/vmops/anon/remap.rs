@@ -1,0 +1,116 @@
+//! `mremap` of large private mappings: to where their huge pages need not be split, and
+//! what is known of them afterwards.
+#![expect(unsafe_code, reason = "moves mappings for the program")]
+
+use core::ops::Range;
+
+use hugetools_kernfs::smaps;
+
+use super::align;
+use super::call::{advise, is_active, large, range};
+use crate::kernel::{facts, procfile};
+use crate::policy::{first_look, thp};
+use crate::registry::anon::{self as registry, Known};
+use crate::sys;
+use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
+
+/// Lets a mapping grow that may be moved for it: in place, or to an aligned one. `None`
+/// where it is to be tried as it was asked.
+pub fn grow(call: &Call) -> Option<usize> {
+    let size = facts::thp_size();
+    let is_meant = call.flags == libc::MREMAP_MAYMOVE
+        && call.new_len > call.old_len
+        && call.addr % size == 0
+        && call.new_len >= size;
+    if !is_meant || registry::is_empty() || !is_active() {
+        return None;
+    }
+    let old = range(call.addr, call.old_len).filter(|old| !old.is_empty())?;
+    let new_len = call.new_len.checked_next_multiple_of(sys::page_size())?;
+    registry::holding(&old).filter(|known| known.is_advised)?;
+    // SAFETY: the program's mapping grows where it is.
+    let there = unsafe { sys::mremap(call.addr, old.len(), new_len, 0, 0) };
+    if there.is_ok() || align::is_space_limited() {
+        return there.ok();
+    }
+    align::moved_to_hole(call.addr, old.len(), new_len, size)
+}
+
+/// After `mremap` has succeeded: where the mapping is now.
+pub fn remapped(call: &Call, now: usize) {
+    if !is_active() {
+        return;
+    }
+    let (Some(old), Some(new)) = (range(call.addr, call.old_len), range(now, call.new_len)) else {
+        return;
+    };
+    let known = registry::holding(&old);
+    if call.flags & MREMAP_DONTUNMAP == 0 {
+        registry::cut(&old);
+    }
+    match known {
+        Some(known) => registry::enter(&Known {
+            range: new,
+            is_advised: known.is_advised,
+        }),
+        None => become_large(&old, new),
+    }
+}
+
+/// One that was too small before.
+fn become_large(old: &Range<usize>, new: Range<usize>) {
+    registry::cut(&new);
+    let has_grown = old.len() < large() && new.len() >= large();
+    if !has_grown || !is_private_memory(&new) {
+        return;
+    }
+    first_look::take();
+    let is_advised = thp::serves_mapping(new.len());
+    if is_advised {
+        advise(new.start, new.len());
+    }
+    registry::enter(&Known {
+        range: new,
+        is_advised,
+    });
+}
+
+/// Whether a range is one of private memory without a file that can be written. No where
+/// it cannot be told.
+fn is_private_memory(range: &Range<usize>) -> bool {
+    let of_line = |line: &[u8]| {
+        let record = smaps::records(line).next()?;
+        let holds = |addr: usize| {
+            let addr = addr as u64;
+            record.start <= addr && addr < record.end
+        };
+        let is_nameless = record.name.is_empty() || record.name.starts_with(b"[anon:");
+        let is_private = !record.shared && record.inode == 0 && record.writable && is_nameless;
+        holds(range.start).then_some(is_private && holds(range.end - 1))
+    };
+    let find = || procfile::each_line(c"/proc/self/maps", of_line);
+    procfile::look(find).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_memory_is_told_from_other() {
+        let map = |flags| {
+            let (len, prot) = (1 << 16, libc::PROT_READ | libc::PROT_WRITE);
+            // SAFETY: a new mapping.
+            let at = unsafe { sys::mmap(0, len, prot, flags, -1, 0).unwrap() };
+            at..at + len
+        };
+        assert!(is_private_memory(&map(
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS
+        )));
+        assert!(!is_private_memory(&map(
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS
+        )));
+        let code = is_private_memory as *const () as usize;
+        assert!(!is_private_memory(&(code..code + 1)));
+    }
+}
