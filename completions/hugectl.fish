@@ -5,6 +5,8 @@ complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the 
 complete -c hugectl -l heap-engine -d 'Who serves the heap: arena (our malloc; the default) or libc (the program\'s own glibc, told by GLIBC_TUNABLES; the default for static programs)' -r -f -a "libc\t''
 arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings'
+complete -c hugectl -l anon -d 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
+complete -c hugectl -l anon-min -d 'With --anon: mappings of this length and more; one huge page by default' -r
 complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
 advised\t''
 never\t''"
@@ -43,7 +45,6 @@ complete -c hugectl -l totals -d 'With --status: only what each process has in a
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
-complete -c hugectl -l anon -d 'With --pid: private memory that the program has mapped by itself, or its allocator or virtual machine'
 complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
 complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'
 complete -c hugectl -l undo -d 'Not possible: says so, and why it is not needed'
@@ -109,8 +110,10 @@ complete -c hugectl -l data -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l bss -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l heap -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l shm -f -a "(__hugectl_sizes) thp"
+complete -c hugectl -l anon -f -a "(__hugectl_sizes) thp"
+complete -c hugectl -l anon-min -x -a "(__hugectl_sizes)"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -1,6 +1,8 @@
 //! Calls on parts of memory of ours, drawn at random: each gives what it gives in
 //! a plain run, leaves the same contents, and allows the same.
 
+mod anon;
+
 use std::process::Command;
 use std::time::Instant;
 
@@ -10,12 +12,13 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
 /// Which memory, and with which options of hugectl it is ours.
-const ROWS: [(&str, &[&str]); 5] = [
+const ROWS: [(&str, &[&str]); 6] = [
     ("shared", &["--shm"]),
     ("segment", &["--shm"]),
     ("block", &["--heap"]),
     ("shared", &["--heap", "--shm"]),
     ("segment", &["--heap", "--shm"]),
+    ("private", &["--anon"]),
 ];
 
 /// No pool, one too small for any of it, one that the heap uses up, an ample one.

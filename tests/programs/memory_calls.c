@@ -1,5 +1,5 @@
-/* Calls on parts of memory, drawn at random: shared mappings, System V segments
-   and blocks from malloc. Each call is printed with its result, its error and a
+/* Calls on parts of memory, drawn at random: shared and private mappings, System V
+   segments and blocks from malloc. Each call is printed with its result, its error and a
    sum of what the memory holds and allows then, so that two runs with the same
    seed can be compared. No address is printed.
 
@@ -261,7 +261,9 @@ static void get_memory(const char *word)
 		memory = aligned_alloc(2ul << 20, SIZE);
 		CHECK(memory);
 	} else {
-		memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		int type = strcmp(word, "private") ? MAP_SHARED : MAP_PRIVATE;
+
+		memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, type | MAP_ANONYMOUS, -1, 0);
 		CHECK(memory != MAP_FAILED);
 	}
 	for (i = 0; i < SIZE; i++)

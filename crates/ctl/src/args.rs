@@ -35,6 +35,7 @@ Examples:
   hugectl --text python3 job.py         code on huge pages, those of its file first
   hugectl --data --bss ./solver input   what a program has static
   hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory (as its user)
+  hugectl --anon java -jar server.jar   what a program maps by itself: its own heap
   hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
   hugectl --heap --report ./solver      and say at the end what was huge
   hugectl --require=heap ./solver       on huge pages, or not at all

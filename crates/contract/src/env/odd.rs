@@ -5,11 +5,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Odd {
     variables: &'static [&'static str],
-    which: u32,
+    which: u64,
 }
 
 impl Odd {
-    /// None of these, 32 at most.
+    /// None of these, 64 at most.
     pub const fn none_of(variables: &'static [&'static str]) -> Odd {
         Odd {
             variables,
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn each_variable_has_a_place_of_its_own() {
-        assert!(VARIABLES.len() <= 32);
+        assert!(VARIABLES.len() <= 64);
         let mut odd = Odd::none_of(&VARIABLES);
         assert_eq!(odd.names().count(), 0);
         VARIABLES.iter().for_each(|name| odd.add(name));

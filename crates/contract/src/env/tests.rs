@@ -32,6 +32,9 @@ fn classic_values() {
         Some(Pages::Size(2 << 20))
     );
     assert_eq!(read(&[(SHM, "yes")], "x").shm, Some(Pages::Default));
+    assert_eq!(read(&[(ANON, "thp")], "x").anon, Some(Pages::Thp));
+    assert_eq!(read(&[(ANON_MIN, "64k")], "x").anon_min, Some(64 << 10));
+    assert_eq!(odd(read(&[(ANON_MIN, "x")], "x")), [ANON_MIN]);
     assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
     assert_eq!(read(&[(VERBOSE, "1"), (DEBUG, "")], "x").verbosity, 4);
 }

@@ -16,6 +16,7 @@ use hugetools_elf::Load;
 use hugetools_model::PageSize;
 use std::time::Duration;
 
+mod anon;
 mod segment_notes;
 
 fn caller(env: &[(&str, &str)]) -> Caller {

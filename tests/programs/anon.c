@@ -1,0 +1,187 @@
+/* Large private mappings, made as allocators and virtual machines make them: how much of
+   each is on huge pages, and how many mappings there are.
+
+   anon WAY...
+   see mapped() for the ways
+   prints for each: WAY huge=PERCENT advised=YES|NO|- maps=MORE */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MB ((size_t)1 << 20)
+#define LEN (64 * MB)
+#define RW (PROT_READ | PROT_WRITE)
+#define PRIVATE (MAP_PRIVATE | MAP_ANONYMOUS)
+
+static char *map(size_t len, int prot, int flags)
+{
+	char *at = mmap(NULL, len, prot, PRIVATE | flags, -1, 0);
+
+	if (at == MAP_FAILED) {
+		perror("mmap");
+		exit(1);
+	}
+	return at;
+}
+
+static void must(int result)
+{
+	if (result) {
+		perror("a call on memory");
+		exit(1);
+	}
+}
+
+static void fixed(char *at, size_t len, int prot)
+{
+	must(mmap(at, len, prot, PRIVATE | MAP_FIXED, -1, 0) != (void *)at);
+}
+
+/* Reserves much, and makes a part of it accessible step by step. */
+static char *committed(int by_map, size_t step)
+{
+	char *at = map(1024 * MB, PROT_NONE, MAP_NORESERVE);
+	size_t done;
+
+	for (done = 0; done < LEN; done += step) {
+		if (by_map)
+			fixed(at + done, step, RW);
+		else
+			must(mprotect(at + done, step, RW));
+	}
+	return at;
+}
+
+/* What is given back and taken again. */
+static char *again(void)
+{
+	char *at = committed(1, 4 * MB);
+
+	memset(at, 1, LEN);
+	fixed(at + 16 * MB, 16 * MB, PROT_NONE);
+	fixed(at + 16 * MB, 16 * MB, RW);
+	return at;
+}
+
+static char *grown(void)
+{
+	char *at = map(MB, RW, 0);
+	size_t len;
+
+	memset(at, 7, MB);
+	for (len = MB; len < LEN; len *= 2) {
+		at = mremap(at, len, 2 * len, MREMAP_MAYMOVE);
+		must(at == MAP_FAILED);
+		memset(at + len, 7, len);
+		/* Keeps it from growing in place. */
+		mmap(at + 2 * len, 4096, PROT_NONE, PRIVATE, -1, 0);
+	}
+	return at;
+}
+
+static char *mapped(const char *way, size_t *len)
+{
+	char *at;
+
+	*len = LEN;
+	if (!strcmp(way, "map"))
+		return map(LEN, RW, 0);
+	if (!strcmp(way, "number"))
+		return (char *)syscall(SYS_mmap, 0, LEN, RW, PRIVATE, -1, 0);
+	if (!strcmp(way, "populate"))
+		return map(LEN, RW, MAP_POPULATE);
+	if (!strcmp(way, "protect"))
+		return committed(0, 4 * MB);
+	if (!strcmp(way, "pages"))
+		return committed(0, 4096);
+	if (!strcmp(way, "fixed"))
+		return committed(1, 4 * MB);
+	if (!strcmp(way, "steps"))
+		return committed(1, MB);
+	if (!strcmp(way, "again"))
+		return again();
+	if (!strcmp(way, "grow"))
+		return grown();
+	if (!strcmp(way, "no")) {
+		at = map(LEN, RW, 0);
+		must(madvise(at, LEN, MADV_NOHUGEPAGE));
+		must(mprotect(at, LEN, PROT_NONE));
+		must(mprotect(at, LEN, RW));
+		return at;
+	}
+	*len = 1024 * MB;
+	if (!strcmp(way, "sparse"))
+		return map(*len, RW, 0);
+	*len = 3 * MB;
+	if (!strcmp(way, "odd"))
+		return map(*len, RW, 0);
+	if (!strcmp(way, "stack"))
+		return map(*len, RW, MAP_STACK);
+	*len = MB;
+	if (!strcmp(way, "small"))
+		return map(*len, RW, 0);
+	fprintf(stderr, "what is %s?\n", way);
+	exit(2);
+}
+
+static int lines(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	int c, count = 0;
+
+	while (file && (c = getc(file)) != EOF)
+		count += c == '\n';
+	if (file)
+		fclose(file);
+	return count;
+}
+
+/* Looks at the mappings of a range. */
+static void look(const char *way, unsigned long start, unsigned long end, int more)
+{
+	FILE *file = fopen("/proc/self/smaps", "r");
+	unsigned long from, to, kb, rss = 0, huge = 0;
+	const char *advised = "-";
+	char line[4096];
+	int is_in = 0;
+
+	while (file && fgets(line, sizeof line, file)) {
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			is_in = from < end && to > start;
+		if (!is_in)
+			continue;
+		if (sscanf(line, "Rss: %lu", &kb) == 1)
+			rss += kb;
+		if (sscanf(line, "AnonHugePages: %lu", &kb) == 1)
+			huge += kb;
+		if (!strncmp(line, "VmFlags:", 8) && advised[0] != 'n')
+			advised = strstr(line, " hg") ? "yes" : "no";
+	}
+	if (file)
+		fclose(file);
+	printf("%s huge=%lu advised=%s maps=%d\n", way, rss ? 100 * huge / rss : 0, advised, more);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	lines();
+	for (i = 1; i < argc; i++) {
+		int before = lines();
+		size_t len, done, step = strcmp(argv[i], "sparse") ? 4096 : 8 * MB;
+		char *at = mapped(argv[i], &len);
+		int after = lines();
+
+		for (done = 0; done < len; done += step)
+			memset(at + done, 1, 4096);
+		look(argv[i], (unsigned long)at, (unsigned long)at + len, after - before);
+		/* What comes next is no neighbour. */
+		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	}
+	return 0;
+}
