@@ -65,6 +65,11 @@ int main(int count, char **words)
 		raise(SIGTERM);
 	if (!strcmp(how, "KILL"))
 		raise(SIGKILL);
+	if (!strcmp(how, "daemon")) {
+		if (daemon(0, 0) == 0)
+			sleep(60);
+		return 81;
+	}
 	int *volatile nowhere = NULL;
 	if (!strcmp(how, "SEGV"))
 		*(volatile int *)nowhere = 1;

@@ -95,7 +95,10 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
         answer.as_raw_fd(),
         output.as_raw_fd(),
     ];
-    let warns = matches!(to, To::Terminal { warns: true, .. });
+    let warns = match to {
+        To::Terminal { warns, .. } => Some(*warns),
+        To::File(_) => None,
+    };
     let work = || {
         let output = output.reopened(aside::kept(OUTPUT));
         let mut answer = File::from(aside::kept(ANSWER));
@@ -105,7 +108,7 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
         drop(answer);
         if has_begun(aside::kept(PROGRAM)) {
             let first = Watched::new(own, Some(aside::kept(PROCESS)));
-            let family = warns.then(|| Family::new(root, own));
+            let family = warns.map(|warns| Family::new(root, own, warns));
             watch(root, shared, first, family, output);
         }
     };
@@ -150,9 +153,9 @@ fn watch(
         for (mut watched, has_ended) in all.into_iter().zip(ended) {
             match has_ended {
                 true => {
-                    watched.end(root, shared, &mut output);
+                    let teller = watched.end(root, shared, &mut output);
                     let family = family.as_ref().filter(|_| watched.pid() == own);
-                    family.inspect(|family| family.tell(root, &mut output));
+                    family.inspect(|family| family.tell(root, teller, &mut output));
                 }
                 false => left.push(watched),
             }

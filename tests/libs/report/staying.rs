@@ -1,10 +1,12 @@
 //! The report of a program that starts another one and ends.
 
-use std::process::Command;
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
+use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool, write};
 
 /// What stays, says that it runs, and holds none of our pipes.
@@ -109,6 +111,37 @@ fn it_is_told_at_an_end_without_destructors() {
     let pid: String = rest.chars().take_while(char::is_ascii_digit).collect();
     kill(Pid::from_raw(pid.parse().unwrap()), Signal::SIGKILL).expect("it stays");
     assert!(rest.contains(&format!("perl, process {pid}\n")), "{ran:?}");
+}
+
+/// `daemon(3)` has the process that was started end by a system call of libc's own,
+/// which passes the library by.
+#[test]
+fn a_program_that_makes_itself_a_daemon_is_reported_on() {
+    let Some(program) = build("ends", Libc::Glibc, &[]) else {
+        return;
+    };
+    for json in [false, true] {
+        let mut command: Command = tool("hugectl");
+        command.args(["-q", "--heap=thp", "--report"]);
+        command.args(json.then_some("--json")).arg(&program);
+        command.args(["daemon", "32"]).stdin(Stdio::piped());
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let ran: Ran = child.wait_with_output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let of = |text: &str| -> Option<i32> {
+            let digits = text.split(|byte: char| !byte.is_ascii_digit()).next()?;
+            digits.parse().ok()
+        };
+        let mark = if json { "\"pid\":" } else { "process " };
+        let pids: Vec<i32> = ran.err.split(mark).skip(1).filter_map(of).collect();
+        let &[_, stays] = pids.as_slice() else {
+            panic!("two reports: {ran:?}");
+        };
+        kill(Pid::from_raw(stays), Signal::SIGKILL).expect("it stays");
+        assert_eq!(ran.err.contains("still running, as it is now"), !json);
+    }
 }
 
 /// A shell that waits for a server is not what was asked about.

@@ -4,7 +4,8 @@
 //! The library in the program tells of those whose environment names it, or that
 //! are its children. A starter that drops the environment leaves processes of which
 //! nothing says whose they are: they were seen below it, or run the program of one
-//! that was. Nor does anything where a daemon writes over its environment.
+//! that was. Nor does anything where a daemon writes over its environment. Of a process
+//! that has ended past its library, as `daemon(3)` has one end, all are told of here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::look::{self, Stat};
 use super::output::Output;
+use super::watched::Teller;
 use crate::status::Snapshot;
 
 /// So many are kept in mind.
@@ -35,6 +37,8 @@ pub(super) struct Family {
     own: u32,
     /// When it was started, in milliseconds since 1970.
     start: u64,
+    /// Whether warnings are shown.
+    warns: bool,
     seen: BTreeMap<u32, Member>,
     due: Instant,
 }
@@ -48,9 +52,10 @@ struct Member {
 }
 
 impl Family {
-    pub(super) fn new(root: &Root, own: u32) -> Family {
+    pub(super) fn new(root: &Root, own: u32, warns: bool) -> Family {
         Family {
             own,
+            warns,
             start: Stat::read(root, own).map_or(u64::MAX, |stat| stat.start),
             seen: BTreeMap::new(),
             due: Instant::now(),
@@ -101,22 +106,28 @@ impl Family {
     }
 
     /// Tells of those that stay and of which the library has not told.
-    pub(super) fn tell(&self, root: &Root, output: &mut Output) {
-        let stay = self.stay(root);
+    pub(super) fn tell(&self, root: &Root, teller: Teller, output: &mut Output) {
+        let stay = self.stay(root, teller);
         let untold = |library: Library| -> Vec<u32> {
             let all = stay.iter().copied();
             let of = all.filter(|pid| Library::of(root, *pid) == library);
-            of.filter(|pid| reporter(root, *pid) != Some(self.own))
-                .collect()
+            let is_left = |pid: &u32| teller == Teller::Watcher || !self.is_named_by(root, *pid);
+            of.filter(is_left).collect()
         };
         let most = if output.is_json() { MOST } else { SAID };
-        let without = untold(Library::Absent);
+        let without = match self.warns {
+            true => untold(Library::Absent),
+            false => Vec::new(),
+        };
         for pid in eldest(root, &without).take(most) {
             output.write(warning(root, pid, output.is_json()).as_bytes());
         }
         let with = untold(Library::There);
         // One that was never seen may be another's, and its environment says so.
-        let is_ours = |pid: &u32| self.seen.contains_key(pid) || reporter(root, *pid).is_none();
+        let is_ours = |pid: &u32| {
+            self.seen.contains_key(pid)
+                || reporter(root, *pid).is_none_or(|reporter| reporter == self.own)
+        };
         let with = eldest(root, &stay).filter(|pid| with.contains(pid) && is_ours(pid));
         for pid in with.take(most) {
             output.write(report(root, pid, output.is_json()).as_bytes());
@@ -124,11 +135,11 @@ impl Family {
     }
 
     /// Those below it that stay.
-    fn stay(&self, root: &Root) -> Vec<u32> {
+    fn stay(&self, root: &Root, teller: Teller) -> Vec<u32> {
         let all = root.list(&KPath::from("/proc")).unwrap_or_default();
         let pids = all.iter().filter_map(|name| name.to_str()?.parse().ok());
         let (mut stay, shells): (Vec<u32>, Vec<u32>) = pids
-            .filter(|pid| self.is_kin(root, *pid))
+            .filter(|pid| self.is_kin(root, *pid, teller))
             .partition(|pid| !runs_shell(root, *pid));
         // A shell that has started nothing is what was asked for.
         let parents: Vec<u32> = stay
@@ -139,7 +150,7 @@ impl Family {
         stay
     }
 
-    fn is_kin(&self, root: &Root, pid: u32) -> bool {
+    fn is_kin(&self, root: &Root, pid: u32, teller: Teller) -> bool {
         let (Some(id), Some(stat)) = (Pid::new(pid), Stat::read(root, pid)) else {
             return false;
         };
@@ -147,10 +158,17 @@ impl Family {
             return false;
         }
         let seen = self.seen.get(&pid).filter(|seen| seen.start == stat.start);
-        match seen {
-            Some(seen) => seen.parent != self.own,
-            None => self.runs_what_was_seen(root, id),
+        match (seen, teller) {
+            (Some(seen), Teller::Library) => seen.parent != self.own,
+            (Some(_), Teller::Watcher) => true,
+            (None, Teller::Watcher) if self.is_named_by(root, pid) => true,
+            (None, _) => self.runs_what_was_seen(root, id),
         }
+    }
+
+    /// Whether the environment of a process names the one that is watched.
+    fn is_named_by(&self, root: &Root, pid: u32) -> bool {
+        reporter(root, pid) == Some(self.own)
     }
 
     /// Whether it is the child that a process below has left, and then ended: it runs

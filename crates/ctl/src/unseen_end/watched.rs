@@ -26,6 +26,16 @@ const SCAN: Duration = Duration::from_millis(100);
 const SHARE: u32 = 100;
 const SHARE_GROWING: u32 = 20;
 
+/// Who tells of those that a process leaves running which its library would find:
+/// its children, and those whose environment names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Teller {
+    /// Its library has, or it was killed: then its children may be ending, too.
+    Library,
+    /// It has ended past its library, as `daemon(3)` has a process end.
+    Watcher,
+}
+
 /// A process that is watched.
 #[derive(Debug)]
 pub(super) struct Watched {
@@ -113,7 +123,7 @@ impl Watched {
     /// Looks at it.
     pub(super) fn look(&mut self, root: &Root, shared: Shared, output: &mut Output) {
         let begin = look::own_time();
-        if let Some(look) = Look::take(root, self.pid) {
+        if let Some(look) = self.take_look(root, shared) {
             self.leave_image(&look, shared, output);
             if let Some((_, slot)) = self.slot(shared) {
                 self.peak = self.peak.with(&look.peak);
@@ -174,12 +184,33 @@ impl Watched {
         Some(is_final)
     }
 
-    /// Tells of its end, unless its library has.
-    pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) {
+    /// A look between whose begin and end no library came: else it may show none where
+    /// the slot counts one.
+    fn take_look(&self, root: &Root, shared: Shared) -> Option<Look> {
+        /// A process that executes one program after the other is looked at all the same.
+        const TRIES: usize = 4;
+        let images = || {
+            let slot = self.slot(shared);
+            slot.map(|(_, slot)| slot.image.load(Ordering::Acquire))
+        };
+        let mut look = None;
+        for _ in 0..TRIES {
+            let before = images();
+            look = Look::take(root, self.pid);
+            if images() == before {
+                break;
+            }
+        }
+        look
+    }
+
+    /// Tells of its end, unless its library has. Who has to tell of what it leaves
+    /// running.
+    pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) -> Teller {
         let before = self.ended_by_kernel.and_then(|counts| counts[0]);
         let ended = ending::find(root, self.pid, self.file(), before);
         let Some((_, slot)) = self.slot(shared) else {
-            return;
+            return Teller::Library;
         };
         // What comes after an image that has left a text was never seen.
         let is_gone = self.take_text(shared, output) == Some(false);
@@ -200,10 +231,15 @@ impl Watched {
         let is_on_its_way = self.last.is_none() && slot.forked.load(Ordering::Acquire) != 0;
         let is_killed = matches!(ended, Ended::Signal { .. });
         let is_apart = self.is_stranger || !is_another && self.is_unheard(&ended);
-        if !is_told && !is_apart && (is_killed || !is_on_its_way) {
+        let is_ours = !is_told && !is_apart && (is_killed || !is_on_its_way);
+        if is_ours {
             self.tell(ended, slot, output);
         }
         slot.clear();
+        match is_ours && !is_killed {
+            true => Teller::Watcher,
+            false => Teller::Library,
+        }
     }
 
     /// Whether there is a library that could not reach us, and the process has ended
