@@ -27,8 +27,9 @@ use hugetools_model::{FileError, Root};
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
 use crate::probe::changes::Changes;
+use crate::probe::command_line::runtimes::{self, Memory};
 use crate::probe::command_line::starter::{self, Start};
-use crate::probe::command_line::{names, runtimes, wrappers};
+use crate::probe::command_line::{names, wrappers};
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::Loader;
 use crate::probe::dynamic_loader::glibc_tunables;
@@ -307,10 +308,12 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
 
 /// What matters for a heap.
 fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
-    let mut look = Look {
-        beyond: runtimes::beyond(&run.command, opened, caller, root),
-        ..Look::default()
-    };
+    let mut look = Look::default();
+    match runtimes::memory(&run.command, opened, caller, root) {
+        Memory::Malloc => {}
+        Memory::Beyond(beyond) => look.beyond = Some(beyond),
+        Memory::Unread { script, word } => look.unread = Some((script, word)),
+    }
     let target = &opened.target;
     match (&target.image, &opened.elf) {
         (Image::Dynamic(libc), Some(elf)) => {

@@ -1,6 +1,8 @@
 //! How the request can be met for this target: which library goes with it,
 //! and what serves its heap.
 
+use std::path::PathBuf;
+
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
 
@@ -41,6 +43,9 @@ pub struct Look {
     /// What is to be said of memory that is not malloc's, where a heap is asked
     /// for.
     pub beyond: Option<Beyond>,
+    /// A script, and the word by which it names the program that it becomes, where that
+    /// cannot be read from its text.
+    pub unread: Option<(PathBuf, String)>,
 }
 
 const STATIC: &str = "the program is static, so no library can be added to it";
@@ -122,6 +127,13 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     }
     if let (Some(beyond), true) = (&look.beyond, heap) {
         decision.fall_short(beyond.shortfall());
+    }
+    if let (Some((script, word)), true) = (&look.unread, heap) {
+        decision.notes.push(Note::info(format!(
+            "what {} becomes cannot be read from its text ({word}): whether that takes its memory \
+             from malloc is not known",
+            script.display()
+        )));
     }
     if preload != Preload::Never {
         // Children of a static program may still be served.

@@ -7,7 +7,7 @@ mod table;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
 use hugetools_model::Root;
@@ -15,7 +15,7 @@ use hugetools_model::thp::Thp;
 
 use crate::caller::Caller;
 use crate::probe::allocator::Own;
-use crate::probe::command_line::shell_script::Script;
+use crate::probe::command_line::shell_script::{End, Script};
 use crate::probe::command_line::wrapped::layers;
 use crate::probe::target::{self, Opened};
 use crate::say::shortfall::Shortfall;
@@ -42,35 +42,64 @@ impl Beyond {
     }
 }
 
+/// What a command line leads to, as far as its memory goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// As far as can be seen, malloc's.
+    Malloc,
+    /// Not malloc's.
+    Beyond(Beyond),
+    /// That of a program which a script has in a variable that cannot be read from its
+    /// text.
+    Unread {
+        /// The script.
+        script: PathBuf,
+        /// The word that names the program.
+        word: String,
+    },
+}
+
 /// What is to be said of a command line: of its program, or of one that it
 /// leads to by wrappers and scripts. `first` is what it begins with.
-pub(crate) fn beyond(
-    command: &[OsString],
-    first: &Opened,
-    caller: &Caller,
-    root: &Root,
-) -> Option<Beyond> {
-    let Led { to, by, scripts } = leads_to(command, Some(first), caller, DEEPEST)?;
+pub(crate) fn memory(command: &[OsString], first: &Opened, caller: &Caller, root: &Root) -> Memory {
+    let Led { to, by, scripts } = match leads_to(command, Some(first), caller, DEEPEST) {
+        Way::To(led) => led,
+        Way::Nowhere => return Memory::Malloc,
+        Way::Unread { script, word } => return Memory::Unread { script, word },
+    };
     let is_spoken_of = |text: &&str| scripts.iter().any(|script| script.has(text));
     let is_left_to_script = match to.done {
         Done::Never | Done::Always => false,
         Done::Variable(name, _) => is_spoken_of(&name),
         Done::Argument(options, _) => options.iter().any(is_spoken_of),
     };
-    (!is_left_to_script && !is_done(to.done, &by, caller, root)).then(|| Beyond {
-        known: Some(to.name),
-        fact: format!(
-            "{} is not taken from malloc, so --heap does not reach it",
-            to.memory
-        ),
-        instead: to.instead.to_owned(),
-    })
+    match is_left_to_script || is_done(to.done, &by, caller, root) {
+        true => Memory::Malloc,
+        false => Memory::Beyond(Beyond {
+            known: Some(to.name),
+            fact: format!(
+                "{} is not taken from malloc, so --heap does not reach it",
+                to.memory
+            ),
+            instead: to.instead.to_owned(),
+        }),
+    }
 }
 
 /// So many scripts may lead from one to the next.
 const DEEPEST: usize = 4;
 
 /// Where a command line leads to.
+enum Way {
+    /// A program that is known.
+    To(Led),
+    /// One that is not.
+    Nowhere,
+    /// What this script has in a variable.
+    Unread { script: PathBuf, word: String },
+}
+
+/// A program that is known, and how it is come to.
 struct Led {
     to: &'static Runtime,
     /// By which words.
@@ -78,33 +107,66 @@ struct Led {
     scripts: Vec<Script>,
 }
 
-fn leads_to(
-    command: &[OsString],
-    first: Option<&Opened>,
-    caller: &Caller,
-    deep: usize,
-) -> Option<Led> {
+fn leads_to(command: &[OsString], first: Option<&Opened>, caller: &Caller, deep: usize) -> Way {
     let is_program = |name: &OsStr| target::is_program(name, caller);
-    layers(command, &is_program)
-        .enumerate()
-        .find_map(|(at, words)| match first.filter(|_| at == 0) {
+    let ways = layers(command, &is_program).enumerate().map(|(at, words)| {
+        match first.filter(|_| at == 0) {
             Some(opened) => of_opened(opened, words, caller, deep),
-            None => {
-                let opened = target::open(words.first()?, caller).ok()?;
-                of_opened(&opened, words, caller, deep)
-            }
-        })
+            None => match words.first().map(|name| target::open(name, caller)) {
+                Some(Ok(opened)) => of_opened(&opened, words, caller, deep),
+                _ => Way::Nowhere,
+            },
+        }
+    });
+    let mut ways = ways.filter(|way| !matches!(way, Way::Nowhere));
+    ways.next().unwrap_or(Way::Nowhere)
 }
 
-fn of_opened(opened: &Opened, words: &[OsString], caller: &Caller, deep: usize) -> Option<Led> {
+fn of_opened(opened: &Opened, words: &[OsString], caller: &Caller, deep: usize) -> Way {
     if let Some(to) = of_target(opened) {
         let (by, scripts) = (words.to_vec(), Vec::new());
-        return Some(Led { to, by, scripts });
+        return Way::To(Led { to, by, scripts });
     }
-    let script = Script::of(&opened.target, words)?;
-    let mut led = leads_to(&script.end()?, None, caller, deep.checked_sub(1)?)?;
-    led.scripts.push(script);
-    Some(led)
+    let (Some(script), Some(deep)) = (Script::of(&opened.target, words), deep.checked_sub(1))
+    else {
+        return Way::Nowhere;
+    };
+    let path = || opened.target.path.clone();
+    match script.end(caller) {
+        End::Nothing => Way::Nowhere,
+        End::Unread(word) => Way::Unread {
+            script: path(),
+            word,
+        },
+        End::Commands(commands) => match of_all(&commands, caller, deep) {
+            Way::To(mut led) => {
+                led.scripts.push(script);
+                Way::To(led)
+            }
+            way => way,
+        },
+    }
+}
+
+/// Where each of some commands leads to, as far as there are such programs; nowhere, if
+/// they do not agree.
+fn of_all(commands: &[Vec<OsString>], caller: &Caller, deep: usize) -> Way {
+    let is_there = |command: &&Vec<OsString>| {
+        let name = command.first();
+        commands.len() == 1 || name.is_some_and(|name| target::is_program(name, caller))
+    };
+    let ways = commands.iter().filter(is_there);
+    let mut ways = ways.map(|command| leads_to(command, None, caller, deep));
+    let first = ways.next().unwrap_or(Way::Nowhere);
+    let is_same = |way: Way| match (&first, way) {
+        (Way::To(one), Way::To(other)) => std::ptr::eq(one.to, other.to),
+        (Way::Nowhere, Way::Nowhere) => true,
+        _ => false,
+    };
+    match ways.all(is_same) {
+        true => first,
+        false => Way::Nowhere,
+    }
 }
 
 fn of_target(Opened { target, elf }: &Opened) -> Option<&'static Runtime> {

@@ -1,6 +1,9 @@
 //! What a shell script becomes at its end, where that is plain: an `exec`, or a last
-//! line, that names a program, outside of `if`, loops and functions. What is not plain
-//! is nothing.
+//! line, that names a program, outside of `if`, loops and functions; by its name, or by
+//! variables that the script assigns. What is not plain is nothing; of a name in a
+//! variable that cannot be read it is known that it is not.
+
+mod variables;
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -9,8 +12,10 @@ use std::path::Path;
 
 use hugetools_contract::report::is_shell;
 
+use crate::caller::Caller;
 use crate::files;
 use crate::probe::target::Target;
+use variables::Variables;
 
 /// A longer script is no wrapper.
 const LONGEST: u64 = 64 << 10;
@@ -19,6 +24,17 @@ const LONGEST: u64 = 64 << 10;
 pub(super) struct Script {
     pub(super) text: Vec<u8>,
     arguments: Vec<OsString>,
+}
+
+/// What a script ends with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// One of these commands.
+    Commands(Vec<Vec<OsString>>),
+    /// Nothing plain.
+    Nothing,
+    /// A program that this word names, which cannot be read from the text.
+    Unread(String),
 }
 
 impl Script {
@@ -57,27 +73,13 @@ impl Script {
         })
     }
 
-    /// The command that it ends with.
-    pub(super) fn end(&self) -> Option<Vec<OsString>> {
-        let mut depth = 0i32;
-        let mut last = None;
-        for line in self.lines() {
-            let is_outside = depth == 0;
-            depth += nesting(&line);
-            if !is_outside || depth != 0 {
-                last = None;
-                continue;
-            }
-            let words = words(&line);
-            match words.as_deref().map(begins) {
-                Some(Begins::Exit) => return None,
-                // Only descriptors of the shell itself change.
-                Some(Begins::Nothing) => {}
-                Some(Begins::Exec) => return self.command(words?),
-                Some(Begins::Command) | None => last = words,
-            }
-        }
-        self.command(last?)
+    /// The command that it ends with, started with this environment.
+    pub(super) fn end(&self, caller: &Caller) -> End {
+        let lines = self.lines();
+        let lines = lines.as_slice();
+        let words = last_command(lines);
+        let variables = Variables { lines, caller };
+        words.map_or(End::Nothing, |words| self.commands(words, &variables))
     }
 
     /// The lines that do something, continued ones as one, without texts for standard
@@ -108,8 +110,9 @@ impl Script {
         lines
     }
 
-    /// The words of a command, with the script's own arguments in the place of `"$@"`.
-    fn command(&self, words: Vec<Word>) -> Option<Vec<OsString>> {
+    /// The words of a command, with the script's own arguments in the place of `"$@"`;
+    /// of a program in a variable each that it may be.
+    fn commands(&self, words: Vec<Word>, variables: &Variables<'_>) -> End {
         let is_assignment = |word: &Word| word.is_plain && word.text.contains(&b'=');
         let words = words
             .into_iter()
@@ -120,20 +123,64 @@ impl Script {
                 b"$@" | b"$*" | b"${1+$@}" => command.extend(self.arguments.iter().cloned()),
                 text => command.push(OsString::from_vec(text.to_vec())),
             }
-            // What the script itself finds out, or finds elsewhere, is not known here.
-            let name = command.first()?.as_bytes();
-            let is_found = name.starts_with(b"/") || !name.contains(&b'/');
-            if !is_found || name.iter().any(|byte| b"$`*?[-".contains(byte)) {
-                return None;
-            }
         }
-        Some(command)
+        let Some((name, arguments)) = command.split_first() else {
+            return End::Nothing;
+        };
+        let text = name.as_bytes();
+        if !text.contains(&b'$') {
+            return match is_program(text) {
+                true => End::Commands(vec![command]),
+                false => End::Nothing,
+            };
+        }
+        let programs = variables.programs(text);
+        match programs.filter(|programs| programs.iter().all(|name| is_program(name))) {
+            Some(programs) => {
+                let command = |name: Vec<u8>| -> Vec<OsString> {
+                    let name = std::iter::once(OsString::from_vec(name));
+                    name.chain(arguments.iter().cloned()).collect()
+                };
+                End::Commands(programs.into_iter().map(command).collect())
+            }
+            None => End::Unread(name.to_string_lossy().into_owned()),
+        }
     }
 
     /// Whether it speaks of something.
     pub(super) fn has(&self, text: &str) -> bool {
         memchr::memmem::find(&self.text, text.as_bytes()).is_some()
     }
+}
+
+/// Whether this can be a program's name. What the script itself finds out, or finds
+/// elsewhere, is not known here.
+fn is_program(name: &[u8]) -> bool {
+    let is_found = name.starts_with(b"/") || !name.contains(&b'/');
+    is_found && !name.starts_with(b"-") && !name.iter().any(|byte| b"$`*?[".contains(byte))
+}
+
+/// The words of the last command, or of the `exec` that ends the script before.
+fn last_command(lines: &[Vec<u8>]) -> Option<Vec<Word>> {
+    let mut depth = 0i32;
+    let mut last = None;
+    for line in lines {
+        let is_outside = depth == 0;
+        depth += nesting(line);
+        if !is_outside || depth != 0 {
+            last = None;
+            continue;
+        }
+        let words = words(line);
+        match words.as_deref().map(begins) {
+            Some(Begins::Exit) => return None,
+            // Only descriptors of the shell itself change.
+            Some(Begins::Nothing) => {}
+            Some(Begins::Exec) => return words,
+            Some(Begins::Command) | None => last = words,
+        }
+    }
+    last
 }
 
 /// Whether an option of a shell has a text follow: `-c`, `-ec`.
@@ -185,9 +232,7 @@ fn words(line: &[u8]) -> Option<Vec<Word>> {
                 };
             }
             _ if word.is_plain && word.text.starts_with(b"#") => break,
-            _ if word.is_plain && word.text.iter().any(|byte| b"|&;()<>{}`".contains(byte)) => {
-                return None;
-            }
+            _ if word.is_plain && is_more(&word.text) => return None,
             _ => {
                 words.push(word);
                 rest = behind;
@@ -196,6 +241,19 @@ fn words(line: &[u8]) -> Option<Vec<Word>> {
         rest = rest.trim_ascii_start();
     }
     Some(words)
+}
+
+/// Whether a word without quotes is more than a part of a simple command. The braces of
+/// `${NAME}` are not.
+fn is_more(word: &[u8]) -> bool {
+    let mut word = word.to_vec();
+    while let Some(at) = memchr::memmem::find(&word, b"${") {
+        match word[at..].iter().position(|byte| *byte == b'}') {
+            Some(len) => drop(word.drain(at..=at + len)),
+            None => return true,
+        }
+    }
+    word.iter().any(|byte| b"|&;()<>{}`".contains(byte))
 }
 
 /// The first word, and what is behind it.

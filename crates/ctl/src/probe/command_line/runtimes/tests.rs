@@ -9,7 +9,10 @@ struct Place(tempfile::TempDir);
 
 fn beyond_of(words: &[OsString], caller: &Caller, root: &Root) -> Option<Beyond> {
     let first = target::open(&words[0], caller).unwrap();
-    beyond(words, &first, caller, root)
+    match memory(words, &first, caller, root) {
+        Memory::Beyond(beyond) => Some(beyond),
+        Memory::Malloc | Memory::Unread { .. } => None,
+    }
 }
 
 impl Place {
@@ -198,6 +201,37 @@ fn stripped_programs_are_known_by_their_texts() {
         &[],
     );
     assert_eq!(place.said("program"), None, "too small for an allocator");
+}
+
+#[test]
+fn a_script_with_its_program_in_a_variable_is_followed() {
+    let place = Place::new();
+    place.build("libjli.so", "int jli;", &["-shared", "-fPIC"]);
+    let java = "extern int jli; int main(void) { return jli; }";
+    place.build("java", java, &["libjli.so"]);
+    place.build("other", MAIN, &[]);
+    let start = "#!/bin/sh\nif [ -n \"$JAVA_HOME\" ]; then J=\"$JAVA_HOME/bin/java\"\nelse\n\
+        J=java\nfi\nexec \"$J\" -jar x\n";
+    place.put("start", start);
+    let said = place.said("nice start").unwrap();
+    assert!(said.starts_with("the Java heap is not"), "{said}");
+    // What one of them does not do is not said of all.
+    place.put(
+        "either",
+        "#!/bin/sh\nX=java\n[ -x /y ] || X=other\nexec \"$X\"\n",
+    );
+    assert_eq!(place.said("either"), None);
+    place.put("unread", "#!/bin/sh\n. ./env\nexec \"$RUN\" x\n");
+    let caller = Caller::this([("PATH".into(), place.0.path().into())]);
+    let first = target::open(OsStr::new("unread"), &caller).unwrap();
+    let root = place.root("always [madvise] never");
+    assert_eq!(
+        memory(&["unread".into()], &first, &caller, &root),
+        Memory::Unread {
+            script: place.0.path().join("unread"),
+            word: "$RUN".to_owned()
+        }
+    );
 }
 
 #[test]
