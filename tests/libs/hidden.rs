@@ -104,7 +104,6 @@ const ROOT: &str = "root=$(mktemp -d); mount -t tmpfs none $root; cd $root
     done
     \"$@\" $root sh -c 'sh -c true; echo \"<$LD_PRELOAD>\"'; cd /; umount -l $root; rmdir $root";
 
-/// The loader finds no fault with what is not there.
 /// Whether there are pools is not known there, either.
 #[test]
 fn without_proc_nothing_is_said_to_be_missing() {
@@ -120,6 +119,34 @@ fn without_proc_nothing_is_said_to_be_missing() {
     }
 }
 
+/// `--explain` says what it can, and how to see the rest.
+#[test]
+fn without_proc_it_is_explained_all_the_same() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("an explanation without /proc", "it needs root").unwrap_or(());
+    }
+    let explained = |hidden: &[&str]| -> serde_json::Value {
+        let mut command = hugectl(hidden);
+        command.args(["--json", "--explain", "--text", "--heap", "--shm", "ls"]);
+        let ran: Ran = command.output().unwrap().into();
+        assert_eq!(ran.status, 3, "{ran:?}");
+        serde_json::from_str(&ran.out).expect(&ran.out)
+    };
+    for hidden in [&["/sys", "/proc"][..], &["/proc"]] {
+        let all = explained(hidden);
+        for segment in ["heap", "shm"] {
+            let rows = all["segments"].as_array().unwrap();
+            let row = rows.iter().find(|row| row["segment"] == segment).unwrap();
+            let short = &row["shortfalls"][0];
+            assert_eq!(short["file"], "/proc/meminfo", "{all}");
+            assert_eq!(short["command"], "mount -t proc proc /proc", "{all}");
+        }
+    }
+    let all = explained(&["/sys", "/proc"]);
+    assert!(!all.to_string().contains("this machine has no"), "{all}");
+}
+
+/// The loader finds no fault with what is not there.
 #[test]
 fn a_new_root_without_the_library_is_quiet() {
     let Some(_live) = live("a new root") else {

@@ -5,12 +5,14 @@ mod group;
 pub(crate) mod namespace;
 mod source;
 
+pub use group::{MayLock, STATUS};
 pub use source::{Share, Source};
+
+use std::fmt;
 
 use hugetools_contract::env::{Fallback, Pages, Require};
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::thp::Thp;
@@ -18,7 +20,6 @@ use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::caller::Caller;
-use crate::files::accounts;
 use crate::say::failure::Failure;
 
 /// Less than this is not worth a pool's administration: a few regions of the
@@ -48,7 +49,7 @@ pub fn check_size(root: &Root, option: &str, pages: Option<Pages>) -> Result<(),
     let names: Vec<String> = sizes.iter().map(ToString::to_string).collect();
     let size = Bytes::new(size.get());
     Err(Failure::Own(match names.is_empty() {
-        true => format!("{option}={size}: {}", no_pools(root)),
+        true => format!("{option}={size}: {}", NoPools::find(root)),
         false => format!(
             "{option}={size}: this machine has no huge pages of that size; it has {}",
             names.join(", ")
@@ -103,7 +104,7 @@ pub struct Kernel {
     /// The pools of the sizes that are asked for.
     pub sources: Vec<Source>,
     /// Why there are no pools, where none was found.
-    pub no_pools: Option<String>,
+    pub no_pools: Option<NoPools>,
     /// Transparent huge pages, where they are what the request may come to.
     pub thp: Option<Thp>,
     /// Whether nothing can be seen of them, where they are looked for.
@@ -114,11 +115,8 @@ pub struct Kernel {
     pub overcommit: Option<u64>,
     /// The limit of the address space (`ulimit -v`).
     pub address_space: Option<Bytes>,
-    /// The group to set so that the caller may have System V segments of pool
-    /// pages, where the caller may not have any.
-    pub shm_group: Option<String>,
-    /// What the sysctl says of that group now.
-    pub shm_group_now: u64,
+    /// Whether the caller may have System V segments of pool pages.
+    pub may_lock: MayLock,
     /// The tightest limit of the memory control groups, where everything is
     /// looked at.
     pub memory: Option<Limit>,
@@ -168,6 +166,14 @@ impl Kernel {
         let size = self.ladder(pages).nth(1)?;
         let source = self.of_size(size)?;
         (source.obtainable() >= Bytes::new(size.get())).then_some(source)
+    }
+
+    /// What would tell of the sizes of huge pages, and is not there.
+    pub fn hides_sizes(&self) -> Option<&'static str> {
+        match self.no_pools {
+            Some(NoPools::Hidden(path)) => Some(path),
+            _ => self.thp_hidden.then_some(SETTINGS),
+        }
     }
 
     /// The pool of a size.
@@ -225,7 +231,7 @@ impl Kernel {
                 }
             }
         }
-        self.no_pools = self.sources.is_empty().then(|| no_pools(root));
+        self.no_pools = self.sources.is_empty().then(|| NoPools::find(root));
         Ok(())
     }
 
@@ -250,10 +256,8 @@ impl Kernel {
             self.thp_disabled = thp_disabled(root, caller)?;
         }
         let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
-        if wants.hints && from_pool && root.is_live() && !group::may_lock(root, caller)? {
-            self.shm_group = Some(accounts::group(caller.egid));
-            let now = root.number_opt(&sysctl::shm_group_path())?;
-            self.shm_group_now = now.unwrap_or(0);
+        if wants.hints && from_pool && root.is_live() {
+            self.may_lock = group::may_lock(root, caller)?;
         }
         if wants.thorough && self.thp.is_some() {
             let membership = KPath::from("/proc/self/cgroup");
@@ -275,14 +279,44 @@ pub fn are_settings_hidden(root: &Root) -> bool {
 }
 
 /// What is so where no pool was found: there may be some that cannot be seen.
-pub fn no_pools(root: &Root) -> String {
-    let hidden = ["/proc/meminfo", SETTINGS];
-    match hidden
-        .iter()
-        .find(|path| !root.exists(&KPath::from(**path)))
-    {
-        None => "this machine has no huge page pools".to_owned(),
-        Some(path) => format!("no huge page pool can be seen, since {path} is not there"),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoPools {
+    /// The machine has none.
+    Absent,
+    /// This file, or folder, would tell, and is not there.
+    Hidden(&'static str),
+}
+
+impl NoPools {
+    /// Looks why there are none.
+    pub fn find(root: &Root) -> NoPools {
+        let mut hidden = ["/proc/meminfo", SETTINGS].into_iter();
+        match hidden.find(|path| !root.exists(&KPath::from(*path))) {
+            None => NoPools::Absent,
+            Some(path) => NoPools::Hidden(path),
+        }
+    }
+}
+
+impl fmt::Display for NoPools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoPools::Absent => f.write_str("this machine has no huge page pools"),
+            NoPools::Hidden(path) => {
+                write!(
+                    f,
+                    "no huge page pool can be seen, since {path} is not there"
+                )
+            }
+        }
+    }
+}
+
+/// The command that makes a file below `/proc` or `/sys` appear which is not there.
+pub fn to_see(path: &str) -> &'static str {
+    match path.starts_with("/proc") {
+        true => "mount -t proc proc /proc",
+        false => "mount -t sysfs sysfs /sys",
     }
 }
 

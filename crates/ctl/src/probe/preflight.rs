@@ -6,7 +6,9 @@ use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::sysctl;
 use hugetools_model::{Bytes, thp};
 
-use crate::probe::kernel::{Kernel, OVERCOMMIT, SETTINGS, Source, USEFUL, Wants};
+use crate::probe::kernel::{
+    Kernel, MayLock, NoPools, OVERCOMMIT, SETTINGS, STATUS, Source, USEFUL, Wants, to_see,
+};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
@@ -58,8 +60,8 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     if wants.heap.is_some() {
         check.limits();
     }
-    if let (Some(group), Some(pages)) = (&kernel.shm_group, wants.shm) {
-        check.group(group, pages);
+    if let Some(pages) = wants.shm {
+        check.group(pages);
     }
     check.said
 }
@@ -250,10 +252,15 @@ impl Check<'_> {
         let (subject, enough) = (ask.subject, ask.enough());
         let then = self.then(ask);
         let Some(source) = self.kernel.source(ask.pages) else {
-            let none = self.kernel.no_pools.clone();
-            let none = none.unwrap_or_else(|| "this machine has no huge page pools".to_owned());
-            let short = Shortfall::new(subject, none);
-            let short = short.then(then).says(pool::dir(), "absent");
+            let none = self.kernel.no_pools.unwrap_or(NoPools::Absent);
+            let short = Shortfall::new(subject, none.to_string()).then(then);
+            let short = match none {
+                NoPools::Absent => short.says(pool::dir(), "absent"),
+                NoPools::Hidden(path) => {
+                    let short = short.says(path, "absent");
+                    short.mend("to see it", to_see(path))
+                }
+            };
             return match subject == Subject::SHM {
                 // There, the library does not even ask.
                 true => self.warn(short),
@@ -366,7 +373,7 @@ impl Check<'_> {
                 "transparent huge pages are asked for, but whether they come cannot be told before",
             );
             let short = short.says(SETTINGS, "absent");
-            self.warn(short.mend("to see it", "mount -t sysfs sysfs /sys"));
+            self.warn(short.mend("to see it", to_see(SETTINGS)));
         }
     }
 
@@ -379,7 +386,11 @@ impl Check<'_> {
             return self.warn(no_thp(Subject::SHM).then(then));
         };
         if !thp.serves_shared_madvise() {
-            let word = thp.shmem_enabled.as_deref().unwrap_or("never");
+            let Some(word) = thp.shmem_enabled.as_deref() else {
+                let fact = "this kernel has no transparent huge pages for shared memory";
+                let short = Shortfall::new(Subject::SHM, fact).then("it stays on base pages");
+                return self.hint(short.says(thp::dir().join("shmem_enabled"), "absent"));
+            };
             let fact = format!("transparent huge pages for shared memory are set to {word}");
             let short = Shortfall::new(Subject::SHM, fact).then("it stays on base pages");
             let short = short.says(thp::dir().join("shmem_enabled"), word);
@@ -409,16 +420,34 @@ impl Check<'_> {
 
     /// Only for programs that use `shmget`, which cannot be known beforehand;
     /// the library says it again when one really falls short.
-    fn group(&mut self, group: &str, pages: Pages) {
-        let has_pages = self
-            .kernel
-            .source(pages)
-            .is_some_and(|s| s.available() > Bytes::default());
-        if has_pages {
-            let fact = "should the program use shmget, the kernel refuses it pool pages";
-            let short = Shortfall::new(Subject::SHM, fact);
-            let short = short.says(sysctl::shm_group_path(), self.kernel.shm_group_now);
-            self.hint(short.mend("to allow them", format!("hugeadm --set-shm-group {group}")));
+    fn group(&mut self, pages: Pages) {
+        let source = self.kernel.source(pages);
+        if source.is_none_or(|source| source.available() == Bytes::default()) {
+            return;
+        }
+        let file = sysctl::shm_group_path();
+        let short = |fact| Shortfall::new(Subject::SHM, fact);
+        let refuses = "should the program use shmget, the kernel refuses it pool pages";
+        let mend = |group: &str| format!("hugeadm --set-shm-group {group}");
+        match &self.kernel.may_lock {
+            MayLock::Yes => {}
+            MayLock::Group {
+                group,
+                now: Some(now),
+            } => {
+                let short = short(refuses).says(file, now);
+                self.hint(short.mend("to allow them", mend(group)));
+            }
+            MayLock::Group { now: None, .. } => self.hint(short(refuses).says(file, "absent")),
+            MayLock::Unknown => {
+                let fact = "should the program use shmget, whether the kernel gives it pool pages \
+                            cannot be told before";
+                self.hint(
+                    short(fact)
+                        .says(STATUS, "absent")
+                        .mend("to see it", to_see(STATUS)),
+                );
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use super::mappings::Mappings;
 use super::whole::Whole;
-use crate::probe::kernel::{SETTINGS, are_settings_hidden, no_pools};
+use crate::probe::kernel::{NoPools, SETTINGS, are_settings_hidden};
 
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -233,7 +233,7 @@ fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileE
         Pages::Size(bytes) => PageSize::new(bytes),
     };
     let Some(size) = size else {
-        return Ok(Some(no_pools(root)));
+        return Ok(Some(NoPools::find(root).to_string()));
     };
     let Some(pool) = pool::read_size(root, size, &meminfo)? else {
         return Ok(Some(format!("the machine has no {size} pages")));

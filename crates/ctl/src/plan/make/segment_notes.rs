@@ -10,6 +10,7 @@ use hugetools_model::{Bytes, PageSize};
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::is_reachable;
 use crate::probe::coverage::page_cache::{Prepared, State, Why};
+use crate::probe::kernel::to_see;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -23,12 +24,13 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
     let target = findings.look.target.as_ref();
     if let Some(target) = target.filter(|target| is_reachable(target)) {
         let classes = classes(findings);
+        let hidden = findings.kernel.hides_sizes();
         notes.extend(match &findings.look.behind {
             Some(behind) if is_reachable(behind) => {
-                nothing_whole(run, &of_another(&classes, behind), behind)
+                nothing_whole(run, &of_another(&classes, behind), behind, hidden)
             }
             Some(_) => Vec::new(),
-            None => nothing_whole(run, &classes, target),
+            None => nothing_whole(run, &classes, target, hidden),
         });
         notes.extend(classes.iter().filter_map(|class| too_large(class, target)));
         notes.extend(classes.iter().filter_map(measure));
@@ -121,8 +123,14 @@ fn too_large(class: &Class, target: &Target) -> Option<Note> {
     })
 }
 
-/// One line for all that cannot be on huge pages, and how to change that.
-fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
+/// One line for all that cannot be on huge pages, and how to change that. `hidden` is what
+/// would tell of which sizes these are, and is not there.
+fn nothing_whole(
+    run: &Run,
+    classes: &[Class],
+    target: &Target,
+    hidden: Option<&'static str>,
+) -> Vec<Note> {
     let none = || classes.iter().filter(|class| !class.is_whole_somewhere());
     let subject = none().fold(Subject::NONE, |all, class| all | class.subject);
     if subject.is_none() {
@@ -136,7 +144,15 @@ fn nothing_whole(run: &Run, classes: &[Class], target: &Target) -> Vec<Note> {
         false => Note::short(Level::Warning, short),
     };
     let Some(part) = none().find_map(|class| class.part) else {
-        let short = Shortfall::new(subject, "this machine has no huge pages for them");
+        let short = match hidden {
+            Some(path) => {
+                let fact =
+                    format!("which huge pages there are cannot be told, since {path} is not there");
+                let short = Shortfall::new(subject, fact).says(path, "absent");
+                short.mend("to see it", to_see(path))
+            }
+            None => Shortfall::new(subject, "this machine has no huge pages for them"),
+        };
         let short = short.outcome(format!("{names} {stay} on base pages"));
         return vec![note(short)];
     };

@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::kernel::Share;
+use crate::probe::kernel::{MayLock, Share};
 use crate::say::note::Level;
 use hugetools_contract::env::Require;
 use hugetools_model::hugetlb::pool::Pool;
@@ -237,12 +237,32 @@ fn other_limits() {
     kernel.overcommit = Some(2);
     let text = said(HEAP, &kernel).concat();
     assert!(text.contains("limited to 1GB (ulimit -v)") && text.contains("vm.overcommit_memory=0"));
-    kernel.shm_group = Some("postgres".to_owned());
-    let text = said(Wants { heap: None, ..BOTH }, &kernel);
-    assert_eq!(text.len(), 1);
+    let shm = Wants { heap: None, ..BOTH };
+    let mut said_of = |may_lock| {
+        kernel.may_lock = may_lock;
+        let text = said(shm, &kernel);
+        assert_eq!(text.len(), 1);
+        text.concat()
+    };
+    let group = |now| {
+        let group = "postgres".to_owned();
+        MayLock::Group { group, now }
+    };
+    let text = said_of(group(Some(0)));
     assert!(
-        text[0].ends_with("hugeadm --set-shm-group postgres"),
+        text.ends_with("hugeadm --set-shm-group postgres"),
         "{text:?}"
+    );
+    // Nothing can be set there.
+    let text = said_of(group(None));
+    assert!(
+        text.contains("refuses") && !text.contains("hugeadm"),
+        "{text}"
+    );
+    let text = said_of(MayLock::Unknown);
+    assert!(
+        text.contains("cannot be told") && text.ends_with("mount -t proc proc /proc"),
+        "{text}"
     );
 }
 

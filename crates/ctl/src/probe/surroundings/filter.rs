@@ -13,16 +13,22 @@ const STATUS: &str = "/proc/self/status";
 
 /// Tries, in a process of its own, what a start would do.
 pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), FileError> {
-    let status = scene.root.read(&KPath::from(STATUS))?;
-    let mode = keyed::value(&status, b"Seccomp:");
-    if mode.is_none_or(|mode| mode == b"0") {
+    let status = scene.root.read_opt(&KPath::from(STATUS))?;
+    // Where that is hidden, trying tells.
+    let mode = status
+        .as_deref()
+        .map(|text| keyed::value(text, b"Seccomp:"));
+    if mode.is_some_and(|mode| mode.is_none_or(|mode| mode == b"0")) {
         return Ok(());
     }
     if sys::may_move_memory() {
-        found.notes.push(Note::info(format!(
-            "a filter of system calls is in force ({STATUS}, Seccomp: 2): what the program's own \
-             malloc would not do is left out"
-        )));
+        let told = mode.map(|_| {
+            Note::info(format!(
+                "a filter of system calls is in force ({STATUS}, Seccomp: 2): what the program's \
+                 own malloc would not do is left out"
+            ))
+        });
+        found.notes.extend(told);
         return Ok(());
     }
     found.no_mremap = true;
@@ -41,9 +47,11 @@ pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), Fi
         let fact = "a filter of system calls (seccomp) refuses mremap";
         let then = "what is copied to huge pages cannot be put in its place: data stays on base \
                     pages, and text where it is not on pages of a pool or of its file";
-        let short = Shortfall::new(subject, fact)
-            .then(then)
-            .says(STATUS, "Seccomp: 2");
+        let short = Shortfall::new(subject, fact).then(then);
+        let short = match mode {
+            Some(_) => short.says(STATUS, "Seccomp: 2"),
+            None => short.says(STATUS, "absent"),
+        };
         let short = short.advise("start it without that filter, or allow mremap in it");
         found.notes.push(Note::short(Level::Warning, short));
     }
