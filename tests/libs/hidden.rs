@@ -84,6 +84,33 @@ fn without_proc_it_is_tried_too() {
     assert!(!said.contains("base pages"), "{said}");
 }
 
+/// A control group's limit is somewhere else: the heap is tried by what is free.
+#[test]
+fn without_control_groups_it_is_tried_and_said() {
+    let Some(_live) = live("hidden control groups") else {
+        return;
+    };
+    let program = build("steps", Libc::Glibc, &[]).unwrap();
+    // What lies below is in the mount table all the same.
+    for hide in [
+        "umount -R -l /sys/fs/cgroup",
+        "mount -t tmpfs none /sys/fs/cgroup",
+    ] {
+        let mut command = Command::new("unshare");
+        let line = format!("{hide} && exec \"$@\"");
+        // A namespace of its own: its group is the root of what it sees.
+        command.args(["--mount", "--cgroup", "sh", "-c", &line, "sh"]);
+        command.arg(tool("hugectl").get_program());
+        command.args(["-v", "--heap=thp"]).arg(&program);
+        let ran: Ran = command.args(["+100", "=full"]).output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let full = Judged::find(&ran.out, "full");
+        assert!(full.share(full.thp) >= 90, "{hide}: {ran:?}");
+        let told = "what the memory control group allows cannot be seen";
+        assert_eq!(ran.err.matches(told).count(), 1, "{hide}: {ran:?}");
+    }
+}
+
 /// What a process has on transparent huge pages, in kB, seen from outside.
 fn huge(pid: u32) -> u64 {
     let path = format!("/proc/{pid}/smaps_rollup");

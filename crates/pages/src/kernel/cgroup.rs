@@ -23,6 +23,9 @@ pub enum Left {
     NoLimit,
     /// So many bytes.
     Bytes(usize),
+    /// It cannot be seen: the groups are mounted nowhere, or there is no `/proc`, as in a
+    /// chroot. Then no other question tells, and a group may be none or the tightest.
+    Hidden,
     /// It cannot be told.
     Unknown,
 }
@@ -32,6 +35,7 @@ impl Left {
     fn min(self, other: Left) -> Left {
         match (self, other) {
             (Left::Unknown, _) | (_, Left::Unknown) => Left::Unknown,
+            (Left::Hidden, _) | (_, Left::Hidden) => Left::Hidden,
             (Left::NoLimit, left) | (left, Left::NoLimit) => left,
             (Left::Bytes(a), Left::Bytes(b)) => Left::Bytes(a.min(b)),
         }
@@ -50,7 +54,7 @@ fn find_memory_left() -> Left {
         return match sys::links(c"/proc/self") {
             // The kernel has no control groups.
             Some(_) => Left::NoLimit,
-            None => Left::Unknown,
+            None => Left::Hidden,
         };
     }
     // A controller is part of one hierarchy at a time.
@@ -71,14 +75,14 @@ fn find_memory_left() -> Left {
 /// mounted.
 fn left_wherever(roots: &[&str], path: &[u8], files: (&str, &str), version: Version) -> Left {
     match left(roots, path, files) {
-        Left::Unknown => match mounted(version) {
+        Left::Hidden => match mounted(version) {
             Some(root) => match root.c_str().to_str() {
                 Ok(root) => left(&[root], path, files),
                 Err(_) => Left::Unknown,
             },
             // Nothing limits the root of all groups.
             None if path == b"/" && in_initial_namespace() => Left::NoLimit,
-            None => Left::Unknown,
+            None => Left::Hidden,
         },
         told => told,
     }
@@ -214,7 +218,7 @@ fn left(roots: &[&str], path: &[u8], files: (&str, &str)) -> Left {
         found => found,
     };
     let Some(root) = root else {
-        return Left::Unknown;
+        return Left::Hidden;
     };
     let mut least = Left::NoLimit;
     loop {
@@ -275,7 +279,7 @@ mod tests {
     #[test]
     fn what_cannot_be_told_is_neither_no_limit_nor_nothing() {
         let files = ("memory.max", "memory.current");
-        assert_eq!(left(&["/no/such/root"], b"/a/b", files), Left::Unknown);
+        assert_eq!(left(&["/no/such/root"], b"/a/b", files), Left::Hidden);
         assert_ne!(memory_left(), Left::Bytes(0));
     }
 
@@ -286,5 +290,7 @@ mod tests {
         assert_eq!(Left::NoLimit.min(more), more);
         assert_eq!(Left::Unknown.min(some), Left::Unknown);
         assert_eq!(Left::NoLimit.min(Left::Unknown), Left::Unknown);
+        assert_eq!(some.min(Left::Hidden), Left::Hidden);
+        assert_eq!(Left::Hidden.min(Left::Unknown), Left::Unknown);
     }
 }

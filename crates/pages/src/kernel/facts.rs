@@ -81,7 +81,7 @@ pub fn room() -> Option<usize> {
     let room = match cgroup::memory_left() {
         Left::NoLimit => available,
         Left::Bytes(left) => available.min(left),
-        Left::Unknown => return None,
+        Left::Hidden | Left::Unknown => return None,
     };
     LAST_ROOM.store(room, Ordering::Relaxed);
     Some(room)

@@ -153,7 +153,16 @@ pub fn serves_shared() -> Result<(), NoThp> {
 pub unsafe fn advise(addr: usize, len: usize) -> State {
     let wanted = config::get().fallback != Fallback::Base;
     let served = match wanted {
-        true => serves(len).inspect_err(|why| say_why(*why)).is_ok(),
+        true => match serves(len) {
+            Ok(()) => {
+                say_hidden();
+                true
+            }
+            Err(why) => {
+                say_why(why);
+                false
+            }
+        },
         false => false,
     };
     let (advice, state) = match served {
@@ -297,25 +306,37 @@ fn has_room(len: usize) -> bool {
     is_enough
 }
 
-/// How much may be advised before the next question. Where nothing can be seen of
-/// control groups, either, by what is free on the machine; where even that may not
-/// be asked, whatever there is: a group that is full gives base pages by itself.
-/// Where it cannot be told for another reason, a base page harms nobody.
+/// How much may be advised before the next question.
 fn room() -> usize {
-    let hidden = || procfile::look(|| Some(is_hidden())).unwrap_or(false);
-    match cgroup::memory_left() {
-        Left::Unknown if hidden() => sys::free_memory().unwrap_or(usize::MAX) / 2,
-        left => room_in(left).unwrap_or(0),
+    let left = cgroup::memory_left();
+    HIDDEN.store(left == Left::Hidden, Ordering::Relaxed);
+    room_in(left, sys::free_memory)
+}
+
+/// Whether nothing could be seen of control groups when they were asked last.
+static HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Says once what could not be seen.
+fn say_hidden() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if HIDDEN.load(Ordering::Relaxed) {
+        let text = "what the memory control group allows cannot be seen: transparent huge pages \
+                    are asked for by what is free on the machine";
+        say_once(&SAID, Level::Info, format_args!("{text}"));
     }
 }
 
 /// How much may be advised before the next question, where so much is left.
-/// Without a limit there is no next one for a long time.
-fn room_in(left: Left) -> Option<usize> {
+/// Without a limit there is no next one for a long time. Where nothing can be seen of
+/// control groups, by what is free on the machine; where even that may not be asked,
+/// whatever there is: a group that is full gives base pages by itself. Where it cannot
+/// be told for another reason, a base page harms nobody.
+fn room_in(left: Left, free: impl FnOnce() -> Option<usize>) -> usize {
     match left {
-        Left::NoLimit => Some(usize::MAX / 2),
-        Left::Bytes(left) => Some(left / 2),
-        Left::Unknown => None,
+        Left::NoLimit => usize::MAX / 2,
+        Left::Bytes(left) => left / 2,
+        Left::Hidden => free().unwrap_or(usize::MAX) / 2,
+        Left::Unknown => 0,
     }
 }
 
@@ -369,9 +390,13 @@ mod tests {
 
     #[test]
     fn a_limit_leaves_half_of_what_is_left() {
-        assert_eq!(room_in(Left::Bytes(100 << 20)), Some(50 << 20));
-        assert_eq!(room_in(Left::Bytes(0)), Some(0));
-        assert_eq!(room_in(Left::Unknown), None);
-        assert!(room_in(Left::NoLimit) > Some(1 << 60));
+        let room = |left| room_in(left, || Some(8 << 20));
+        assert_eq!(room(Left::Bytes(100 << 20)), 50 << 20);
+        assert_eq!(room(Left::Bytes(0)), 0);
+        assert!(room(Left::NoLimit) > 1 << 60);
+        // What is free on the machine bounds what cannot be seen.
+        assert_eq!(room(Left::Hidden), 4 << 20);
+        assert!(room_in(Left::Hidden, || None) > 1 << 60);
+        assert_eq!(room(Left::Unknown), 0);
     }
 }
