@@ -116,11 +116,14 @@ fn limits(root: &Root) -> Vec<String> {
     let all = of_size.chain([of_memory]);
     all.filter_map(|(what, limit)| match limit {
         Ok(None) => None,
-        Ok(Some(limit)) => Some(format!(
-            "limit of a control group, {what}: {} of {} bytes are used",
-            limit.used.get(),
-            limit.limit.get()
-        )),
+        Ok(Some(limit)) => {
+            let all = limit.limit.get();
+            let used = match limit.used {
+                Some(used) => format!("{} of {all} bytes are used", used.get()),
+                None => format!("{all} bytes; what is used cannot be read"),
+            };
+            Some(format!("limit of a control group, {what}: {used}"))
+        }
         Err(_) => Some(format!("limit of a control group, {what}: cannot be read")),
     })
     .collect()

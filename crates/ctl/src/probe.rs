@@ -328,10 +328,13 @@ fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Lo
                 Some(own) => runtimes::own_switch(own, caller),
                 None => runtimes::of_new(&found.new?, caller, root),
             });
-            look.tunable = run.wants_libc() && loader_knows_tunable(&target.program, elf);
+            look.tunable = match run.wants_libc() {
+                true => loader_knows_tunable(&target.program, elf),
+                false => Some(false),
+            };
         }
         (Image::Static, _) => {
-            look.tunable = glibc_tunables::is_known_to(&target.program).unwrap_or(false);
+            look.tunable = glibc_tunables::is_known_to(&target.program).ok();
         }
         _ => {}
     }
@@ -339,11 +342,11 @@ fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Lo
 }
 
 /// Whether the glibc of a dynamic program knows the tunable: its loader reads
-/// them.
-fn loader_knows_tunable(program: &Path, elf: &Elf<File>) -> bool {
+/// them. `None` where that cannot be read.
+fn loader_knows_tunable(program: &Path, elf: &Elf<File>) -> Option<bool> {
     let loader = elf.interpreter();
     let loader = loader.map_or(program, |loader| Path::new(OsStr::from_bytes(loader)));
-    glibc_tunables::is_known_to(loader).unwrap_or(false)
+    glibc_tunables::is_known_to(loader).ok()
 }
 
 /// What goes in front of `LD_LIBRARY_PATH`.

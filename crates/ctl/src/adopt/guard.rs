@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use hugetools_model::Root;
+use hugetools_model::machine::MEMINFO;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::vmstat::{self, Counters};
 use hugetools_model::process::{Pid, cgroup};
@@ -99,25 +100,95 @@ fn counters(root: &Root) -> Counters {
 }
 
 /// How much more memory a process may have: what the machine has available, but for a
-/// margin, and what its memory control groups leave.
+/// margin, and what its memory control groups leave. Where that cannot be told, none.
 pub(super) fn room(root: &Root, pid: Pid) -> Room {
-    const MARGIN: u64 = 512 << 20;
-    let available = Meminfo::read(root).ok().and_then(|meminfo| {
-        let total = meminfo.total.get();
-        let available = meminfo.available?.get();
-        Some(available.saturating_sub(MARGIN.max(total / 20).min(total / 4)))
-    });
+    let untold = |reason: Option<String>| Room {
+        bytes: 0,
+        reason: Reason::Untold(reason.unwrap_or_else(|| MEMINFO.to_owned())),
+    };
+    let Some(available) = available(root) else {
+        return untold(None);
+    };
     let machine = Room {
-        bytes: available.unwrap_or(0),
+        bytes: available,
         reason: Reason::Machine,
     };
-    let limit = cgroup::tightest_memory(root, &pid.path("cgroup"));
-    let group = limit.ok().flatten().map(|limit| Room {
-        bytes: limit.rest().get() + cgroup::inactive_cache(root, &limit).get(),
-        reason: Reason::Group(limit.file.to_string()),
-    });
-    match group {
-        Some(group) if group.bytes < machine.bytes => group,
-        _ => machine,
+    let membership = pid.path("cgroup");
+    let group = match cgroup::tightest_memory(root, &membership) {
+        Ok(None) => return machine,
+        Ok(Some(limit)) => limit,
+        Err(_) => return untold(Some("the limit of its memory control group".to_owned())),
+    };
+    let Some(rest) = group.rest() else {
+        return untold(Some(format!("what is used of {}", group.file)));
+    };
+    let cache = cgroup::inactive_cache(root, &group);
+    let bytes = rest.get().saturating_add(cache.get());
+    match bytes < machine.bytes {
+        true => Room {
+            bytes,
+            reason: Reason::Group(group.file.to_string()),
+        },
+        false => machine,
+    }
+}
+
+/// What the machine has available, but for a margin.
+fn available(root: &Root) -> Option<u64> {
+    const MARGIN: u64 = 512 << 20;
+    let meminfo = Meminfo::read(root).ok()?;
+    let total = meminfo.total.get();
+    let available = meminfo.available?.get();
+    Some(available.saturating_sub(MARGIN.max(total / 20).min(total / 4)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+
+    /// A machine with these files.
+    fn room_of(files: &[(&str, &str)]) -> Room {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("proc")).unwrap();
+        let root = Root::at(dir.path()).unwrap();
+        for (path, text) in files {
+            let path = root.host_path(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = fs::File::create(path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        }
+        room(&root, Pid::new(7).unwrap())
+    }
+
+    #[test]
+    fn what_cannot_be_read_leaves_no_room_and_is_named() {
+        const MEMORY: (&str, &str) = (
+            "/proc/meminfo",
+            "MemTotal: 8388608 kB\nMemAvailable: 4194304 kB\n",
+        );
+        const GROUP: (&str, &str) = ("/proc/7/cgroup", "0::/a\n");
+        const MOUNT: (&str, &str) = ("/sys/fs/cgroup/cgroup.controllers", "memory\n");
+        const LIMIT: (&str, &str) = ("/sys/fs/cgroup/a/memory.max", "104857600\n");
+        const USED: (&str, &str) = ("/sys/fs/cgroup/a/memory.current", "4194304\n");
+        let untold = |what: &str| Room {
+            bytes: 0,
+            reason: Reason::Untold(what.to_owned()),
+        };
+        assert_eq!(room_of(&[]), untold("/proc/meminfo"));
+        let without = ("/proc/meminfo", "MemTotal: 8388608 kB\n");
+        assert_eq!(room_of(&[without]), untold("/proc/meminfo"));
+        assert_eq!(room_of(&[MEMORY]).reason, Reason::Machine);
+        let all = room_of(&[MEMORY, GROUP, MOUNT, LIMIT, USED]);
+        assert_eq!(all.bytes, 96 << 20);
+        let unused = room_of(&[MEMORY, GROUP, MOUNT, LIMIT]);
+        assert_eq!(
+            unused,
+            untold("what is used of /sys/fs/cgroup/a/memory.max")
+        );
+        let odd = (LIMIT.0, "much\n");
+        let odd = room_of(&[MEMORY, GROUP, MOUNT, odd]);
+        assert_eq!(odd, untold("the limit of its memory control group"));
     }
 }

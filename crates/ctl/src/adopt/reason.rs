@@ -35,6 +35,8 @@ pub(super) enum Reason {
     Group(String),
     /// The machine has no room for what was not touched.
     Machine,
+    /// How much room there is cannot be told: this cannot be read.
+    Untold(String),
     /// In use by a device or the kernel, such as locked or pinned pages.
     Busy,
     /// There was no huge page to be had.
@@ -83,6 +85,9 @@ impl fmt::Display for Reason {
             Reason::Swapped => "a part of it is on swap",
             Reason::Group(file) => return write!(f, "{file} leaves no room for more memory"),
             Reason::Machine => "the machine has too little memory available",
+            Reason::Untold(file) => {
+                return write!(f, "how much memory may be added cannot be told: {file} cannot be read");
+            }
             Reason::Busy => "locked or pinned by the kernel or a device",
             Reason::NoHugePage => "the kernel had no huge page for it",
             Reason::Stalled => "the kernel would have had to move too much memory for it",

@@ -38,8 +38,9 @@ pub struct Look {
     pub behind: Option<Target>,
     /// Its own allocator, where a heap is asked for.
     pub own: Option<Own>,
-    /// Whether its glibc knows the tunable, where that matters.
-    pub tunable: bool,
+    /// Whether its glibc knows the tunable, where that matters; `None` where the file
+    /// that says so cannot be read, as of a program that may only be executed.
+    pub tunable: Option<bool>,
     /// What is to be said of memory that is not malloc's, where a heap is asked
     /// for.
     pub beyond: Option<Beyond>,
@@ -107,7 +108,7 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     let is_static = image == Some(&Image::Static);
     decision.engine = match (heap, &look.own) {
         (false, _) => Engine::None,
-        (true, _) if is_static && look.tunable => Engine::Libc,
+        (true, _) if is_static && look.tunable == Some(true) => Engine::Libc,
         (true, _) if is_static => Engine::None,
         (true, Some(_)) if !forced || means.wants_libc() => Engine::None,
         (true, _) if means.wants_libc() => decision.ask_libc(image, look.tunable),
@@ -186,14 +187,15 @@ impl Decision {
     }
 
     /// Leaves the heap to the program's libc, if that can be told.
-    fn ask_libc(&mut self, image: Option<&Image>, tunable: bool) -> Engine {
+    fn ask_libc(&mut self, image: Option<&Image>, tunable: Option<bool>) -> Engine {
         let why = match image {
             // Without a program nothing is known against it.
             None | Some(Image::Unknown(_)) => None,
-            Some(Image::Dynamic(Libc::Glibc)) if tunable => None,
-            Some(Image::Dynamic(Libc::Glibc)) => {
-                Some("the program's glibc is older than 2.35".to_owned())
-            }
+            Some(Image::Dynamic(Libc::Glibc)) => match tunable {
+                Some(true) => None,
+                Some(false) => Some("the program's glibc is older than 2.35".to_owned()),
+                None => Some("which one the program has cannot be read".to_owned()),
+            },
             Some(Image::Dynamic(Libc::Musl)) => Some("the program's C library is musl".to_owned()),
             Some(_) => Some("the program's C library is not known".to_owned()),
         };
@@ -213,15 +215,19 @@ impl Decision {
         }
     }
 
-    fn say_static(&mut self, asked: Wants, means: Means, tunable: bool) {
+    fn say_static(&mut self, asked: Wants, means: Means, tunable: Option<bool>) {
         match (asked.heap.is_some(), tunable) {
-            (true, true) if means.engine == Some(HeapEngine::Arena) => self.warn(format!(
+            (true, Some(true)) if means.engine == Some(HeapEngine::Arena) => self.warn(format!(
                 "--heap-engine=arena cannot be had: {STATIC}; {KEPT}"
             )),
-            (true, true) => self.notes.push(Note::info(format!("{KEPT}: {STATIC}"))),
-            (true, false) => {
-                let fact =
-                    format!("{STATIC}, and it has no glibc of 2.35 or later, which could be told");
+            (true, Some(true)) => self.notes.push(Note::info(format!("{KEPT}: {STATIC}"))),
+            (true, tunable) => {
+                let fact = match tunable {
+                    None => format!("{STATIC}, and whether its glibc could be told cannot be read"),
+                    _ => format!(
+                        "{STATIC}, and it has no glibc of 2.35 or later, which could be told"
+                    ),
+                };
                 self.fall_short(Shortfall::new(Subject::HEAP, fact).outcome(HEAP_STAYS));
             }
             (false, _) => {}
@@ -366,7 +372,11 @@ mod tests {
         let (engine, library, said) = decided(true, true, Preload::Auto, &look);
         assert_eq!((engine, library), (Engine::None, Some(HEAP_LIBRARY)));
         assert_eq!(said.matches("Warning").count(), 2, "{said}");
-        look.tunable = true;
+        assert!(said.contains("could be told cannot be read"), "{said}");
+        look.tunable = Some(false);
+        let (.., said) = decided(true, true, Preload::Auto, &look);
+        assert!(said.contains("no glibc of 2.35 or later"), "{said}");
+        look.tunable = Some(true);
         let (engine, _, said) = decided(true, false, Preload::Never, &look);
         assert_eq!(engine, Engine::Libc);
         assert!(!said.contains("Warning"), "{said}");
@@ -386,15 +396,20 @@ mod tests {
             decided_by(heap, means, look)
         };
         let told = Look {
-            tunable: true,
+            tunable: Some(true),
             ..dynamic()
         };
         let (engine, library, said) = by(HeapEngine::Libc, &told);
         assert_eq!((engine, library), (Engine::Libc, Some(LIBRARY)));
         assert!(said.starts_with("Info: the heap stays with"), "{said}");
         assert_eq!(by(HeapEngine::Arena, &told).0, Engine::Arena);
+        let old = Look {
+            tunable: Some(false),
+            ..dynamic()
+        };
         for (look, why) in [
-            (dynamic(), "older than 2.35"),
+            (old, "older than 2.35"),
+            (dynamic(), "cannot be read"),
             (look(Image::Dynamic(Libc::Musl)), "is musl"),
             (look(Image::Dynamic(Libc::Other)), "is not known"),
         ] {
@@ -414,7 +429,7 @@ mod tests {
     #[test]
     fn a_static_program_cannot_have_our_malloc() {
         let look = Look {
-            tunable: true,
+            tunable: Some(true),
             ..look(Image::Static)
         };
         let heap = Wants {

@@ -184,8 +184,12 @@ impl Kernel {
     /// Whether the memory control group leaves room for so much on transparent
     /// huge pages: the library stops to ask for them at half of what is left.
     pub fn has_room(&self, bytes: Bytes) -> bool {
-        let rest = self.memory.as_ref().map(|limit| limit.rest().get() / 2);
-        rest.is_none_or(|rest| rest >= bytes.get())
+        let has_rest = |limit: &Limit| {
+            limit
+                .rest()
+                .is_some_and(|rest| rest.get() / 2 >= bytes.get())
+        };
+        self.memory.as_ref().is_none_or(has_rest)
     }
 
     /// Whether private memory can have transparent huge pages.

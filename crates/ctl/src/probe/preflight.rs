@@ -4,6 +4,7 @@
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::sysctl;
+use hugetools_model::process::cgroup::Limit;
 use hugetools_model::{Bytes, thp};
 
 use crate::probe::kernel::{
@@ -288,7 +289,10 @@ impl Check<'_> {
         let Some(limit) = &source.limit else {
             return;
         };
-        let (rest, file) = (limit.rest(), &limit.file);
+        let file = &limit.file;
+        let Some(rest) = limit.rest() else {
+            return self.warn_of(untold(ask.subject, limit));
+        };
         let fact = format!(
             "the control group allows {rest} more of {} pages",
             source.pool.size
@@ -347,12 +351,12 @@ impl Check<'_> {
         let Some(limit) = &self.kernel.memory else {
             return;
         };
-        let (needs, rest, file) = (self.least(subject), limit.rest(), &limit.file);
+        let (needs, file) = (self.least(subject), &limit.file);
+        let (Some(rest), Some(used)) = (limit.rest(), limit.used) else {
+            return self.warn_beside(untold(subject, limit));
+        };
         if !self.kernel.has_room(needs) {
-            let more = needs
-                .get()
-                .saturating_mul(4)
-                .saturating_add(limit.used.get());
+            let more = needs.get().saturating_mul(4).saturating_add(used.get());
             let fact = format!("the memory control group leaves {rest}");
             let short = Shortfall::new(subject, fact).then(mostly_base(subject));
             let short = short.says(file, limit.limit.get());
@@ -463,6 +467,13 @@ fn beyond(then: &str) -> String {
 fn mostly_base(subject: Subject) -> String {
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
     format!("{names} {stay} mostly on base pages")
+}
+
+/// A limit of which it cannot be told how much is left.
+fn untold(subject: Subject, limit: &Limit) -> Shortfall {
+    let fact = format!("what is used of {} cannot be read", limit.file);
+    let short = Shortfall::new(subject, fact).says(&limit.file, limit.limit.get());
+    short.then("how many huge pages it leaves cannot be told")
 }
 
 fn no_thp(subject: Subject) -> Shortfall {

@@ -243,7 +243,7 @@ fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileE
 }
 
 fn used_up(limit: &Limit) -> Option<String> {
-    (limit.rest() == Bytes::default()).then(|| format!("{} is used up", limit.file))
+    (limit.rest() == Some(Bytes::default())).then(|| format!("{} is used up", limit.file))
 }
 
 fn empty(pool: &Pool) -> Option<String> {

@@ -24,14 +24,19 @@ pub struct Limit {
     pub file: KPath,
     /// The limit.
     pub limit: Bytes,
-    /// What the group uses of it.
-    pub used: Bytes,
+    /// What the group uses of it; `None` where that cannot be read.
+    pub used: Option<Bytes>,
 }
 
 impl Limit {
-    /// What is left of it.
-    pub fn rest(&self) -> Bytes {
-        Bytes::new(self.limit.get().saturating_sub(self.used.get()))
+    /// What is left of it; `None` where it cannot be told.
+    pub fn rest(&self) -> Option<Bytes> {
+        let rest = |used: Bytes| Bytes::new(self.limit.get().saturating_sub(used.get()));
+        match self.limit.get() {
+            // Of nothing, nothing is left.
+            0 => Some(self.limit),
+            _ => self.used.map(rest),
+        }
     }
 }
 
@@ -85,8 +90,8 @@ struct Controller<'a> {
     two: &'static [Names],
 }
 
-/// The limit with the least left, of all that hold for the process whose
-/// groups `membership` names (such as `/proc/self/cgroup`). `None` where
+/// The limit with the least left, or one of which that cannot be told, of all that hold
+/// for the process whose groups `membership` names (such as `/proc/self/cgroup`). `None` where
 /// nothing is limited.
 ///
 /// # Errors
@@ -245,7 +250,7 @@ fn read_limit(
     let used = dir.join(format_args!("{prefix}{}", names.used));
     Ok(Some(Limit {
         limit: Bytes::new(limit),
-        used: Bytes::new(root.number_opt(&used)?.unwrap_or(0)),
+        used: root.number_opt(&used)?.map(Bytes::new),
         file,
     }))
 }
@@ -277,7 +282,7 @@ mod tests {
     fn find(tree: &Tree) -> Option<(String, u64)> {
         let size = PageSize::new(2 << 20).unwrap();
         let found = tightest(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
-        found.map(|limit| (limit.file.to_string(), limit.rest().get()))
+        found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()))
     }
 
     #[test]
@@ -289,6 +294,7 @@ mod tests {
             ("/sys/fs/cgroup/a/hugetlb.2MB.current", "2097152\n"),
             ("/sys/fs/cgroup/a/hugetlb.2MB.rsvd.max", "max\n"),
             ("/sys/fs/cgroup/a/b/hugetlb.2MB.max", "104857600\n"),
+            ("/sys/fs/cgroup/a/b/hugetlb.2MB.current", "0\n"),
             ("/sys/fs/cgroup/a/b/hugetlb.1GB.max", "0\n"),
         ]);
         let file = "/sys/fs/cgroup/a/hugetlb.2MB.max".to_owned();
@@ -322,8 +328,23 @@ mod tests {
             ("/sys/fs/cgroup/a/b/memory.max", "max\n"),
         ]);
         let found = tightest_memory(&tree.root, &KPath::from("/proc/self/cgroup")).unwrap();
-        let found = found.map(|limit| (limit.file.to_string(), limit.rest().get()));
+        let found = found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()));
         assert_eq!(found, Some(("/sys/fs/cgroup/a/memory.max".to_owned(), 100)));
+    }
+
+    #[test]
+    fn what_is_used_is_unknown_where_it_cannot_be_read() {
+        let tree = tree(&[
+            ("/proc/self/cgroup", "0::/a/b\n"),
+            ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),
+            ("/sys/fs/cgroup/a/memory.max", "1000\n"),
+            ("/sys/fs/cgroup/a/b/memory.max", "2000\n"),
+            ("/sys/fs/cgroup/a/b/memory.current", "900\n"),
+        ]);
+        let found = tightest_memory(&tree.root, &KPath::from("/proc/self/cgroup"));
+        let found = found.unwrap().unwrap();
+        assert_eq!(found.file.as_str(), "/sys/fs/cgroup/a/memory.max");
+        assert_eq!((found.used, found.rest()), (None, None));
     }
 
     #[test]
@@ -335,6 +356,7 @@ mod tests {
                 "30 1 0:27 / /cg rw - cgroup2 cgroup2 rw\n",
             ),
             ("/cg/a/hugetlb.2MB.max", "4194304\n"),
+            ("/cg/a/hugetlb.2MB.current", "0\n"),
         ]);
         assert_eq!(
             find(&tree),

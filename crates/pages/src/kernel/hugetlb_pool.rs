@@ -92,7 +92,7 @@ pub fn is_offered(size: usize) -> bool {
 /// Whether it is known that the pool cannot give so many pages. Where its
 /// counters cannot be read, only trying tells.
 pub fn lacks(size: usize, pages: usize) -> bool {
-    counter(size, "free_hugepages").is_some() && !has_free(size, pages)
+    could_give(size, pages) == Some(false)
 }
 
 /// Pages that a pool could give without growing: free and not reserved; `None` where its
@@ -160,15 +160,18 @@ pub fn most(size: usize) -> Option<u64> {
     Some(persistent.saturating_add(count("nr_overcommit_hugepages")?))
 }
 
-/// Whether it is known that the pool could give so many pages, surplus pages included
-/// that may still be made.
+/// Whether the pool could give so many pages, surplus pages included that may still be
+/// made; `None` where its counters cannot be read.
+pub fn could_give(size: usize, pages: usize) -> Option<bool> {
+    let count = |name| counter(size, name);
+    let surplus = count("nr_overcommit_hugepages")?.saturating_sub(count("surplus_hugepages")?);
+    let all = free(size).0?.saturating_add(surplus);
+    Some(all >= pages as u64)
+}
+
+/// Whether it is known that the pool could give so many pages.
 pub fn has_free(size: usize, pages: usize) -> bool {
-    let all = || {
-        let count = |name| counter(size, name);
-        let surplus = count("nr_overcommit_hugepages")?.saturating_sub(count("surplus_hugepages")?);
-        Some(free(size).0?.saturating_add(surplus))
-    };
-    all().is_some_and(|all| all >= pages as u64)
+    could_give(size, pages) == Some(true)
 }
 
 /// Whether the kernel keeps pages of this size apart from others, as on POWER
@@ -208,6 +211,7 @@ mod tests {
         assert_eq!(counter(1 << 50, "nr_hugepages"), None);
         assert_eq!(most(1 << 50), None);
         assert_eq!(free(1 << 50), Free(None));
-        assert!(!has_free(1 << 50, 0));
+        assert_eq!(could_give(1 << 50, 0), None);
+        assert!(!has_free(1 << 50, 0) && !lacks(1 << 50, 1));
     }
 }

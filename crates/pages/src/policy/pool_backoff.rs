@@ -35,6 +35,8 @@ pub enum Shortfall {
     Valgrind = 7,
     /// There were forks for which hugetlb pages had to be moved or copied.
     Forks = 8,
+    /// The pool gave no page, and why cannot be told: its counters cannot be read.
+    PoolUnread = 9,
 }
 
 impl Shortfall {
@@ -52,9 +54,13 @@ impl Shortfall {
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
             Shortfall::Valgrind => Some(VALGRIND),
             Shortfall::Forks => Some(FORKS_SEEN),
+            Shortfall::PoolUnread => Some(POOL_UNREAD),
         }
     }
 }
+
+/// Why there is no page of a pool whose counters are hidden.
+pub const POOL_UNREAD: &str = "the pool gave no page, and what it has cannot be read";
 
 /// Why private memory stays off pools under valgrind.
 pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
@@ -175,6 +181,7 @@ impl PoolBackoff {
             6 => Shortfall::Own,
             7 => Shortfall::Valgrind,
             8 => Shortfall::Forks,
+            9 => Shortfall::PoolUnread,
             _ => Shortfall::None,
         }
     }
@@ -182,9 +189,10 @@ impl PoolBackoff {
 
 /// Why a pool of this size did not give so many pages.
 pub fn shortfall_of(size: usize, pages: usize) -> Shortfall {
-    match hugetlb_pool::has_free(size, pages) {
-        true => Shortfall::Limited,
-        false => Shortfall::PoolEmpty,
+    match hugetlb_pool::could_give(size, pages) {
+        Some(true) => Shortfall::Limited,
+        Some(false) => Shortfall::PoolEmpty,
+        None => Shortfall::PoolUnread,
     }
 }
 
@@ -311,6 +319,11 @@ mod tests {
     }
 
     #[test]
+    fn of_counters_that_cannot_be_read_nothing_is_claimed() {
+        assert_eq!(shortfall_of(1 << 50, 1), Shortfall::PoolUnread);
+    }
+
+    #[test]
     fn what_is_noted_is_found() {
         let backoff = PoolBackoff::new();
         let all = [
@@ -323,6 +336,7 @@ mod tests {
             Shortfall::Own,
             Shortfall::Valgrind,
             Shortfall::Forks,
+            Shortfall::PoolUnread,
         ];
         for shortfall in all {
             backoff.note(shortfall);

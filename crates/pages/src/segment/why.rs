@@ -58,6 +58,8 @@ pub enum Why {
     Untold = 23,
     /// Valgrind runs the program.
     Valgrind = 24,
+    /// The pool gave no page, and its counters cannot be read.
+    PoolUnread = 25,
 }
 
 impl Why {
@@ -121,6 +123,7 @@ impl Why {
             }
             Why::Untold => "not copied, since it cannot be told whether others map the file",
             Why::Valgrind => pool_backoff::VALGRIND,
+            Why::PoolUnread => pool_backoff::POOL_UNREAD,
             Why::NoShelf => "not shared, since no file can be made in the directory",
         }
     }
@@ -132,6 +135,7 @@ impl From<Shortfall> for Why {
             Shortfall::Limited => Why::Limited,
             Shortfall::Own => Why::Own,
             Shortfall::Valgrind => Why::Valgrind,
+            Shortfall::PoolUnread => Why::PoolUnread,
             _ => Why::PoolEmpty,
         }
     }
@@ -149,7 +153,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 24] = [
+const ALL: [Why; 25] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -174,6 +178,7 @@ const ALL: [Why; 24] = [
     Why::TooMuch,
     Why::Untold,
     Why::Valgrind,
+    Why::PoolUnread,
 ];
 
 /// What is remembered for the report.

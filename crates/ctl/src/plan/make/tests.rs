@@ -266,7 +266,7 @@ fn a_program_with_its_own_allocator_is_not_told_of_a_heap() {
 fn a_static_glibc_is_told_by_its_tunables() {
     let tunables = |line: &str, env: &[(&str, &str)]| {
         let look = Look {
-            tunable: true,
+            tunable: Some(true),
             ..target(Image::Static)
         };
         let plan = planned(line, look, env);
@@ -412,7 +412,7 @@ fn what_is_not_inherited_stays_so() {
 #[test]
 fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
     let glibc = || Look {
-        tunable: true,
+        tunable: Some(true),
         ..dynamic()
     };
     let told = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=33554432";
@@ -453,7 +453,7 @@ fn a_dynamic_glibc_is_told_when_that_is_asked_for() {
 #[test]
 fn what_is_not_named_is_not_told_and_that_is_said() {
     let look = || Look {
-        tunable: true,
+        tunable: Some(true),
         ..target(Image::Static)
     };
     let named = planned("--thp --only=x x", look(), &[]).to_string();

@@ -49,10 +49,11 @@ impl Source {
         bytes.unwrap_or(Bytes::new(u64::MAX))
     }
 
-    /// The same, within the limit.
+    /// The same, within the limit. Of one that cannot be told it is not known that
+    /// anything is left.
     pub fn obtainable(&self) -> Bytes {
         match &self.limit {
-            Some(limit) => self.available().min(limit.rest()),
+            Some(limit) => self.available().min(limit.rest().unwrap_or_default()),
             None => self.available(),
         }
     }

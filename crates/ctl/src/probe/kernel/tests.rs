@@ -131,7 +131,7 @@ fn pages_that_are_promised_are_not_available() {
     source.limit = Some(Limit {
         file: KPath::from("/x"),
         limit: Bytes::new(4 << 21),
-        used: Bytes::new(3 << 21),
+        used: Some(Bytes::new(3 << 21)),
     });
     assert_eq!(source.obtainable(), Bytes::new(1 << 21));
 }

@@ -215,7 +215,7 @@ fn a_control_group_counts_where_it_is_tighter() {
     let limit = |limit| Limit {
         file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
         limit: Bytes::new(limit),
-        used: Bytes::new(1 << 20),
+        used: Some(Bytes::new(1 << 20)),
     };
     kernel.sources[0].limit = Some(limit(41 << 20));
     assert_eq!(
@@ -228,6 +228,14 @@ fn a_control_group_counts_where_it_is_tighter() {
     );
     kernel.sources[0].limit = Some(limit(8 << 30));
     assert!(said(HEAP, &kernel)[0].starts_with("Info"));
+    let unread = Limit {
+        used: None,
+        ..limit(8 << 30)
+    };
+    kernel.sources[0].limit = Some(unread);
+    let said = said(HEAP, &kernel);
+    let fact = "Warning: what is used of /sys/fs/cgroup/a/hugetlb.2MB.max cannot be read";
+    assert!(said[0].starts_with(fact), "{said:?}");
 }
 
 #[test]
@@ -391,7 +399,7 @@ fn a_control_group_that_allows_enough_is_no_shortfall() {
     kernel.sources[0].limit = Some(Limit {
         file: KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.max"),
         limit: Bytes::new(8 << 21),
-        used: Bytes::default(),
+        used: Some(Bytes::default()),
     });
     assert!(!told(SEGMENTS, needs(4, 4), &kernel).2);
     let (said, _, segments) = told(SEGMENTS, needs(4, 5), &kernel);
