@@ -43,6 +43,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --library-path 'Take the library from this directory, or from the prefix it is installed below'
             cand --verbose 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program''s library, too'
             cand --messages 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open'
+            cand --auto 'Choose by what is known of the program, and say what was chosen and why; other options count besides, and before it'
             cand --text-libs 'The code of shared libraries, too; implies --text'
             cand --thp 'The heap on transparent huge pages, as --heap=thp'
             cand --share-text 'One copy of the text for all processes that run the program, where it must be copied'

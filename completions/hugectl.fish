@@ -33,6 +33,7 @@ complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 2
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
 complete -c hugectl -l messages -d 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open' -r -F
+complete -c hugectl -l auto -d 'Choose by what is known of the program, and say what was chosen and why; other options count besides, and before it'
 complete -c hugectl -l text-libs -d 'The code of shared libraries, too; implies --text'
 complete -c hugectl -l thp -d 'The heap on transparent huge pages, as --heap=thp'
 complete -c hugectl -l share-text -d 'One copy of the text for all processes that run the program, where it must be copied'

@@ -46,6 +46,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugectl' -ScriptBlock {
             [CompletionResult]::new('--library-path', '--library-path', [CompletionResultType]::ParameterName, 'Take the library from this directory, or from the prefix it is installed below')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program''s library, too')
             [CompletionResult]::new('--messages', '--messages', [CompletionResultType]::ParameterName, 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open')
+            [CompletionResult]::new('--auto', '--auto', [CompletionResultType]::ParameterName, 'Choose by what is known of the program, and say what was chosen and why; other options count besides, and before it')
             [CompletionResult]::new('--text-libs', '--text-libs', [CompletionResultType]::ParameterName, 'The code of shared libraries, too; implies --text')
             [CompletionResult]::new('--thp', '--thp', [CompletionResultType]::ParameterName, 'The heap on transparent huge pages, as --heap=thp')
             [CompletionResult]::new('--share-text', '--share-text', [CompletionResultType]::ParameterName, 'One copy of the text for all processes that run the program, where it must be copied')

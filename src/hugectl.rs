@@ -11,11 +11,13 @@ use hugetools_ctl::apply::Applied;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
+
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::emit;
 use hugetools_ctl::explain::{self, required};
 use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
+use hugetools_ctl::probe::auto;
 use hugetools_ctl::probe::bundle::Bundle;
 use hugetools_ctl::probe::dry_run::Foreseen;
 use hugetools_ctl::probe::{Findings, probe};
@@ -59,7 +61,9 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let level = verbosity(caller.verbosity(), &args.steps);
     let json = args.proof.json;
     terminal::choose(args.proof.color);
-    let result = Request::from_args(args).and_then(|request| match request {
+    let args = auto::resolve(args, &argv, &caller);
+    let result = args.and_then(Request::from_args);
+    let result = result.and_then(|request| match request {
         Request::Run(run) => start(&run, &caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
         Request::Adopt(request) => adopt::adopt(&request, level),
@@ -112,6 +116,14 @@ fn unwritable(error: std::io::Error) -> Failure {
     Failure::Own(format!("cannot write the output: {error}"))
 }
 
+/// Says what `--auto` chose: of who leaves the choice to us it is no detail.
+fn say_chosen(run: &Run, verbosity: u8) {
+    if Level::Warning.is_shown(verbosity) && !Level::Info.is_shown(verbosity) {
+        let notes: Vec<Note> = run.chosen().map(Note::info).collect();
+        say(&notes, Level::Info as u8);
+    }
+}
+
 /// Says what the verbosity shows.
 fn say(notes: &[Note], verbosity: u8) {
     let log = Log { verbosity, ..LOG };
@@ -150,6 +162,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     if run.dry_run && run.json {
         return print(&plan.to_json()).map(|()| 0);
     }
+    say_chosen(run, findings.verbosity);
     say(&plan.notes, findings.verbosity);
     if run.dry_run {
         let comment = run.thp_policy.map(ThpPolicy::comment).unwrap_or_default();

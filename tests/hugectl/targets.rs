@@ -1,6 +1,8 @@
 //! Programs of every kind under hugectl: what can be done is done, what
 //! cannot is said, and the program runs.
 
+mod known;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 

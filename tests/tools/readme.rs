@@ -233,6 +233,8 @@ fn as_written(home: &Path) -> String {
         let command = command(&line);
         match line.contains("(as its user)") {
             _ if command.starts_with("hugeadm ") || command.is_empty() => {}
+            // It would stay.
+            _ if command.ends_with("redis-server") => script.push(format!("{command} --version")),
             // A shell of a user waits for nothing that a server keeps open.
             true => script.push(format!("runuser -u postgres -- {command} -l log")),
             false => script.push(command.to_owned()),

@@ -43,6 +43,7 @@ Examples:
   hugectl --pid 1234                    a running program's memory, as root
   hugectl --heap --explain ./solver     what it would get, what falls short and why
   hugectl --heap --dry-run ./solver     show what would be done
+  hugectl --auto redis-server           what is known to suit this program
   hugectl --emit=systemd --heap UNIT    a drop-in, for what systemd starts
 
 Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
@@ -104,6 +105,10 @@ pub struct Args {
     /// The words in front of the program.
     #[arg(skip)]
     pub options: Vec<OsString>,
+
+    /// What `--auto` chose, once it has.
+    #[arg(skip)]
+    pub chosen: Option<Vec<String>>,
 }
 
 /// A change of verbosity.

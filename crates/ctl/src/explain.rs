@@ -14,6 +14,7 @@ use serde::Serialize;
 use self::required::Required;
 use crate::plan::Plan;
 use crate::probe::Findings;
+use crate::probe::command_line::known_programs::entry::Text;
 use crate::probe::heap_engine::{Engine, describe};
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::Run;
@@ -100,8 +101,14 @@ pub struct Program {
     pub libc: Option<Libc>,
     /// What of ours, or of its own, would serve its heap.
     pub allocator: &'static str,
-    /// By which name it is known, if its memory needs more than malloc's.
-    pub known: Option<&'static str>,
+    /// By which name it is known, if it is.
+    pub known: Option<String>,
+    /// The options that `--auto` takes for it.
+    pub auto: Vec<String>,
+    /// What of its own reaches what hugectl does not, or does better.
+    pub own: Option<String>,
+    /// What to look out for.
+    pub beware: Option<String>,
 }
 
 /// The whole answer.
@@ -179,6 +186,7 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         notes: told(Level::Info)
             .filter(|note| target.is_none_or(|target| *note != describe(target).text))
             .chain(shows_later(&rows))
+            .chain(of_known(run, findings))
             .collect(),
         segments: rows,
         shortfalls,
@@ -194,6 +202,27 @@ fn shows_later(rows: &[Row]) -> Option<String> {
                 stay where they are; that shows at the start";
     let any = rows.iter().filter(is_moved).any(is_huge);
     any.then(|| text.to_owned())
+}
+
+/// What the table of known programs says, where no shortfall says it.
+fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
+    let Some(entry) = &findings.look.known else {
+        return Vec::new();
+    };
+    let name = &entry.name;
+    let is_told = findings.look.beyond.is_some() && findings.asked.heap.is_some();
+    let own = entry
+        .own
+        .iter()
+        .filter(|_| !is_told && entry.memory.is_none());
+    let own = own.map(|own| format!("{name}: {own}"));
+    // What is chosen is said with that.
+    let is_open = run.chosen.is_none();
+    let beware = entry.beware.iter().filter(|_| is_open);
+    let beware = beware.map(|beware| format!("{name}: {beware}"));
+    let auto = entry.choice().filter(|_| is_open);
+    let auto = auto.map(|choice| format!("--auto would take {choice}"));
+    own.chain(beware).chain(auto).collect()
 }
 
 /// Why nothing can be told of a program.
@@ -251,6 +280,7 @@ fn short(short: &Shortfall) -> Short {
 
 fn program(target: &Target, findings: &Findings) -> Program {
     let look = &findings.look;
+    let known = look.known.as_ref();
     let (kind, libc) = match &target.image {
         Image::Dynamic(libc) => ("dynamic", Some(*libc)),
         Image::Static => ("static", None),
@@ -271,6 +301,11 @@ fn program(target: &Target, findings: &Findings) -> Program {
             (Engine::Linked, _) => "linked",
             (Engine::None, _) => "none",
         },
-        known: look.beyond.as_ref().and_then(|beyond| beyond.known),
+        known: known.map(|entry| entry.name.to_string()),
+        auto: known.map_or_else(Vec::new, |entry| {
+            entry.auto.iter().map(Text::to_string).collect()
+        }),
+        own: known.and_then(|entry| entry.own.as_ref().map(Text::to_string)),
+        beware: known.and_then(|entry| entry.beware.as_ref().map(Text::to_string)),
     }
 }

@@ -1,7 +1,8 @@
 //! hugectl, from its arguments to the program that it starts.
 //!
 //! ```text
-//! argv --args--> Args --request--> Request
+//! argv --args--> Args (--auto: again, with the options that suit the program)
+//!      --request--> Request
 //!   Run:    probe (looks; changes are behind a seam) --plan--> Plan
 //!           --> print as shell | apply (exec); with a report: unseen_end
 //!   Status: status --> Proof --> table | JSON

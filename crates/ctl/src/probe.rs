@@ -1,6 +1,7 @@
 //! What the plan depends on: the target, the library, the kernel's state.
 
 pub(crate) mod allocator;
+pub mod auto;
 pub mod bundle;
 pub mod changes;
 pub mod command_line;
@@ -27,7 +28,7 @@ use hugetools_model::{FileError, Root};
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
 use crate::probe::changes::Changes;
-use crate::probe::command_line::runtimes::{self, Memory};
+use crate::probe::command_line::known_programs::{self, Known};
 use crate::probe::command_line::starter::{self, Start};
 use crate::probe::command_line::{names, wrappers};
 use crate::probe::coverage::alignment::Parts;
@@ -299,6 +300,7 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     let opened = target::open(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = match wants.heap {
         Some(_) => look_for_heap(run, &opened, caller, root),
+        None if run.explain || run.chosen.is_some() => known(run, &opened, caller, root),
         None => Look::default(),
     };
     look.target = Some(opened.target);
@@ -306,14 +308,21 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     Ok(look)
 }
 
+/// What is known of the command line.
+fn known(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
+    let known = Known::find(&run.command, opened, caller, root);
+    Look {
+        known: known.program,
+        beyond: known.beyond,
+        unread: known.unread,
+        faults: known.faults,
+        ..Look::default()
+    }
+}
+
 /// What matters for a heap.
 fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
-    let mut look = Look::default();
-    match runtimes::memory(&run.command, opened, caller, root) {
-        Memory::Malloc => {}
-        Memory::Beyond(beyond) => look.beyond = Some(beyond),
-        Memory::Unread { script, word } => look.unread = Some((script, word)),
-    }
+    let mut look = known(run, opened, caller, root);
     let target = &opened.target;
     match (&target.image, &opened.elf) {
         (Image::Dynamic(libc), Some(elf)) => {
@@ -325,8 +334,8 @@ fn look_for_heap(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Lo
             });
             look.own = found.own;
             look.beyond = look.beyond.or_else(|| match &look.own {
-                Some(own) => runtimes::own_switch(own, caller),
-                None => runtimes::of_new(&found.new?, caller, root),
+                Some(own) => known_programs::own_switch(own, caller),
+                None => known_programs::of_new(&found.new?, caller, root),
             });
             look.tunable = match run.wants_libc() {
                 true => loader_knows_tunable(&target.program, elf),

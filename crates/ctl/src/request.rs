@@ -89,12 +89,19 @@ pub struct Run {
     pub command: Vec<OsString>,
     /// The words in front of it, as they were typed.
     pub options: Vec<OsString>,
+    /// What `--auto` chose, and what to look out for.
+    pub chosen: Option<Vec<String>>,
 }
 
 impl Run {
     /// Whether the program is started.
     pub fn starts(&self) -> bool {
         !self.dry_run && !self.explain
+    }
+
+    /// What `--auto` chose, and what to look out for, a line each.
+    pub fn chosen(&self) -> impl Iterator<Item = &String> {
+        self.chosen.iter().flatten()
     }
 
     /// Whether the heap is to stay with the program's own libc.
@@ -295,6 +302,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         sysroot: args.proof.sysroot,
         command: args.command,
         options: args.options,
+        chosen: args.chosen,
     };
     require::imply(&mut run);
     require::check(&run)?;

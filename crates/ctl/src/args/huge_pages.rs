@@ -9,6 +9,11 @@ use super::given::{NOT_EMITTED, PID_TOO};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What goes on huge pages")]
 pub struct Segments {
+    /// Choose by what is known of the program, and say what was chosen and why;
+    /// other options count besides, and before it
+    #[arg(long, group = NOT_EMITTED)]
+    pub auto: bool,
+
     /// Put code and read-only data on huge pages: those of the file itself, of
     /// the default size, of SIZE, or transparent ones
     #[arg(

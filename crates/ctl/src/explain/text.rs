@@ -59,7 +59,7 @@ fn described(program: &Program) -> String {
         ("unknown", _) => "of an unknown kind".to_owned(),
         (kind, _) => kind.to_owned(),
     };
-    let known = program.known.map(|name| format!(" ({name})"));
+    let known = program.known.as_ref().map(|name| format!(" ({name})"));
     let known = known.unwrap_or_default();
     match through.as_slice() {
         [] => format!("{path} is {kind}{known}.\n"),

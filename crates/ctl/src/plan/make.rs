@@ -39,6 +39,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         notes: Vec::new(),
     };
     let target = findings.look.target.as_ref();
+    maker.notes.extend(run.chosen().map(Note::info));
     maker.notes.extend(target.map(heap_engine::describe));
     maker.notes.extend(findings.decision.notes.iter().cloned());
     maker.notes.extend(segment_notes::notes(run, findings));

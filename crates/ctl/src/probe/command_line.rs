@@ -1,8 +1,8 @@
 //! What is known of the words of a command line: programs that start others, names, and
 //! run-time systems.
 
+pub mod known_programs;
 pub(crate) mod names;
-pub mod runtimes;
 mod shell_script;
 pub(crate) mod starter;
 pub(crate) mod wrapped;

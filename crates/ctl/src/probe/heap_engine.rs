@@ -7,7 +7,8 @@ use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 use hugetools_elf::Ident;
 
 use crate::probe::allocator::Own;
-use crate::probe::command_line::runtimes::Beyond;
+use crate::probe::command_line::known_programs::Beyond;
+use crate::probe::command_line::known_programs::entry::Entry;
 use crate::probe::kernel::Wants;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::{HeapEngine, Preload, Run};
@@ -47,6 +48,10 @@ pub struct Look {
     /// A script, and the word by which it names the program that it becomes, where that
     /// cannot be read from its text.
     pub unread: Option<(PathBuf, String)>,
+    /// What is known of the program, where a heap is asked for or all is explained.
+    pub(crate) known: Option<Entry>,
+    /// What of the tables of known programs cannot be used.
+    pub(crate) faults: Vec<String>,
 }
 
 const STATIC: &str = "the program is static, so no library can be added to it";
@@ -97,6 +102,7 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         library: None,
         notes: Vec::new(),
     };
+    decision.notes.extend(look.faults.iter().map(Note::warning));
     let forced = preload == Preload::Always;
     let heap = asked.heap.is_some();
     let image = look.target.as_ref().map(|target| &target.image);
@@ -126,7 +132,9 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         let short = Shortfall::new(Subject::HEAP, fact);
         decision.fall_short(short.outcome("the heap stays as it is"));
     }
-    if let (Some(beyond), true) = (&look.beyond, heap) {
+    let is_reached = |beyond: &&Beyond| beyond.by_anon && asked.anon.is_some();
+    let beyond = look.beyond.as_ref().filter(|beyond| !is_reached(beyond));
+    if let (Some(beyond), true) = (beyond, heap) {
         decision.fall_short(beyond.shortfall());
     }
     if let (Some((script, word)), true) = (&look.unread, heap) {

@@ -9,27 +9,13 @@ use std::path::{Path, PathBuf};
 use hugetools_elf::{Elf, Load, Source};
 use memchr::memmem::Finder;
 
+use super::entry::{Entry, Inside, Text};
 use crate::probe::command_line::wrapped::base;
 
-/// How a program is known.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum By {
-    /// Its file's name, or one that begins so before a version.
-    Name(&'static str),
-    /// A library that it needs; its name begins so.
-    Needs(&'static str),
-    /// A symbol that it shows to others.
-    Defines(&'static str),
-    /// What Go writes at the start of the data.
-    GoBuild,
-    /// Its constants have all of these texts, which are among [`TEXTS`].
-    Holds(&'static [&'static [u8]]),
-}
-
 /// Texts that stand in programs with an allocator of a kind inside.
-pub(super) const JEMALLOC: &[u8] = b"<jemalloc>: ";
-pub(super) const PREFIXED: &[u8] = b"_RJEM_MALLOC_CONF\0";
-pub(super) const HASKELL: &[u8] = b"Ignoring GHCRTS variable";
+const JEMALLOC: &[u8] = b"<jemalloc>: ";
+const PREFIXED: &[u8] = b"_RJEM_MALLOC_CONF\0";
+const HASKELL: &[u8] = b"Ignoring GHCRTS variable";
 
 /// The texts that are looked for.
 const TEXTS: [&[u8]; 3] = [JEMALLOC, PREFIXED, HASKELL];
@@ -73,25 +59,41 @@ impl<'a> Examined<'a> {
         }
     }
 
-    pub(super) fn is(&self, by: &By) -> bool {
-        match by {
-            By::Name(name) => [Some(self.program), self.real.as_deref()]
-                .into_iter()
-                .flatten()
-                .any(|path| is_named(base(path.as_os_str()), name)),
-            By::Needs(name) => self.elf.is_some_and(|elf| needs(elf, name)),
-            By::Defines(name) => (self.elf).is_some_and(|elf| elf.defines(name).unwrap_or(false)),
-            By::GoBuild => self.elf.is_some_and(is_of_go),
-            By::Holds(texts) => self.elf.is_some_and(|elf| {
-                let held = self.texts.get_or_init(|| find_texts(elf));
-                let holds = |text: &&[u8]| {
-                    let mut all = TEXTS.iter().zip(held);
-                    all.any(|(known, is_held)| known == text && *is_held)
-                };
-                texts.iter().all(holds)
-            }),
-        }
+    /// Whether an entry fits it.
+    pub(super) fn fits(&self, entry: &Entry) -> bool {
+        let has_name = |name: &Text| {
+            let paths = [Some(self.program), self.real.as_deref()];
+            let mut files = paths.into_iter().flatten();
+            files.any(|path| is_named(base(path.as_os_str()), name))
+        };
+        let Some(elf) = self.elf else {
+            return entry.exe.iter().any(has_name);
+        };
+        entry.exe.iter().any(has_name)
+            || entry.needed.iter().any(|name| needs(elf, name))
+            || entry.symbols.iter().any(|name| shows(elf, name))
+            || entry.inside.is_some_and(|inside| self.has(elf, inside))
     }
+
+    fn has(&self, elf: &Elf<File>, inside: Inside) -> bool {
+        let texts: &[&[u8]] = match inside {
+            Inside::Go => return is_of_go(elf),
+            Inside::Haskell => &[HASKELL],
+            Inside::Jemalloc => &[JEMALLOC],
+            Inside::PrefixedJemalloc => &[JEMALLOC, PREFIXED],
+        };
+        let held = self.texts.get_or_init(|| find_texts(elf));
+        let holds = |text: &&[u8]| {
+            let mut all = TEXTS.iter().zip(held);
+            all.any(|(known, is_held)| known == text && *is_held)
+        };
+        texts.iter().all(holds)
+    }
+}
+
+/// Whether it shows a symbol to others. A table that cannot be read shows none.
+fn shows(elf: &Elf<File>, name: &str) -> bool {
+    matches!(elf.defines(name), Ok(true))
 }
 
 /// Go's own tools look there, too: within the first 64 kB of what can be written,

@@ -9,10 +9,7 @@ struct Place(tempfile::TempDir);
 
 fn beyond_of(words: &[OsString], caller: &Caller, root: &Root) -> Option<Beyond> {
     let first = target::open(&words[0], caller).unwrap();
-    match memory(words, &first, caller, root) {
-        Memory::Beyond(beyond) => Some(beyond),
-        Memory::Malloc | Memory::Unread { .. } => None,
-    }
+    Known::find(words, &first, caller, root).beyond
 }
 
 impl Place {
@@ -175,12 +172,12 @@ fn stripped_programs_are_known_by_their_texts() {
         (
             own,
             "what the jemalloc",
-            "; MALLOC_CONF=thp:always in its environment",
+            " or MALLOC_CONF=thp:always in its environment",
         ),
         (
             prefixed,
             "what the jemalloc",
-            "; _RJEM_MALLOC_CONF=thp:always in its environment",
+            " or _RJEM_MALLOC_CONF=thp:always in its environment",
         ),
     ] {
         for layout in ["separate-code", "noseparate-code"] {
@@ -225,13 +222,9 @@ fn a_script_with_its_program_in_a_variable_is_followed() {
     let caller = Caller::this([("PATH".into(), place.0.path().into())]);
     let first = target::open(OsStr::new("unread"), &caller).unwrap();
     let root = place.root("always [madvise] never");
-    assert_eq!(
-        memory(&["unread".into()], &first, &caller, &root),
-        Memory::Unread {
-            script: place.0.path().join("unread"),
-            word: "$RUN".to_owned()
-        }
-    );
+    let known = Known::find(&["unread".into()], &first, &caller, &root);
+    let script = place.0.path().join("unread");
+    assert_eq!(known.unread, Some((script, "$RUN".to_owned())));
 }
 
 #[test]

@@ -1,0 +1,355 @@
+//! Programs that are known: virtual machines, servers, and allocators inside programs. A
+//! table says of each what `--heap` does not reach, the program's own switch, and what
+//! `--auto` asks for.
+//!
+//! What is not reached is said before the start, unless the switch is set.
+
+mod catalog;
+pub(crate) mod entry;
+mod marks;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use hugetools_elf::Elf;
+use hugetools_model::Root;
+use hugetools_model::thp::Thp;
+
+use crate::caller::Caller;
+use crate::probe::allocator::Own;
+use crate::probe::command_line::shell_script::{End, Script};
+use crate::probe::command_line::wrapped::layers;
+use crate::probe::target::{self, Opened};
+use crate::say::shortfall::Shortfall;
+use crate::say::subject::Subject;
+
+use catalog::Catalog;
+use entry::{Done, Entry, Text, Word};
+use marks::Examined;
+
+/// What reaches any private memory.
+const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it runs";
+
+/// What is known of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Known {
+    /// The program that it leads to by wrappers and scripts.
+    pub(crate) program: Option<Entry>,
+    /// What is to be said of its memory.
+    pub(crate) beyond: Option<Beyond>,
+    /// A script, and the word by which it names the program that it becomes, where that
+    /// cannot be read from its text.
+    pub(crate) unread: Option<(PathBuf, String)>,
+    /// What of the tables cannot be used.
+    pub(crate) faults: Vec<String>,
+}
+
+impl Known {
+    /// Looks a command line up. `first` is what it begins with.
+    pub(crate) fn find(
+        command: &[OsString],
+        first: &Opened,
+        caller: &Caller,
+        root: &Root,
+    ) -> Known {
+        let catalog = Catalog::read(caller);
+        let lookup = Lookup {
+            catalog: &catalog,
+            caller,
+        };
+        let mut known = Known::default();
+        match lookup.leads_to(command, Some(first), &|_| true, DEEPEST) {
+            Way::Nowhere => {}
+            Way::Unread { script, word } => known.unread = Some((script, word)),
+            Way::To(led) => {
+                known.program = Some(led.to.clone());
+                known.beyond = lookup.beyond(&led, root);
+                if led.to.memory.is_none() {
+                    known.beyond = lookup.beyond_of_other(command, first, root);
+                }
+            }
+        }
+        known.faults = catalog.faults;
+        known
+    }
+}
+
+/// What is known of a command line, or of all others where nothing is.
+pub(crate) fn entry_of(
+    command: &[OsString],
+    first: &Opened,
+    caller: &Caller,
+) -> (Option<Entry>, Vec<String>) {
+    let catalog = Catalog::read(caller);
+    let lookup = Lookup {
+        catalog: &catalog,
+        caller,
+    };
+    let has_choice: Fits<'_> = &|entry| entry.why.is_some();
+    let found = match lookup.leads_to(command, Some(first), has_choice, DEEPEST) {
+        Way::To(led) => Some(led.to),
+        Way::Nowhere | Way::Unread { .. } => None,
+    };
+    let others = || catalog.entries().find(|entry| entry.is_for_others());
+    (found.or_else(others).cloned(), catalog.faults)
+}
+
+impl Entry {
+    /// What `--auto` takes for it, and why.
+    pub(crate) fn choice(&self) -> Option<String> {
+        let why = self.why.as_ref()?;
+        Some(match self.auto.is_empty() {
+            true => format!("nothing for {}: {why}", self.name),
+            false => format!("{} for {}: {why}", self.auto.join(" "), self.name),
+        })
+    }
+}
+
+/// Memory that is not malloc's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beyond {
+    /// What is so.
+    pub(crate) fact: String,
+    /// What reaches it.
+    pub(crate) instead: String,
+    /// Whether `--anon` does.
+    pub(crate) by_anon: bool,
+}
+
+impl Beyond {
+    /// What falls short.
+    pub(crate) fn shortfall(&self) -> Shortfall {
+        Shortfall::new(Subject::HEAP, &self.fact).advise(&self.instead)
+    }
+}
+
+/// So many scripts may lead from one to the next.
+const DEEPEST: usize = 4;
+
+/// Which entries are looked for.
+type Fits<'f> = &'f dyn Fn(&Entry) -> bool;
+
+/// Where a command line leads to.
+enum Way<'e> {
+    /// A program that is known.
+    To(Led<'e>),
+    /// One that is not.
+    Nowhere,
+    /// What this script has in a variable.
+    Unread { script: PathBuf, word: String },
+}
+
+/// A program that is known, and how it is come to.
+struct Led<'e> {
+    to: &'e Entry,
+    /// By which words.
+    by: Vec<OsString>,
+    scripts: Vec<Script>,
+}
+
+struct Lookup<'e> {
+    catalog: &'e Catalog,
+    caller: &'e Caller,
+}
+
+impl<'e> Lookup<'e> {
+    /// The innermost program that an entry fits.
+    fn leads_to(
+        &self,
+        command: &[OsString],
+        first: Option<&Opened>,
+        which: Fits<'_>,
+        deep: usize,
+    ) -> Way<'e> {
+        let is_program = |name: &OsStr| target::is_program(name, self.caller);
+        let ways = layers(command, &is_program).enumerate().map(|(at, words)| {
+            match first.filter(|_| at == 0) {
+                Some(opened) => self.of_opened(opened, words, which, deep),
+                None => match words.first().map(|name| target::open(name, self.caller)) {
+                    Some(Ok(opened)) => self.of_opened(&opened, words, which, deep),
+                    _ => Way::Nowhere,
+                },
+            }
+        });
+        let ways = ways.filter(|way| !matches!(way, Way::Nowhere));
+        ways.last().unwrap_or(Way::Nowhere)
+    }
+
+    fn of_opened(
+        &self,
+        opened: &Opened,
+        words: &[OsString],
+        which: Fits<'_>,
+        deep: usize,
+    ) -> Way<'e> {
+        if let Some(to) = self.of_target(opened, which) {
+            let (by, scripts) = (words.to_vec(), Vec::new());
+            return Way::To(Led { to, by, scripts });
+        }
+        let (Some(script), Some(deep)) = (Script::of(&opened.target, words), deep.checked_sub(1))
+        else {
+            return Way::Nowhere;
+        };
+        match script.end(self.caller) {
+            End::Nothing => Way::Nowhere,
+            End::Unread(word) => Way::Unread {
+                script: opened.target.path.clone(),
+                word,
+            },
+            End::Commands(commands) => match self.of_all(&commands, which, deep) {
+                Way::To(mut led) => {
+                    led.scripts.push(script);
+                    Way::To(led)
+                }
+                way => way,
+            },
+        }
+    }
+
+    /// Where each of some commands leads to, as far as there are such programs; nowhere,
+    /// if they do not agree.
+    fn of_all(&self, commands: &[Vec<OsString>], which: Fits<'_>, deep: usize) -> Way<'e> {
+        let is_there = |command: &&Vec<OsString>| {
+            let name = command.first();
+            commands.len() == 1 || name.is_some_and(|name| target::is_program(name, self.caller))
+        };
+        let ways = commands.iter().filter(is_there);
+        let mut ways = ways.map(|command| self.leads_to(command, None, which, deep));
+        let first = ways.next().unwrap_or(Way::Nowhere);
+        let is_same = |way: Way<'_>| match (&first, way) {
+            (Way::To(one), Way::To(other)) => std::ptr::eq(one.to, other.to),
+            (Way::Nowhere, Way::Nowhere) => true,
+            _ => false,
+        };
+        match ways.all(is_same) {
+            true => first,
+            false => Way::Nowhere,
+        }
+    }
+
+    fn of_target(&self, Opened { target, elf }: &Opened, which: Fits<'_>) -> Option<&'e Entry> {
+        let program = || self.find(&target.program, elf.as_ref(), which);
+        match target.program == target.path {
+            true => program(),
+            // What leads to a program is a text, known by its name alone.
+            false => self.find(&target.path, None, which).or_else(program),
+        }
+    }
+
+    fn find(&self, program: &Path, elf: Option<&Elf<File>>, which: Fits<'_>) -> Option<&'e Entry> {
+        let program = Examined::new(program, elf);
+        let mut all = self.catalog.entries();
+        all.find(|entry| which(entry) && program.fits(entry))
+    }
+
+    /// What is to be said where what is known of the program is nothing about its memory.
+    fn beyond_of_other(&self, command: &[OsString], first: &Opened, root: &Root) -> Option<Beyond> {
+        let has_memory: Fits<'_> = &|entry| entry.memory.is_some();
+        match self.leads_to(command, Some(first), has_memory, DEEPEST) {
+            Way::To(led) => self.beyond(&led, root),
+            Way::Nowhere | Way::Unread { .. } => None,
+        }
+    }
+
+    /// What is to be said of its memory, unless its own switch is set.
+    fn beyond(&self, Led { to, by, scripts }: &Led<'_>, root: &Root) -> Option<Beyond> {
+        let (memory, own) = (to.memory.as_ref()?, to.own.as_ref()?);
+        let is_spoken_of = |text: &Text| scripts.iter().any(|script| script.has(text));
+        let is_left_to_script = match &to.done {
+            Done::Never | Done::Word(Word::ThpAlways) => false,
+            Done::Variable { variable, .. } => is_spoken_of(variable),
+            Done::Argument { arguments, .. } => arguments.iter().any(is_spoken_of),
+        };
+        (!is_left_to_script && !is_done(&to.done, by, self.caller, root)).then(|| Beyond {
+            fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
+            instead: match to.anon {
+                true => format!("--anon reaches it; or {own}"),
+                false => own.to_string(),
+            },
+            by_anon: to.anon,
+        })
+    }
+}
+
+/// Whether a variable has a part in its value.
+fn is_set(name: &str, part: &str, caller: &Caller) -> bool {
+    let value = caller.var(name).unwrap_or_default();
+    value.to_string_lossy().contains(part)
+}
+
+/// Whether the memory is reached already.
+fn is_done(done: &Done, command: &[OsString], caller: &Caller, root: &Root) -> bool {
+    let text = |word: &OsStr| word.to_string_lossy().into_owned();
+    let value = |name: &Text| caller.var(name).map(text).unwrap_or_default();
+    match done {
+        Done::Never => false,
+        Done::Word(Word::ThpAlways) => is_always(root),
+        Done::Variable { variable, has } => is_set(variable, has, caller),
+        Done::Argument {
+            arguments,
+            variables,
+        } => {
+            let in_variables = variables.iter().map(value);
+            let words = in_variables.chain(command.iter().skip(1).map(|word| text(word)));
+            let is_option = |word: &str| {
+                arguments
+                    .iter()
+                    .any(|option| word.starts_with(option.as_ref()))
+            };
+            words
+                .into_iter()
+                .any(|words| words.split_whitespace().any(is_option))
+        }
+    }
+}
+
+/// Where jemalloc is told of huge pages.
+const JEMALLOC: (&str, &str) = ("MALLOC_CONF", "thp:always");
+
+const TO_JEMALLOC: &str = "MALLOC_CONF=thp:always in its environment";
+
+/// What is to be said where a program keeps an allocator that has a switch.
+pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
+    let is_jemalloc = matches!(
+        own,
+        Own::Called {
+            is_jemalloc: true,
+            ..
+        }
+    );
+    (is_jemalloc && !is_set(JEMALLOC.0, JEMALLOC.1, caller)).then(|| Beyond {
+        fact: "jemalloc takes transparent huge pages only when it is told to".to_owned(),
+        instead: format!("--anon reaches it; or {TO_JEMALLOC}"),
+        by_anon: true,
+    })
+}
+
+/// What is to be said where `new` is taken from this library.
+pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> {
+    let name = by.display().to_string();
+    let (is_done, instead) = match name.contains("jemalloc") {
+        true => (is_set(JEMALLOC.0, JEMALLOC.1, caller), TO_JEMALLOC),
+        false => (is_always(root), ALWAYS),
+    };
+    (!is_done).then(|| Beyond {
+        fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
+        instead: format!("--anon reaches it; or {instead}"),
+        by_anon: true,
+    })
+}
+
+/// Whether all private memory may have transparent huge pages, unasked.
+fn is_always(root: &Root) -> bool {
+    let Ok(Some(thp)) = Thp::read_whole(root, false) else {
+        return false;
+    };
+    let of_size = thp.sizes.first().and_then(|size| size.enabled.as_deref());
+    match of_size {
+        None | Some("inherit") => thp.enabled.as_deref() == Some("always"),
+        Some(word) => word == "always",
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+//! `--auto`: what the tables of known programs say, those of the user and of the machine
+//! included, is what is started with.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use crate::support::tool::{Ran, tool, write};
+
+/// Programs that do nothing, and the settings of a user.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().unwrap())
+    }
+
+    /// A script that prints what it was started with, under a name.
+    fn program(&self, name: &str) -> PathBuf {
+        let path = self.0.path().join(name);
+        let text = b"#!/bin/sh\nenv | grep ^HUGETLB_MORECORE= || echo no heap\n";
+        write(&path, text);
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn table(&self, name: &str, text: &str) {
+        let dir = self.0.path().join("settings/hugetools/programs.d");
+        fs::create_dir_all(&dir).unwrap();
+        write(&dir.join(name), text.as_bytes());
+    }
+
+    fn run(&self, words: &[&str]) -> Ran {
+        let mut command = tool("hugectl");
+        command.env("XDG_CONFIG_HOME", self.0.path().join("settings"));
+        command.env("PATH", format!("{}:/usr/bin:/bin", self.0.path().display()));
+        command.args(words).output().unwrap().into()
+    }
+}
+
+const LEDGER: &str = "[[program]]\nname = \"our ledger\"\nexe = [\"ledgerd\"]\n\
+                      auto = [\"--heap=thp\"]\nwhy = \"it saves by fork\"\n\
+                      beware = \"it is slow on Sundays\"\n";
+
+#[test]
+fn what_a_table_says_is_taken_and_said() {
+    let place = Place::new();
+    place.program("redis-server");
+    place.program("ledgerd");
+    place.program("whatever");
+    place.table("ours.toml", LEDGER);
+    for (words, heap, said) in [
+        (
+            &["--auto", "redis-server"][..],
+            "thp",
+            "--auto takes --heap=thp for Redis: it saves by fork",
+        ),
+        (
+            &["--auto", "nice", "ledgerd"],
+            "thp",
+            "--auto takes --heap=thp for our ledger: it saves by fork\n\
+             hugectl: INFO: our ledger: it is slow on Sundays\n",
+        ),
+        (
+            &["--auto", "whatever"],
+            "yes",
+            "--auto takes --heap for a program that is not known: ",
+        ),
+        // What is given besides counts before it.
+        (&["--auto", "--heap", "ledgerd"], "yes", "--heap=thp"),
+        (&["--heap", "--auto", "ledgerd"], "yes", "--heap=thp"),
+    ] {
+        let ran = place.run(words);
+        assert_eq!(ran.status, 0, "{words:?}: {ran:?}");
+        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
+        let set = ran.out.trim_end().strip_prefix("HUGETLB_MORECORE=");
+        let is_thp = set.map(|value| value == "thp");
+        assert_eq!(is_thp, Some(heap == "thp"), "{words:?}: {ran:?}");
+    }
+    let quiet = place.run(&["-q", "--auto", "ledgerd"]);
+    assert_eq!(quiet.err, "", "{quiet:?}");
+}
+
+#[test]
+fn explanations_show_the_entry() {
+    let place = Place::new();
+    place.program("ledgerd");
+    place.table("ours.toml", LEDGER);
+    let ran = place.run(&["--explain", "ledgerd"]);
+    for line in [
+        "* our ledger: it is slow on Sundays\n",
+        "* --auto would take --heap=thp for our ledger: it saves by fork\n",
+    ] {
+        assert!(ran.out.contains(line), "{ran:?}");
+    }
+    let ran = place.run(&["--explain", "--json", "ledgerd"]);
+    let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let program = &json["program"];
+    assert_eq!(program["known"], "our ledger", "{json}");
+    assert_eq!(program["auto"], serde_json::json!(["--heap=thp"]), "{json}");
+    assert_eq!(program["beware"], "it is slow on Sundays", "{json}");
+    assert_eq!(program["own"], serde_json::Value::Null, "{json}");
+}
+
+#[test]
+fn a_table_that_cannot_be_used_is_said_and_the_others_count() {
+    let place = Place::new();
+    place.program("ledgerd");
+    place.table("b.toml", LEDGER);
+    for (text, said) in [
+        ("[[program]]\nname = \n", "a.toml: line 2: "),
+        (
+            "[[program]]\nname = \"x\"\nexes = []\n",
+            "unknown field `exes`",
+        ),
+        (
+            "[[program]]\nname = \"x\"\nwhy = \"y\"\nauto = [\"--library-path=/tmp\"]\n",
+            "a.toml: x: auto: --library-path=/tmp is none of --anon, ",
+        ),
+        (
+            "[[program]]\nname = \"x\"\nauto = [\"--heap\"]\n",
+            "a.toml: x: auto needs why",
+        ),
+    ] {
+        place.table("a.toml", text);
+        let ran = place.run(&["--auto", "ledgerd"]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        assert!(ran.err.contains(said), "{text}: {ran:?}");
+        assert!(ran.err.contains("for our ledger"), "{text}: {ran:?}");
+    }
+}
+
+#[test]
+fn it_is_for_programs_that_are_started() {
+    let place = Place::new();
+    for (words, said) in [
+        (&["--auto"][..], "which program?"),
+        (
+            &["--auto", "--status", "1"],
+            "--auto has no meaning with it",
+        ),
+        (&["--auto", "--pid", "1"], "--auto has no meaning with it"),
+        (&["--auto", "--emit=docker", "sh"], "--auto has no meaning"),
+        (
+            &["--auto", "no-such-program"],
+            "cannot find no-such-program",
+        ),
+    ] {
+        let ran = place.run(words);
+        assert!(ran.status >= 125, "{words:?}: {ran:?}");
+        assert!(ran.err.contains(said), "{words:?}: {ran:?}");
+    }
+}
