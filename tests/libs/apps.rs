@@ -1,6 +1,7 @@
 //! Programs that know nothing of us run as they do without: same output, same
 //! errors, same status.
 
+mod own_heaps;
 mod postgres;
 mod valgrind;
 
@@ -12,6 +13,24 @@ use crate::support::tool::{Ran, hugectl};
 
 /// Runs a script plainly, then under hugectl, and compares.
 pub(crate) fn same(name: &str, script: &str) {
+    let all = [
+        "--heap",
+        "--shm",
+        "--text",
+        "--text-libs",
+        "--data",
+        "--bss",
+        "-q",
+    ];
+    same_under(
+        &[&["--heap", "--shm", "-q"], &["--heap=thp", "-q"], &all],
+        name,
+        script,
+    );
+}
+
+/// The same, with these options.
+fn same_under(ways: &[&[&str]], name: &str, script: &str) {
     let tool = script.split_whitespace().next().unwrap();
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {tool}")])
@@ -22,17 +41,8 @@ pub(crate) fn same(name: &str, script: &str) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let hugectl = hugectl().to_str().unwrap();
     let plain = run(dir.path(), &["sh"], script);
-    let all = [
-        "--heap",
-        "--shm",
-        "--text",
-        "--text-libs",
-        "--data",
-        "--bss",
-        "-q",
-    ];
-    for options in [&["--heap", "--shm", "-q"][..], &["--heap=thp", "-q"], &all] {
-        let words = [&[hugectl], options, &["sh"]].concat();
+    for options in ways {
+        let words = [&[hugectl], *options, &["sh"]].concat();
         let huge = run(dir.path(), &words, script);
         assert_eq!(plain, huge, "{name} {options:?}");
     }
