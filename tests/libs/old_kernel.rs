@@ -109,3 +109,33 @@ fn memory_policies_hold() {
         });
     }
 }
+
+/// There the kernel aligns nothing by itself, and fills nothing by advice.
+#[test]
+fn private_mappings_are_aligned_and_huge() {
+    let programs = ["anon", "anon_calls"];
+    let Some(guest) = machine("an old kernel's private mappings", &programs) else {
+        return;
+    };
+    let answers = run(
+        &guest,
+        &[
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+            "hugectl --anon anon map populate protect fixed again grow",
+            "hugectl --anon anon odd small",
+            "anon_calls",
+            "hugectl --anon anon_calls",
+        ],
+    );
+    let shares = |ran: &Ran| -> Vec<u64> {
+        let words = ran.out.split([' ', '\n']);
+        let shares = words.filter_map(|word| word.strip_prefix("huge=")?.parse().ok());
+        shares.collect()
+    };
+    let large = shares(&answers[1]);
+    assert_eq!(large.len(), 6, "{:?}", answers[1]);
+    assert!(large.iter().all(|huge| *huge >= 90), "{:?}", answers[1]);
+    // One huge page of 3 MiB, and none of 1 MiB.
+    assert_eq!(shares(&answers[2]), [66, 0], "{:?}", answers[2]);
+    assert_eq!(answers[3], answers[4]);
+}

@@ -1,30 +1,62 @@
 //! The place of a mapping that may be anywhere: at a multiple of the huge page, where that
 //! gives it one more of them. Since Linux 6.7 the kernel does so by itself, for lengths of
 //! whole huge pages.
-#![expect(unsafe_code, reason = "moves a mapping that nobody knows yet")]
+#![expect(
+    unsafe_code,
+    reason = "replaces mappings that nobody knows yet, and moves others"
+)]
 
 use core::ffi::c_int;
 
 use super::call::Call;
 use crate::extent::address_space;
+use crate::kernel::procfile;
 use crate::sys::{self, SpaceLimit};
 
 /// What says nothing of the place, and fills nothing at once.
 const ANYWHERE: c_int =
     libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_POPULATE;
 
-/// Moves a new mapping, where that is of use and the program has named no place; where it
-/// is then. `size` is that of a huge page.
+/// Takes an aligned mapping in the place of a new one that nobody knows yet, where that is
+/// of use and the program has named no place; where it is then. `size` is that of a huge
+/// page.
+///
+/// Not by `mremap`: the page tables at the ends of the old one come along, and where there
+/// is one no huge page comes.
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
-    let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0;
-    if !is_free || !gains(at, call.len, size) || is_space_limited() {
+    let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.is_filled();
+    let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
+    if !is_free || !gains(at, call.len, size) || is_space_limited() || may_lack_memory(call) {
         return at;
     }
-    let Some(len) = call.len.checked_next_multiple_of(sys::page_size()) else {
-        return at;
-    };
-    moved_to_hole(at, len, len, size).unwrap_or(at)
+    in_hole(call, size).map_or(at, |now| {
+        // SAFETY: mapped just now, and known to nobody.
+        let _ = unsafe { sys::munmap(at, call.len) };
+        now
+    })
 }
+
+fn in_hole(call: &Call, size: usize) -> Option<usize> {
+    let len = call.len.checked_next_multiple_of(sys::page_size())?;
+    let hole = address_space::reserve_elsewhere(len, size).ok()?;
+    let flags = call.flags & !libc::MAP_POPULATE | libc::MAP_FIXED;
+    // SAFETY: reserved just now, and known to nobody.
+    let mapped = unsafe { sys::mmap(hole, len, call.prot, flags, -1, 0) };
+    if mapped.is_err() {
+        address_space::release(hole, len);
+    }
+    mapped.ok()
+}
+
+/// Whether memory is promised only as far as there is some: then no more of it is taken
+/// for a moment, which another thread might need.
+fn may_lack_memory(call: &Call) -> bool {
+    let find = || procfile::number(c"/proc/sys/vm/overcommit_memory");
+    call.is_writable() && !matches!(procfile::look(find), Some(0 | 1))
+}
+
+/// Below so many huge pages a mapping is small.
+const SMALL: usize = 4;
 
 /// Whether a mapping holds more huge pages where its beginning is aligned.
 fn gains(at: usize, len: usize, size: usize) -> bool {
@@ -38,16 +70,22 @@ pub(super) fn is_space_limited() -> bool {
     matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
 }
 
-/// Moves a mapping to where nothing is, aligned; it may grow. Where it is then, if it
-/// could be moved.
+/// Moves a mapping to where nothing is and it may grow; where it is then, if it could be
+/// moved. A large one comes to lie as far from a multiple of `size` as it was, so that its
+/// huge pages need not be split; a small one is aligned for those to come.
 pub(super) fn moved_to_hole(at: usize, len: usize, new_len: usize, size: usize) -> Option<usize> {
-    let hole = address_space::reserve_elsewhere(new_len, size).ok()?;
+    let beside = if len < SMALL * size { 0 } else { at % size };
+    let room = new_len.checked_add(beside)?;
+    let hole = address_space::reserve_elsewhere(room, size).ok()?;
+    if beside > 0 {
+        address_space::release(hole, beside);
+    }
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     // SAFETY: the mapping is the caller's to move, the place was reserved just now.
-    match unsafe { sys::mremap(at, len, new_len, flags, hole) } {
+    match unsafe { sys::mremap(at, len, new_len, flags, hole + beside) } {
         Ok(at) => Some(at),
         Err(_) => {
-            address_space::release(hole, new_len);
+            address_space::release(hole + beside, new_len);
             None
         }
     }
@@ -76,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_moved_is_what_it_was() {
-        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, ANYWHERE);
+    fn a_new_mapping_is_aligned_unless_a_place_is_named() {
+        let (prot, flags) = (libc::PROT_READ | libc::PROT_WRITE, PRIVATE);
         let size = 2 * MIB;
         // SAFETY: a new mapping.
         let at = unsafe { sys::mmap(0, 5 * MIB, prot, flags, -1, 0).unwrap() };
@@ -88,14 +126,31 @@ mod tests {
             prot,
             flags,
         };
-        let now = aligned(&call, odd, size);
-        assert!(now % size == 0 && now != odd);
         let named = Call { addr: odd, ..call };
-        assert_eq!(
-            aligned(&named, now + sys::page_size(), size),
-            now + sys::page_size()
-        );
+        assert_eq!(aligned(&named, odd, size), odd);
+        let now = aligned(&call, odd, size);
+        if may_lack_memory(&call) {
+            return assert_eq!(now, odd);
+        }
+        assert!(now % size == 0 && now != odd);
         // SAFETY: memory of the test.
         unsafe { ((now + 3 * MIB - 1) as *mut u8).write(7) };
     }
+
+    #[test]
+    fn what_is_moved_is_what_it_was() {
+        let (prot, size) = (libc::PROT_READ | libc::PROT_WRITE, 2 * MIB);
+        // SAFETY: a new mapping.
+        let at = unsafe { sys::mmap(0, MIB, prot, PRIVATE, -1, 0).unwrap() };
+        // SAFETY: memory of the test.
+        unsafe { (at as *mut u8).write(7) };
+        let now = moved_to_hole(at, MIB, 3 * MIB, size).unwrap();
+        assert!(now != at && now % size == 0);
+        // SAFETY: likewise.
+        assert_eq!(unsafe { (now as *const u8).read() }, 7);
+        // SAFETY: likewise.
+        unsafe { ((now + 3 * MIB - 1) as *mut u8).write(7) };
+    }
+
+    const PRIVATE: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
 }

@@ -14,14 +14,12 @@ use crate::registry::anon::{self as registry, Known};
 use crate::sys;
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
-/// Lets a mapping grow that may be moved for it: in place, or to an aligned one. `None`
+/// Lets a mapping grow that may be moved for it: in place, or where it needs no split. `None`
 /// where it is to be tried as it was asked.
 pub fn grow(call: &Call) -> Option<usize> {
     let size = facts::thp_size();
-    let is_meant = call.flags == libc::MREMAP_MAYMOVE
-        && call.new_len > call.old_len
-        && call.addr % size == 0
-        && call.new_len >= size;
+    let is_meant =
+        call.flags == libc::MREMAP_MAYMOVE && call.new_len > call.old_len && call.new_len >= size;
     if !is_meant || registry::is_empty() || !is_active() {
         return None;
     }
