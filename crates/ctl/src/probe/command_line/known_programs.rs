@@ -328,14 +328,19 @@ pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
 /// What is to be said where `new` is taken from this library.
 pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> {
     let name = by.display().to_string();
-    let (is_done, instead) = match name.contains("jemalloc") {
-        true => (is_set(JEMALLOC.0, JEMALLOC.1, caller), TO_JEMALLOC),
-        false => (is_always(root), ALWAYS),
+    // tcmalloc takes its memory by brk, or in pieces smaller than a huge page.
+    let by_anon = name.contains("jemalloc");
+    let (is_done, instead) = match by_anon {
+        true => {
+            let is_done = is_set(JEMALLOC.0, JEMALLOC.1, caller);
+            (is_done, format!("--anon reaches it; or {TO_JEMALLOC}"))
+        }
+        false => (is_always(root), ALWAYS.to_owned()),
     };
     (!is_done).then(|| Beyond {
         fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
-        instead: format!("--anon reaches it; or {instead}"),
-        by_anon: true,
+        instead,
+        by_anon,
     })
 }
 
