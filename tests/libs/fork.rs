@@ -85,6 +85,34 @@ fn calls_around_forks(libc: Libc, threads: &str, first: &str) -> bool {
     true
 }
 
+/// It is huge all the same, and not what was asked for.
+#[test]
+fn a_report_says_that_a_heap_left_its_pool_at_a_fork() {
+    let Some(live) = machine("a report of a heap after a fork") else {
+        return;
+    };
+    live.set_pool(60);
+    if !live.thp_serves() {
+        return;
+    }
+    let reason = "moved off hugetlb pages before a fork";
+    for (option, is_told) in [
+        ("--heap", true),
+        ("--heap=2MB", true),
+        ("--heap=thp", false),
+    ] {
+        let mut command = tool("hugectl");
+        command.args([option, "--report", "perl", "-e"]);
+        // What it has at its end is its own to the last.
+        command.arg("use POSIX; $x = 'x' x 4e7; if (!fork) { exit } wait; POSIX::_exit(0)");
+        let ran: Ran = command.output().unwrap().into();
+        let heap = ran.err.lines().find(|line| line.starts_with("heap "));
+        let heap = heap.expect(&ran.err);
+        assert!(heap.contains("2MB thp"), "{option}: {ran:?}");
+        assert_eq!(heap.contains(reason), is_told, "{option}: {ran:?}");
+    }
+}
+
 /// Threads that read from files meanwhile: what they write to stays, and is copied
 /// for the child, or shared.
 #[test]

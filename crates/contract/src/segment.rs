@@ -124,7 +124,8 @@ pub struct Row<'a> {
     pub thp: u64,
     /// Bytes on transparent huge pages of the page cache.
     pub file: u64,
-    /// Why the rest is not on huge pages, where it is known.
+    /// Why the rest is not on huge pages, or a heap not on those of a pool, where it is
+    /// known.
     pub reason: Option<&'a str>,
     /// What it lies in by size, base pages included, where that was looked at.
     pub folios: Option<&'a [Huge]>,

@@ -233,6 +233,9 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             .filter(|why| why.is_of_file())
             .map(Why::reason);
     }
+    if row.segment == Segment::Heap && row.thp > 0 {
+        row.reason = off_pools(config.heap);
+    }
     if row.huge_bytes() >= row.resident / 100 * 99 {
         return;
     }
@@ -258,6 +261,18 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         }
         _ => None,
     };
+}
+
+/// Why a heap is not on the pages of pools that were asked for, where forks are the
+/// reason: it may be huge all the same.
+fn off_pools(asked: Option<Pages>) -> Option<&'static str> {
+    let shortfall = pool_backoff::shortfall();
+    let is_fork = matches!(
+        shortfall,
+        Shortfall::Fork | Shortfall::Copy | Shortfall::Forks
+    );
+    let is_asked = asked.is_some_and(|pages| pages != Pages::Thp);
+    shortfall.reason().filter(|_| is_fork && is_asked)
 }
 
 /// Whether there is more of it than threads' stacks and small things.
