@@ -18,6 +18,7 @@ use hugetools_model::Bytes;
 use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
 use crate::probe::Findings;
+use crate::probe::command_line::emulator;
 use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
@@ -314,6 +315,12 @@ impl Maker<'_> {
                     ));
                 }
                 self.set("LD_PRELOAD", merged);
+                let look = &self.findings.look;
+                let mut programs = look.target.iter().chain(&look.behind);
+                if programs.any(|target| emulator::is_emulator(&target.program)) {
+                    let before = self.caller.var(emulator::UNSET);
+                    self.set(emulator::UNSET, emulator::unset(before));
+                }
             }
         }
     }

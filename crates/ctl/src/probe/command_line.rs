@@ -1,6 +1,7 @@
 //! What is known of the words of a command line: programs that start others, names, and
 //! run-time systems.
 
+pub(crate) mod emulator;
 pub mod known_programs;
 pub(crate) mod names;
 mod shell_script;

@@ -264,7 +264,7 @@ fn word(line: &[u8]) -> Option<(Word, &[u8])> {
             (None, b' ' | b'\t') => return Some((Word { text, is_plain }, &line[at..])),
             (None, b'\'' | b'"') => (quote, is_plain) = (Some(byte), false),
             (Some(open), _) if open == byte => quote = None,
-            // Rare, and not worth to be understood.
+            // Rare, and not worth understanding.
             (Some(b'"') | None, b'\\') => return None,
             _ => text.push(byte),
         }
