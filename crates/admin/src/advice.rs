@@ -1,5 +1,5 @@
 //! What is amiss on a machine, each thing as a fact, what follows from it, and
-//! the command that mends it; and what is worth to be known although nothing is
+//! the command that mends it; and what is worth knowing although nothing is
 //! to be done, or nothing that could be done before the next boot.
 //!
 //! Carried out, a command takes its finding away, and no other one comes of it
@@ -36,7 +36,7 @@ pub struct Finding {
     pub command: String,
 }
 
-/// One thing that is worth to be known.
+/// One thing that is worth knowing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fact {
     /// As that of a [`Finding`].
@@ -117,7 +117,7 @@ pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
     orphans::find(accounts)
 }
 
-/// What else is worth to be known.
+/// What else is worth knowing.
 pub fn facts(machine: &Machine) -> Vec<Fact> {
     facts::find(machine)
 }

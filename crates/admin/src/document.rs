@@ -44,7 +44,7 @@ pub struct Document {
     /// `--explain`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
-    /// `--explain`: what else is worth to be known.
+    /// `--explain`: what else is worth knowing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Vec<Fact>>,
     /// `--print-persistent`

@@ -1,4 +1,4 @@
-//! What is worth to be known although nothing is to be done about it now: how
+//! What is worth knowing although nothing is to be done about it now: how
 //! the pools are used, and what only a boot or the host can change.
 
 use hugetools_model::hugetlb::pool::Pool;

@@ -15,7 +15,7 @@ use crate::caller::Caller;
 /// A directory that may hold ours.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// It must exist, except that `make` allows to make it.
+    /// It must exist, except that `make` allows it to be made.
     pub(crate) base: PathBuf,
     pub(crate) make: bool,
     /// Our directory in it.

@@ -1,5 +1,5 @@
 //! How asking the pools went: what has kept memory from the pages that were
-//! asked for, and when it is worth to ask again.
+//! asked for, and when it is worth asking again.
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
@@ -104,7 +104,7 @@ impl PoolBackoff {
         }
     }
 
-    /// Whether it is worth to ask a pool now, for so many bytes; at least 1.
+    /// Whether it is worth asking a pool now, for so many bytes; at least 1.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
         let skip = &self.skip[group()];

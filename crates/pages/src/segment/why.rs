@@ -99,7 +99,7 @@ impl Why {
             }
             Why::OldKernel => "this kernel cannot move hugetlb memory",
             Why::NoMemory => "no memory for a copy",
-            Why::Denied => "the system does not allow to execute a copy",
+            Why::Denied => "the system does not allow a copy to be executed",
             Why::ThpNever => NoThp::Never.reason(),
             Why::ThpDisabled => NoThp::Disabled.reason(),
             Why::ThpAbsent => NoThp::Absent.reason(),

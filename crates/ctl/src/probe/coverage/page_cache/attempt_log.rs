@@ -53,7 +53,7 @@ impl Identity {
         }
     }
 
-    /// The word that says why, if that is worth to be remembered.
+    /// The word that says why, if that is worth remembering.
     pub(crate) fn word(&self, why: &Why) -> Option<&'static str> {
         let (word, _, _) = REASONS.iter().find(|(_, known, _)| known == why)?;
         match self.is_young && *why == Why::FileSystem {
