@@ -56,7 +56,7 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
             cand --bug-report 'Print what somebody who mends a fault needs to see of this machine'
             cand --obey-mempolicy 'Let the pages come from the nodes that hugeadm''s own memory policy allows'
             cand --obey-numa-mempol 'Let the pages come from the nodes that hugeadm''s own memory policy allows'
-            cand --hard 'Try long to reach a minimum'
+            cand --hard 'Keep trying to reach a minimum'
             cand --force 'Let pools grow into the memory that everything else needs'
             cand --add-ramdisk-swap 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
             cand --persist 'Keep the added swap'

@@ -49,7 +49,7 @@ complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and what about
 complete -c hugeadm -l print-persistent -d 'Print the settings that bring the present state back at boot'
 complete -c hugeadm -l bug-report -d 'Print what somebody who mends a fault needs to see of this machine'
 complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Let the pages come from the nodes that hugeadm\'s own memory policy allows'
-complete -c hugeadm -l hard -d 'Try long to reach a minimum'
+complete -c hugeadm -l hard -d 'Keep trying to reach a minimum'
 complete -c hugeadm -l force -d 'Let pools grow into the memory that everything else needs'
 complete -c hugeadm -l add-ramdisk-swap -d 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
 complete -c hugeadm -l persist -d 'Keep the added swap'

@@ -59,7 +59,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugeadm' -ScriptBlock {
             [CompletionResult]::new('--bug-report', '--bug-report', [CompletionResultType]::ParameterName, 'Print what somebody who mends a fault needs to see of this machine')
             [CompletionResult]::new('--obey-mempolicy', '--obey-mempolicy', [CompletionResultType]::ParameterName, 'Let the pages come from the nodes that hugeadm''s own memory policy allows')
             [CompletionResult]::new('--obey-numa-mempol', '--obey-numa-mempol', [CompletionResultType]::ParameterName, 'Let the pages come from the nodes that hugeadm''s own memory policy allows')
-            [CompletionResult]::new('--hard', '--hard', [CompletionResultType]::ParameterName, 'Try long to reach a minimum')
+            [CompletionResult]::new('--hard', '--hard', [CompletionResultType]::ParameterName, 'Keep trying to reach a minimum')
             [CompletionResult]::new('--force', '--force', [CompletionResultType]::ParameterName, 'Let pools grow into the memory that everything else needs')
             [CompletionResult]::new('--add-ramdisk-swap', '--add-ramdisk-swap', [CompletionResultType]::ParameterName, 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows')
             [CompletionResult]::new('--persist', '--persist', [CompletionResultType]::ParameterName, 'Keep the added swap')

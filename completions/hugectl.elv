@@ -29,7 +29,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --thp-policy 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never'
             cand --fallback 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)'
             cand --disable 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
-            cand --limit 'Each process takes at most so much of the pools for its private memory: SIZE in all, or one part of N of each pool'
+            cand --limit 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool'
             cand --only 'Only programs of these names get huge pages, not the shells and starters that lead to them'
             cand --require 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too'
             cand --report 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE'

@@ -14,7 +14,7 @@ complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (t
 base\t''
 none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
-complete -c hugectl -l limit -d 'Each process takes at most so much of the pools for its private memory: SIZE in all, or one part of N of each pool' -r
+complete -c hugectl -l limit -d 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool' -r
 complete -c hugectl -l only -d 'Only programs of these names get huge pages, not the shells and starters that lead to them' -r
 complete -c hugectl -l require -d 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -F

@@ -36,14 +36,14 @@ Exit status: 0 done, 1 failed and the file is as it was, 2 usage error.";
 pub struct Args {
     /// Mark text, and take the mark from all else
     ///
-    /// Text are the segments that are read and executed and come from the file
+    /// Text means the segments that are read and executed and come from the file
     /// as a whole. With --data, text and data are marked.
     #[arg(long, help_heading = "Marks")]
     pub text: bool,
 
     /// Mark data, and take the mark from all else
     ///
-    /// Data are the segments that are read and written, bss included; on 32-bit
+    /// Data means the segments that are read and written, bss included; on 32-bit
     /// PowerPC they are executable as well.
     #[arg(long, help_heading = "Marks")]
     pub data: bool,
@@ -58,8 +58,8 @@ pub struct Args {
     /// pages of SIZE of the file can be mapped as they are. Without SIZE it is
     /// that of the program's machine: 1MB on s390x, 32MB on loongarch, 2MB on
     /// the others. An executable segment whose address and offset in the file
-    /// do not agree modulo SIZE is a reason to change nothing; of other
-    /// segments, which stay as they are, it is said.
+    /// do not agree modulo SIZE is a reason to change nothing; other
+    /// segments stay as they are, which is said.
     #[arg(
         long, value_name = "SIZE", help_heading = "Alignment", value_parser = align,
         num_args = 0..=1, require_equals = true, default_missing_value = USUAL,

@@ -10,7 +10,7 @@
 //! that the kernel then refused is undone.
 //!
 //! **Locks.** One guard holds the signals, the gate and the protection of memory, in
-//! this order, and lets go of them in the other one.
+//! this order, and lets go of them in the reverse order.
 //!
 //! **At a fork.** The rest of this page.
 //!
@@ -32,7 +32,7 @@
 //! * **Other libraries' handlers** for forks do not run either: they come before
 //!   our `prepare` and after our `parent` and `child`. Where somebody has
 //!   registered before us all the same they are let through as this thread is.
-//! * **Other threads** run on. Who wants to change what stands behind memory
+//! * **Other threads** run on. One that wants to change what stands behind memory
 //!   waits at the gate for a moment and then goes through, since the forking
 //!   thread may wait for a lock of libc's that it holds; no pages of pools are
 //!   taken meanwhile. Who writes to a piece that is just being replaced waits in

@@ -8,7 +8,7 @@
 //!
 //! **Locks.** The gate is passed while pages change; a unit is marked as changing.
 //!
-//! **At a fork.** Who commits meanwhile gets no page of a pool.
+//! **At a fork.** A thread that commits meanwhile gets no page of a pool.
 
 pub mod commit;
 pub mod half_empty;

@@ -49,7 +49,7 @@ pub struct Pools {
     #[arg(long, visible_alias = "obey-numa-mempol")]
     pub obey_mempolicy: bool,
 
-    /// Try long to reach a minimum
+    /// Keep trying to reach a minimum
     ///
     /// When the pool falls short, drop caches, add temporary swap, and repeat as
     /// long as that brings pages.

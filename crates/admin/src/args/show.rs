@@ -20,7 +20,7 @@ pub enum PoolList {
 pub struct Show {
     /// Show all pools: page size, minimum, current and maximum pages
     ///
-    /// The minimum are the pages that the pool keeps; above it, up to the
+    /// The minimum is the number of pages that the pool keeps; above it, up to the
     /// maximum, the kernel makes pages on demand and gives them back. An
     /// asterisk marks the default page size. =long shows sizes in units, and free,
     /// reserved and surplus pages and the pool's memory, too.

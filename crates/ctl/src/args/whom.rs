@@ -10,7 +10,7 @@ use super::given::NOT_EMITTED;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How much, and for whom")]
 pub struct ForWhom {
-    /// Each process takes at most so much of the pools for its private memory:
+    /// Each process takes at most this much of the pools for its private memory:
     /// SIZE in all, or one part of N of each pool
     #[arg(long, value_name = "SIZE|1/N")]
     pub limit: Option<String>,

@@ -231,12 +231,18 @@ enum Library {
 impl Library {
     fn of(root: &Root, pid: u32) -> Library {
         let maps = KPath::from("/proc").join(pid).join("maps");
-        let maps = root.read(&maps).unwrap_or_default();
-        let has_library = maps.windows(13).any(|window| window == b"/libhugetlbfs");
-        match (has_library, maps.is_empty()) {
+        root.read(&maps)
+            .map_or(Library::Unknown, |maps| Library::in_maps(&maps))
+    }
+
+    /// What `maps` says. Of a process that ends meanwhile it has the first part only: then
+    /// the stack, which lies behind all libraries, is not in it.
+    fn in_maps(maps: &[u8]) -> Library {
+        let has = |text: &[u8]| memchr::memmem::find(maps, text).is_some();
+        match (has(b"/libhugetlbfs"), has(b"[stack]")) {
             (true, _) => Library::There,
-            (false, false) => Library::Absent,
-            (false, true) => Library::Unknown,
+            (false, true) => Library::Absent,
+            (false, false) => Library::Unknown,
         }
     }
 }
@@ -284,4 +290,22 @@ fn warning(root: &Root, pid: u32, json: bool) -> String {
     let written = proof.write_json(&mut line);
     debug_assert!(written.is_ok(), "a String takes everything");
     line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_process_that_ends_nothing_is_claimed() {
+        let text = b"5600-5700 r-xp 00000000 08:01 7 /usr/bin/postgres\n".as_slice();
+        let stack = b"7ff0-7fff rw-p 00000000 00:00 0 [stack]\n".as_slice();
+        let library = b"7f00-7f10 r-xp 00000000 08:01 9 /run/libhugetlbfs.so\n".as_slice();
+        let of = |parts: &[&[u8]]| Library::in_maps(&parts.concat());
+        assert_eq!(of(&[]), Library::Unknown);
+        assert_eq!(of(&[text]), Library::Unknown);
+        assert_eq!(of(&[text, stack]), Library::Absent);
+        assert_eq!(of(&[text, library, stack]), Library::There);
+        assert_eq!(of(&[text, library]), Library::There);
+    }
 }

@@ -110,7 +110,7 @@ fn names(pid: u32, own: u32) -> bool {
 /// Whether none of our libraries is in a process, for certain.
 fn has_nothing(pid: u32) -> bool {
     let path = Path::of(format_args!("/proc/{pid}/maps"));
-    let look = |maps: &[u8]| !maps.is_empty() && !is_reached(maps);
+    let look = |maps: &[u8]| is_whole(maps) && !is_reached(maps);
     path.and_then(|path| scratch::look(path.c_str(), look)) == Some(true)
 }
 
@@ -131,6 +131,8 @@ fn report_on(pid: u32) -> Option<()> {
         );
     }
     if !is_reached(smaps) {
+        // It is ending.
+        is_whole(smaps).then_some(())?;
         return tell(
             (pid, exe, name),
             format_args!(
@@ -180,6 +182,12 @@ fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Opti
     let mut line = Text::with_room(32 << 10)?;
     report_file::write(&proof, &mut line).ok()?;
     report_file::send(line.bytes())
+}
+
+/// Whether that is all of a process: of one that ends meanwhile it is the first part,
+/// without the stack, which lies behind all libraries.
+fn is_whole(maps: &[u8]) -> bool {
+    records(maps).any(|record| record.name == b"[stack]")
 }
 
 /// Whether one of our libraries is in a process.
