@@ -28,6 +28,10 @@ const MOST: usize = 256;
 /// Of so many something is said.
 const SAID: usize = 4;
 
+/// The milliseconds by which the times of a start may differ that are one: two clocks are
+/// read for each, one after the other.
+const BLUR: u64 = 10;
+
 /// What looks for them may take of the time: one part of so many.
 const SHARE: u32 = 50;
 
@@ -154,10 +158,12 @@ impl Family {
         let (Some(id), Some(stat)) = (Pid::new(pid), Stat::read(root, pid)) else {
             return false;
         };
-        if pid == self.own || stat.status.is_some() || stat.start < self.start {
+        let is_older = stat.start.saturating_add(BLUR) < self.start;
+        if pid == self.own || stat.status.is_some() || is_older {
             return false;
         }
-        let seen = self.seen.get(&pid).filter(|seen| seen.start == stat.start);
+        let is_it = |seen: &&Member| seen.start.abs_diff(stat.start) <= BLUR;
+        let seen = self.seen.get(&pid).filter(is_it);
         match (seen, teller) {
             (Some(seen), Teller::Library) => seen.parent != self.own,
             (Some(_), Teller::Watcher) => true,
