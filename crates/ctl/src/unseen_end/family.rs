@@ -32,6 +32,9 @@ const SAID: usize = 4;
 /// read for each, one after the other.
 const BLUR: u64 = 10;
 
+/// So long nobody is looked at that may just have been forked.
+const SETTLE: Duration = Duration::from_millis(20);
+
 /// What looks for them may take of the time: one part of so many.
 const SHARE: u32 = 50;
 
@@ -111,6 +114,10 @@ impl Family {
 
     /// Tells of those that stay and of which the library has not told.
     pub(super) fn tell(&self, root: &Root, teller: Teller, output: &mut Output) {
+        if teller == Teller::Watcher {
+            // A daemon may be in the middle of its fork still.
+            std::thread::sleep(SETTLE);
+        }
         let stay = self.stay(root, teller);
         let untold = |library: Library| -> Vec<u32> {
             let all = stay.iter().copied();
