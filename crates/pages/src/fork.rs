@@ -206,6 +206,7 @@ extern "C" fn prepare() {
     let stack = (&raw const here) as usize;
     if let Some(guard) = Guard::put_up() {
         side_stack::on_side_stack(|| index::look(|| separate(&guard, stack)));
+        guard.leave_to_libc();
     }
 }
 
@@ -229,6 +230,7 @@ fn separate(guard: &Guard, stack: usize) {
         // Of copies for a child there is one set at a time, and what another fork
         // has kept from its child the child of this one would miss, too.
         if !guard.close_at_once(PATIENCE) {
+            refused::note_shared();
             return;
         }
     }
@@ -283,6 +285,7 @@ extern "C" fn parent() {
         return;
     };
     let told = guard.has_closed().then(|| {
+        guard.go_on();
         child_copy::in_parent();
         DONE.take()
     });

@@ -26,6 +26,7 @@ use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::sys::{self, Result};
 
+use super::refused;
 use super::shared::Copied;
 use crate::migrate::runs;
 
@@ -197,6 +198,9 @@ pub(super) fn begin(shield: &Shield, which: &Copied) -> usize {
             copied += aside.copy().map_or(0, |()| aside.used());
         }
     }
+    if asides.iter().any(|aside| aside.addr == 0) {
+        refused::note_shared();
+    }
     asides.iter().for_each(Aside::release);
     shield.open(asides.iter().map(Aside::range));
     COUNT.store(asides.len(), Ordering::Release);
@@ -243,7 +247,7 @@ fn claim_run(extent: &Extent, from: usize, end: u64, which: &Copied) -> Option<R
 
 /// So long, in milliseconds, waits a fork for others that change units: they may be
 /// filling them, but one may have been stopped, too.
-const PATIENCE: u64 = 500;
+const PATIENCE: u64 = 2000;
 
 /// The runs of units to copy.
 fn runs_to_copy(which: &Copied) -> impl Iterator<Item = (&'static Extent, Range<usize>)> {

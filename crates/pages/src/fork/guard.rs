@@ -89,6 +89,20 @@ impl Guard {
         closed
     }
 
+    /// Who waits at the gate may go on before libc has forked: see [`Gate::leave_to_libc`].
+    ///
+    /// [`Gate::leave_to_libc`]: crate::rt::fork_gate::Gate::leave_to_libc
+    pub(super) fn leave_to_libc(&self) {
+        if self.has_closed() {
+            GATE.leave_to_libc();
+        }
+    }
+
+    /// It has forked, or not.
+    pub(super) fn go_on(&self) {
+        GATE.go_on();
+    }
+
     /// Has the child move off pages of pools at once.
     pub(super) fn let_child_move(&self) {
         self.place().child_moves.store(true, Ordering::Relaxed);

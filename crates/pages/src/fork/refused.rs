@@ -2,16 +2,17 @@
 //!
 //! It copies pages that a device writes to at the fork itself, since the parent must
 //! keep its own, and says `ENOMEM` where the pool has none left for that. A thread
-//! whose fork has shared such pages, since the pool had enough of them a moment ago,
-//! forks again: then all of them are copied for the child while others write.
+//! whose fork has shared such pages, since the pool had enough of them a moment ago or
+//! others were at them, forks again: then all of them are copied for the child, while
+//! others write if need be.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::sys::{self, Errno};
 
-/// The thread whose fork has shared pages beside a device; 0 for none. Of two at the
-/// same time one is known.
+/// The thread whose fork has shared pages beside a device, or could not copy some that
+/// others were at; 0 for none. Of two at the same time one is known.
 static SHARED: AtomicUsize = AtomicUsize::new(0);
 /// The thread that forks again; 0 for none.
 static AGAIN: AtomicUsize = AtomicUsize::new(0);
@@ -39,7 +40,7 @@ pub fn once_more(fork: impl Fn() -> c_int) -> c_int {
     result
 }
 
-/// Notes that this thread's fork shares such pages.
+/// Notes that this thread's fork may share such pages.
 pub(super) fn note_shared() {
     SHARED.store(sys::thread_name(), Ordering::Relaxed);
 }

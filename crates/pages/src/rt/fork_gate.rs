@@ -6,7 +6,7 @@
 //! may be waiting for a lock of libc's that this very thread holds. The closer
 //! itself goes through at once, and so does who is inside already.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::rt::bell::Bell;
 use crate::sys;
@@ -25,11 +25,19 @@ const MOMENT: u64 = 10;
 /// may be filling gigabytes, but one of them may have been stopped, too.
 const PATIENCE: u64 = 2000;
 
+/// A closer that does its own work, or another one each time, is waited for so many times
+/// as long as one that may be waiting for a lock of the waiter's.
+const MORE: u64 = 30;
+
 /// See the module.
 #[derive(Debug)]
 pub struct Gate {
     /// The thread that has closed it, by name; 0 while it is open.
     closer: AtomicUsize,
+    /// Whether the closer does work of ours, which waits for no lock of others.
+    at_work: AtomicBool,
+    /// How often it was closed and opened.
+    turns: AtomicU32,
     /// Who is inside, or waits: a name for each time. Names are even. What is
     /// counted besides would not be right for a thread that a signal has
     /// interrupted in the middle of going in or out.
@@ -51,6 +59,8 @@ impl Gate {
     pub const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
+            at_work: AtomicBool::new(false),
+            turns: AtomicU32::new(0),
             names: [const { AtomicUsize::new(0) }; NAMES],
             unnamed: AtomicU32::new(0),
             bell: Bell::new(),
@@ -133,7 +143,42 @@ impl Gate {
     }
 
     fn take(&self, me: usize) -> bool {
-        change(&self.closer, 0, me)
+        let taken = change(&self.closer, 0, me);
+        if taken {
+            self.turns.fetch_add(1, Ordering::Relaxed);
+            self.at_work.store(true, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Takes it, once it is open. Where there are many forks, or large ones, or little
+    /// time for them, that may last: a fork that does not wait would have its child find
+    /// what the other one has kept from its own. But the closer may wait, in libc, for a
+    /// lock that this thread holds: then it is waited for so many milliseconds. Not for
+    /// who is inside: the closer's own work may wait for what that one is at.
+    fn take_in_turn(&self, me: usize, milliseconds: u64) -> bool {
+        let last = sys::now() + milliseconds.saturating_mul(MORE);
+        loop {
+            let turns = self.turns.load(Ordering::Relaxed);
+            if self.bell.wait_for(milliseconds, || self.take(me)) {
+                return true;
+            }
+            let goes_on =
+                self.at_work.load(Ordering::Relaxed) || self.turns.load(Ordering::Relaxed) != turns;
+            if !goes_on || sys::now() >= last {
+                return false;
+            }
+        }
+    }
+
+    /// The closer does no work of ours until [`Gate::go_on`]: libc forks.
+    pub fn leave_to_libc(&self) {
+        self.at_work.store(false, Ordering::Relaxed);
+    }
+
+    /// The closer does work of ours again.
+    pub fn go_on(&self) {
+        self.at_work.store(true, Ordering::Relaxed);
     }
 
     /// Closes the gate and waits until nobody is inside, or patience is over.
@@ -145,7 +190,7 @@ impl Gate {
         if self.is_inside(me) {
             return false;
         }
-        let taken = self.bell.wait_for(PATIENCE, || self.take(me));
+        let taken = self.take_in_turn(me, PATIENCE);
         if taken {
             self.bell.wait_for(PATIENCE, || self.has_no_other(me));
         }
@@ -187,6 +232,7 @@ impl Gate {
 
     /// Opens the gate again.
     pub fn open(&self) {
+        self.at_work.store(false, Ordering::Relaxed);
         self.closer.store(0, Ordering::SeqCst);
         self.bell.ring();
     }
@@ -200,6 +246,7 @@ impl Gate {
             }
         }
         self.unnamed.store(0, Ordering::SeqCst);
+        self.at_work.store(false, Ordering::Relaxed);
         self.closer.store(0, Ordering::SeqCst);
     }
 }
@@ -292,6 +339,28 @@ mod tests {
         gate.open();
         drop(pass);
         assert!(gate.is_empty() && gate.close());
+    }
+
+    /// What the child of a fork that does not wait would find is not its own.
+    #[test]
+    fn a_closer_at_work_is_waited_for() {
+        let gate = Gate::new();
+        assert!(gate.close());
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            assert!(!other.is_finished());
+            gate.open();
+            assert!(other.join().unwrap());
+        });
+        let me = gate.closer.swap(sys::thread_name(), Ordering::SeqCst);
+        assert_ne!(me, sys::thread_name());
+        gate.leave_to_libc();
+        std::thread::scope(|scope| {
+            let begun = std::time::Instant::now();
+            let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
+            assert!(!other.join().unwrap() && begun.elapsed().as_millis() < 400);
+        });
     }
 
     /// A thread that waits outside is interrupted, and its handler forks.

@@ -86,6 +86,7 @@ fn past_own_limit<T>(open: impl Fn() -> Result<T>) -> Result<T> {
     /// So often: it takes a thread a few calls, unless a handler of a signal has
     /// come between, which would wait for itself.
     const TIMES: u32 = 100;
+    const AGAIN: u32 = 10;
     let take = || {
         let taken = RAISED.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
         if taken.is_err() {
@@ -96,12 +97,19 @@ fn past_own_limit<T>(open: impl Fn() -> Result<T>) -> Result<T> {
     if !(0..TIMES).any(|_| take()) {
         return Err(Errno(libc::EMFILE));
     }
-    let result = with_limit_raised(open);
+    let mut result = Err(Errno(libc::EMFILE));
+    for _ in 0..AGAIN {
+        result = with_limit_raised(&open);
+        // The program may set its limit between the two calls.
+        if !matches!(result, Err(Errno(libc::EMFILE))) {
+            break;
+        }
+    }
     RAISED.store(0, Ordering::Release);
     result
 }
 
-fn with_limit_raised<T>(open: impl Fn() -> Result<T>) -> Result<T> {
+fn with_limit_raised<T>(open: &impl Fn() -> Result<T>) -> Result<T> {
     let most = limit_of(NOFILE)?.rlim_max;
     let raised = libc::rlimit64 {
         // A number that nobody else takes.
