@@ -23,7 +23,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --bss 'Put data that starts as zero on huge pages, and data with it; where both have a size, that of --data counts'
             cand --heap 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones'
             cand --heap-engine 'Who serves the heap: arena (our malloc; the default) or libc (the program''s own glibc, told by GLIBC_TUNABLES; the default for static programs)'
-            cand --shm 'Put shared memory on huge pages: shmget, shared anonymous mappings'
+            cand --shm 'Put shared memory on huge pages: shmget, shared anonymous mappings, and files in memory on transparent ones'
             cand --anon 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
             cand --anon-min 'With --anon: mappings of this length and more; one huge page by default'
             cand --thp-policy 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never'

@@ -4,7 +4,7 @@ complete -c hugectl -l bss -d 'Put data that starts as zero on huge pages, and d
 complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones'
 complete -c hugectl -l heap-engine -d 'Who serves the heap: arena (our malloc; the default) or libc (the program\'s own glibc, told by GLIBC_TUNABLES; the default for static programs)' -r -f -a "libc\t''
 arena\t''"
-complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings'
+complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings, and files in memory on transparent ones'
 complete -c hugectl -l anon -d 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
 complete -c hugectl -l anon-min -d 'With --anon: mappings of this length and more; one huge page by default' -r
 complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''

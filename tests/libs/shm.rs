@@ -1,5 +1,7 @@
 //! Shared memory on huge pages, and everything that a program may do to it.
 
+mod files;
+
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};

@@ -4,6 +4,8 @@
 /// [`decode`](crate::escape::decode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mount<'a> {
+    /// Its device, as `98:0`; empty in `/proc/mounts`.
+    pub device: &'a [u8],
     /// Where it is mounted.
     pub point: &'a [u8],
     /// The type of file system.
@@ -19,11 +21,13 @@ impl<'a> Mount<'a> {
     /// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`;
     /// `None` for one that is none.
     pub fn of_mountinfo(line: &'a [u8]) -> Option<Mount<'a>> {
-        let mut words = line.split(|byte| *byte == b' ').skip(4);
+        let mut words = line.split(|byte| *byte == b' ').skip(2);
+        let (device, _root) = (words.next()?, words.next()?);
         let (point, options) = (words.next()?, words.next()?);
         words.find(|word| *word == b"-")?;
         let fs_type = words.next()?;
         Some(Mount {
+            device,
             point,
             fs_type,
             options,
@@ -36,6 +40,7 @@ impl<'a> Mount<'a> {
     pub fn of_mounts(line: &'a [u8]) -> Option<Mount<'a>> {
         let mut words = line.split(|byte| *byte == b' ').skip(1);
         Some(Mount {
+            device: &[],
             point: words.next()?,
             fs_type: words.next()?,
             options: words.next()?,
@@ -58,7 +63,10 @@ mod tests {
     fn optional_fields_end_at_a_dash() {
         let line = b"31 1 0:27 / /a\\040b rw,nosuid shared:9 master:1 - cgroup none rw,cpu,memory";
         let mount = Mount::of_mountinfo(line).unwrap();
-        assert_eq!(mount.point, b"/a\\040b");
+        assert_eq!(
+            (mount.device, mount.point),
+            (&b"0:27"[..], &b"/a\\040b"[..])
+        );
         assert_eq!(
             (mount.fs_type, mount.options),
             (&b"cgroup"[..], &b"rw,nosuid"[..])

@@ -33,8 +33,8 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, identity, identity_of, inode, is_plain_file, links, open_flags, read_link, write,
-    write_quietly,
+    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
+    read_link, write, write_quietly,
 };
 pub(crate) use filter::note_no_filter;
 pub use filter::{Filter, filter, note_own_filter};

@@ -40,6 +40,7 @@ pub mod advice;
 pub mod anon;
 pub mod attach;
 pub mod by_number;
+pub mod map_file;
 pub mod map_shared;
 pub mod mbind;
 pub mod named;

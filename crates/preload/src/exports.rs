@@ -21,7 +21,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, anon, map_shared, mbind as policy, remap};
+use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, remap};
 
 use crate::kernel_writes::mlock;
 use crate::{next, program_segments, signals, sysv_shm};
@@ -83,6 +83,9 @@ pub unsafe extern "C" fn mmap(
         if !is_concerned {
             anon::gone(addr as usize, len);
         }
+    }
+    if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
+        map_file::mapped(at as usize, len, fd);
     }
     at
 }

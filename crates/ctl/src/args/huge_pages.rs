@@ -64,7 +64,8 @@ pub struct Segments {
     )]
     pub heap_engine: Option<String>,
 
-    /// Put shared memory on huge pages: shmget, shared anonymous mappings
+    /// Put shared memory on huge pages: shmget, shared anonymous mappings, and files in
+    /// memory on transparent ones
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,

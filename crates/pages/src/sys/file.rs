@@ -256,6 +256,21 @@ pub fn is_plain_file(fd: c_int) -> bool {
     })
 }
 
+/// The device of a file that lies in memory, as those of `memfd_create(2)` and
+/// `shm_open(3)` do: major and minor number. `None` for any other, and for what cannot be
+/// told.
+pub fn device_in_memory(fd: c_int) -> Option<(u64, u64)> {
+    const TMPFS_MAGIC: u64 = 0x0102_1994;
+    let mut state = core::mem::MaybeUninit::<libc::statfs>::zeroed();
+    let args = [extended(fd), state.as_mut_ptr() as usize, 0, 0, 0, 0];
+    look(libc::SYS_fstatfs, args).ok()?;
+    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
+    let kind = unsafe { state.assume_init() }.f_type;
+    let is_tmpfs = u64::try_from(kind & 0xffff_ffff).is_ok_and(|kind| kind == TMPFS_MAGIC);
+    let device = status(fd).filter(|_| is_tmpfs)?.st_dev;
+    Some((libc::major(device).into(), libc::minor(device).into()))
+}
+
 /// `fstat(2)`; `None` for no open file.
 pub(super) fn status(fd: c_int) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();

@@ -1,0 +1,158 @@
+//! `mmap(MAP_SHARED)` of files that lie in memory, those of `memfd_create(2)`,
+//! `shm_open(3)` and any tmpfs: transparent huge pages, where the kernel serves them.
+//!
+//! Pages of a pool are none for these: the file has the length that the program has given
+//! it, is read and written by system calls, and may be mapped by others in parts. So
+//! nothing changes but the advice.
+#![expect(unsafe_code, reason = "advises mappings of the program's")]
+
+use core::ffi::c_int;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_contract::env::Fallback;
+use hugetools_kernfs::mountinfo::Mount;
+use hugetools_kernfs::number;
+
+use crate::config::{self, starter_message};
+use crate::kernel::{facts, procfile};
+use crate::policy::first_look;
+use crate::policy::thp::{self, NoThp};
+use crate::rt::message::Amount;
+use crate::rt::side_stack;
+use crate::sys;
+
+const MAP_TYPE: c_int = 0xf;
+
+/// Whether a mapping may be one of these, and large enough.
+#[inline]
+pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
+    let config = config::get();
+    let is_shared = matches!(
+        flags & MAP_TYPE,
+        libc::MAP_SHARED | libc::MAP_SHARED_VALIDATE
+    );
+    let is_file = flags & (libc::MAP_ANONYMOUS | libc::MAP_HUGETLB) == 0;
+    let is_data = prot & libc::PROT_EXEC == 0 && prot != libc::PROT_NONE;
+    config.shm.is_some()
+        && config.fallback == Fallback::Thp
+        && is_shared
+        && is_file
+        && is_data
+        && len >= facts::thp_size()
+}
+
+/// After such a mapping was made.
+pub fn mapped(addr: usize, len: usize, fd: c_int) {
+    side_stack::on_side_stack(|| advise(addr, len, fd));
+}
+
+fn advise(addr: usize, len: usize, fd: c_int) {
+    let Some(device) = sys::device_in_memory(fd) else {
+        return;
+    };
+    first_look::take();
+    if thp::is_scarce() {
+        return;
+    }
+    // SAFETY: the advice changes no contents.
+    if unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) }.is_ok() {
+        say_why_not(device, len);
+    }
+}
+
+/// Says once why there are none.
+fn say_why_not(device: (u64, u64), len: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if SAID.load(Ordering::Relaxed) {
+        return;
+    }
+    let Some(why) = why_not(device) else {
+        return;
+    };
+    if !SAID.swap(true, Ordering::Relaxed) {
+        let amount = Amount(len);
+        starter_message::warn(format_args!(
+            "shared memory in a file: {amount} on base pages: {why}"
+        ));
+    }
+}
+
+/// Why files of a device have no transparent huge pages.
+enum Why {
+    /// The kernel serves none, or not to this process.
+    Thp(NoThp),
+    /// The file system is mounted without, or with other than that.
+    Mount,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Thp(why) => f.write_str(why.reason()),
+            Why::Mount => f.write_str(
+                "its tmpfs is mounted without huge=advise, as by: mount -o \
+                 remount,huge=advise /dev/shm",
+            ),
+        }
+    }
+}
+
+fn why_not(device: (u64, u64)) -> Option<Why> {
+    match procfile::look(|| Some(mount_serves(device))).flatten() {
+        Some(true) => None,
+        Some(false) => Some(Why::Mount),
+        // A file of no mount is one of `memfd_create`.
+        None => thp::serves_shared().err().map(Why::Thp),
+    }
+}
+
+/// Whether the mount of a device serves them; `None` where there is none.
+fn mount_serves(device: (u64, u64)) -> Option<bool> {
+    procfile::each_line(c"/proc/self/mountinfo", |line| {
+        let mount = Mount::of_mountinfo(line)?;
+        let is_it = mount.fs_type == b"tmpfs" && numbers(mount.device) == Some(device);
+        is_it.then(|| serves(&mount))
+    })
+}
+
+fn serves(mount: &Mount<'_>) -> bool {
+    [&b"huge=advise"[..], b"huge=always", b"huge=within_size"]
+        .iter()
+        .any(|option| mount.has_fs_option(option))
+}
+
+/// The numbers of `98:0`.
+fn numbers(device: &[u8]) -> Option<(u64, u64)> {
+    let at = device.iter().position(|byte| *byte == b':')?;
+    let (major, minor) = device.split_at(at);
+    Some((number::leading(major)?, number::leading(&minor[1..])?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mounts_that_serve() {
+        let line = |options: &str| format!("31 1 0:27 / /dev/shm rw - tmpfs tmpfs {options}");
+        for (options, is) in [
+            ("rw,size=1g", false),
+            ("rw,huge=advise", true),
+            ("rw,huge=never,mode=1777", false),
+            ("rw,huge=within_size", true),
+        ] {
+            let line = line(options);
+            let mount = Mount::of_mountinfo(line.as_bytes()).unwrap();
+            assert_eq!(serves(&mount), is, "{options}");
+            assert_eq!(numbers(mount.device), Some((0, 27)));
+        }
+        assert_eq!(numbers(b"x"), None);
+    }
+
+    #[test]
+    fn nothing_is_done_unasked() {
+        let shared = libc::MAP_SHARED;
+        assert!(!is_concerned(64 << 20, libc::PROT_READ, shared));
+    }
+}

@@ -1,0 +1,80 @@
+/* Maps a file in memory as shared memory, and does with it what programs do: the same
+   with huge pages as without.
+
+   shm_file memfd|PATH MiB
+   Prints huge_kb=N, what of it is on huge pages. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MUST(what)                                             \
+	do {                                                   \
+		if (!(what)) {                                 \
+			fprintf(stderr, "%d: ", __LINE__);     \
+			perror(#what);                         \
+			exit(2);                               \
+		}                                              \
+	} while (0)
+
+static unsigned long huge_kb(const char *from, size_t length)
+{
+	FILE *smaps = fopen("/proc/self/smaps", "r");
+	char line[4096];
+	unsigned long sum = 0, start = 0, first, end, kb;
+
+	MUST(smaps);
+	while (fgets(line, sizeof line, smaps)) {
+		if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
+			start = first;
+		if (start >= (unsigned long)from && start < (unsigned long)from + length &&
+		    sscanf(line, "ShmemPmdMapped: %lu kB", &kb) == 1)
+			sum += kb;
+	}
+	fclose(smaps);
+	return sum;
+}
+
+int main(int argc, char **argv)
+{
+	size_t length = argc == 3 ? strtoul(argv[2], NULL, 0) << 20 : 0, i;
+	char word[8];
+	char *at;
+	int file, status;
+	pid_t child;
+
+	if (!length)
+		return 1;
+	if (!strcmp(argv[1], "memfd"))
+		file = memfd_create("shm_file", MFD_CLOEXEC);
+	else
+		file = open(argv[1], O_RDWR | O_CREAT | O_EXCL, 0600);
+	MUST(file >= 0 && !ftruncate(file, (off_t)length));
+	at = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	MUST(at != MAP_FAILED);
+	for (i = 0; i < length; i += 4096)
+		at[i] = (char)(i >> 12);
+	printf("huge_kb=%lu\n", huge_kb(at, length));
+	fflush(stdout);
+	/* The file and its mapping are the same. */
+	MUST(pwrite(file, "through", 8, 8192) == 8 && !strcmp(at + 8192, "through"));
+	strcpy(at + 12288, "behind");
+	MUST(pread(file, word, 7, 12288) == 7 && !memcmp(word, "behind", 7));
+	/* Parts of any size are the program's to protect, to drop and to unmap. */
+	MUST(!mprotect(at + 4096, 4096, PROT_READ) && at[4096] == 1);
+	MUST(!madvise(at + 20480, 4096, MADV_REMOVE) && at[20480] == 0 && at[24576] == 6);
+	MUST(!munmap(at + 16384, 4096) && at[24576] == 6);
+	child = fork();
+	if (!child) {
+		at[28672] = 77;
+		_exit(at[24576] == 6 ? 0 : 1);
+	}
+	MUST(waitpid(child, &status, 0) == child && !status && at[28672] == 77);
+	MUST(!ftruncate(file, 32768));
+	puts("ok");
+	return 0;
+}
