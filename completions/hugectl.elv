@@ -26,7 +26,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --shm 'Put shared memory on huge pages: shmget, shared anonymous mappings, and files in memory on transparent ones'
             cand --anon 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
             cand --anon-min 'With --anon: mappings of this length and more; one huge page by default'
-            cand --thp-policy 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never'
+            cand --thp-policy 'Transparent huge pages of the program and of all that it starts: always (bans are lifted, one that was inherited and the program''s own), advised (only where it asks for them; Linux 6.18) or never'
             cand --fallback 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)'
             cand --disable 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
             cand --limit 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool'

@@ -7,7 +7,7 @@ arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings, and files in memory on transparent ones'
 complete -c hugectl -l anon -d 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
 complete -c hugectl -l anon-min -d 'With --anon: mappings of this length and more; one huge page by default' -r
-complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (a ban that was inherited is lifted), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
+complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (bans are lifted, one that was inherited and the program\'s own), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
 advised\t''
 never\t''"
 complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)' -r -f -a "thp\t''

@@ -1,6 +1,7 @@
 //! `--thp-policy`: what a program and its children may have.
 
 use super::place::done;
+use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
 
 /// What the process and a child of it say of themselves.
@@ -31,6 +32,33 @@ fn a_ban_is_set_inherited_and_lifted() {
         err.is_empty() || err.contains("--thp-policy=advised: "),
         "{err}"
     );
+}
+
+/// As Redis, Ruby and MariaDB make for themselves.
+#[test]
+fn the_program_s_own_ban_is_lifted_where_that_is_asked_for() {
+    let Some(program) = build("ban", Libc::Glibc, &[]) else {
+        return;
+    };
+    for door in ["function", "number"] {
+        for (options, enabled, told) in [
+            (&["--thp"][..], "0", "1"),
+            (&["--thp", "--anon", "--thp-policy=always"], "1", "0"),
+        ] {
+            let mut command = tool("hugectl");
+            let done = done(
+                &command
+                    .args(options)
+                    .arg(&program)
+                    .arg(door)
+                    .output()
+                    .unwrap(),
+            );
+            assert_eq!(done.status, 0, "{door} {options:?}: {done:?}");
+            let said = format!("THP_enabled: {enabled}, prctl says {told}\n");
+            assert_eq!(done.out, said, "{door} {options:?}: {done:?}");
+        }
+    }
 }
 
 #[test]

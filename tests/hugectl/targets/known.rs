@@ -53,7 +53,7 @@ fn what_a_table_says_is_taken_and_said() {
         (
             &["--auto", "redis-server"][..],
             "thp",
-            "--auto takes --heap=thp for Redis: it saves by fork",
+            "--auto takes --anon --heap=thp --thp-policy=always for Redis: it saves by fork",
         ),
         (
             &["--auto", "nice", "ledgerd"],

@@ -89,6 +89,16 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
     read.unwrap_or(Elfmap::OFF)
 }
 
+/// Whether a ban is lifted. The other policies are what a process inherits.
+pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
+    match source.get(name).unwrap_or_default().trim_ascii() {
+        b"always" => return true,
+        b"" => {}
+        _ => source.note(name),
+    }
+    false
+}
+
 /// 1 shares what is not written. 2 once shared all, and does nothing now.
 pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     match source.get(name).unwrap_or_default().trim_ascii() {

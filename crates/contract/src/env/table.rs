@@ -78,6 +78,13 @@ settings! {
             /// From how many bytes on such a mapping counts as large; `None` for one
             /// huge page.
             anon_min: Option<u64> = None, read::length;
+        THP_POLICY = "HUGETLB_THP_POLICY",
+            "new: `always`",
+            "the program's own bans of transparent huge pages are not carried out"
+            =>
+            /// Whether a program that bans transparent huge pages for itself has them
+            /// all the same.
+            lift_thp_ban: bool = false, read::thp_policy;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"

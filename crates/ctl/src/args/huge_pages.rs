@@ -95,8 +95,8 @@ pub struct Segments {
     )]
     pub thp: bool,
 
-    /// Transparent huge pages of the program and of all that it starts: always (a
-    /// ban that was inherited is lifted), advised (only where it asks for them;
+    /// Transparent huge pages of the program and of all that it starts: always (bans
+    /// are lifted, one that was inherited and the program's own), advised (only where it asks for them;
     /// Linux 6.18) or never
     #[arg(
         long, group = NOT_EMITTED, value_name = "always|advised|never",

@@ -24,6 +24,7 @@ use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
 use crate::probe::preflight::{self, Needs};
 use crate::probe::target::Image;
+use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Preload, ReportTo, Run};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
@@ -166,6 +167,9 @@ impl Maker<'_> {
             }
         }
         self.text_copy();
+        if self.run.thp_policy == Some(ThpPolicy::Always) {
+            self.set(env::THP_POLICY, ThpPolicy::Always.word());
+        }
         let is_any = self.findings.asked.are_any()
             || segments.off
             || self.run.report.is_some()

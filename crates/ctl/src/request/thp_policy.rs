@@ -75,8 +75,8 @@ impl ThpPolicy {
                 Some("--thp-policy=always: the kernel has no transparent huge pages".to_owned())
             }
             (ThpPolicy::Always, Some(mode)) => Some(format!(
-                "--thp-policy=always lifts an inherited ban only: transparent huge pages are set \
-                 to {mode}, which no prctl changes\n  hugeadm --thp-always changes it, and hugectl \
+                "--thp-policy=always lifts bans only, inherited ones and the program's own: \
+                 transparent huge pages are set to {mode}, which no prctl changes\n  hugeadm --thp-always changes it, and hugectl \
                  --pid reaches the program once it runs"
             )),
             (ThpPolicy::Advised, Some("never") | None) => Some(

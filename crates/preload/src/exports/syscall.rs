@@ -57,6 +57,9 @@ pub unsafe extern "C" fn syscall(
 unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
     use cast::{int, unsigned};
     let [a, b, c, d, e, _] = args;
+    if number == libc::SYS_prctl {
+        return seccomp::is_lifted(int(a), b).then_some(0);
+    }
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
         // SAFETY: as the caller says.

@@ -5,12 +5,14 @@
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{c_int, c_long};
+use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_contract::env::Pages;
+use hugetools_contract::env::{self, Pages};
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::migrate::sigbus;
 use hugetools_pages::policy::{first_look, thp};
+use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
 
 use crate::next;
@@ -26,12 +28,32 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     if option == libc::PR_SET_SECCOMP {
         begin();
     }
+    if is_lifted(option, a) {
+        return 0;
+    }
     // SAFETY: as the caller says.
     let result = unsafe { next::prctl(option, a, b, c, d) };
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
         thp::note_disabled(a != 0);
     }
     result
+}
+
+/// Whether a ban of transparent huge pages is not to be carried out, since whoever started
+/// the program has asked for that.
+pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let is_lifted = option == libc::PR_SET_THP_DISABLE && value != 0 && config::get().lift_thp_ban;
+    if is_lifted && !SAID.swap(true, Ordering::Relaxed) {
+        say(
+            Level::Info,
+            format_args!(
+                "prctl(PR_SET_THP_DISABLE): not carried out, since {} is always",
+                env::THP_POLICY
+            ),
+        );
+    }
+    is_lifted
 }
 
 /// The last moment at which anything may be asked or set.
@@ -63,7 +85,9 @@ fn note(number: c_long, operation: c_int, value: usize) {
             begin();
         }
         (libc::SYS_prctl, libc::PR_SET_SECCOMP) => begin(),
-        (libc::SYS_prctl, libc::PR_SET_THP_DISABLE) => thp::note_disabled(value != 0),
+        (libc::SYS_prctl, libc::PR_SET_THP_DISABLE) if !is_lifted(operation, value) => {
+            thp::note_disabled(value != 0);
+        }
         _ => {}
     }
 }
