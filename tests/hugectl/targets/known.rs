@@ -45,15 +45,15 @@ const LEDGER: &str = "[[program]]\nname = \"our ledger\"\nexe = [\"ledgerd\"]\n\
 #[test]
 fn what_a_table_says_is_taken_and_said() {
     let place = Place::new();
-    place.program("redis-server");
+    place.program("php");
     place.program("ledgerd");
     place.program("whatever");
     place.table("ours.toml", LEDGER);
     for (words, heap, said) in [
         (
-            &["--auto", "redis-server"][..],
+            &["--auto", "php"][..],
             "thp",
-            "--auto takes --anon --heap=thp --thp-policy=always for Redis: it saves by fork",
+            "--auto takes --anon --heap=thp for PHP: what scripts take are mappings",
         ),
         (
             &["--auto", "nice", "ledgerd"],
