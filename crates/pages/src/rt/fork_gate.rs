@@ -285,6 +285,7 @@ pub fn note_fork() {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::{Duration, Instant};
 
     #[test]
     fn a_closed_gate_is_passed_by_nobody_for_a_moment() {
@@ -304,9 +305,13 @@ mod tests {
             for _ in 0..2 {
                 scope.spawn(|| {
                     for _ in 0..500 {
+                        let begun = Instant::now();
                         assert!(GATE.close());
-                        assert_eq!(INSIDE.load(Ordering::SeqCst), 0);
+                        let inside = INSIDE.load(Ordering::SeqCst);
+                        let is_over = begun.elapsed() >= Duration::from_millis(MOMENT);
                         GATE.open();
+                        // A thread may have had to wait for a processor as long as that.
+                        assert!(inside == 0 || is_over);
                     }
                 });
             }
@@ -348,7 +353,7 @@ mod tests {
         assert!(gate.close());
         std::thread::scope(|scope| {
             let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
-            std::thread::sleep(std::time::Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(100));
             assert!(!other.is_finished());
             gate.open();
             assert!(other.join().unwrap());
@@ -357,7 +362,7 @@ mod tests {
         assert_ne!(me, sys::thread_name());
         gate.leave_to_libc();
         std::thread::scope(|scope| {
-            let begun = std::time::Instant::now();
+            let begun = Instant::now();
             let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
             assert!(!other.join().unwrap() && begun.elapsed().as_millis() < 400);
         });
@@ -394,7 +399,7 @@ mod tests {
             while gate.is_open() && !other.is_finished() {
                 std::thread::yield_now();
             }
-            let begun = std::time::Instant::now();
+            let begun = Instant::now();
             assert!(gate.close_at_once(PATIENCE));
             assert!(begun.elapsed().as_millis() < u128::from(PATIENCE) / 2);
         });
