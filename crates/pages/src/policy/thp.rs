@@ -217,8 +217,11 @@ pub(crate) fn serves_mapping(len: usize) -> bool {
     let served = serves(len);
     if let Err(why) = served {
         let reason = why.reason();
-        let text = format_args!("private mappings: {reason}: base pages follow");
-        say_once(&SAID, level_of(why), text);
+        say_once(
+            &SAID,
+            level_of(why),
+            format_args!("private mappings: {reason}: base pages follow"),
+        );
     }
     served.is_ok()
 }
