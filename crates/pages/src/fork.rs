@@ -23,9 +23,9 @@
 //!
 //! * **This thread** runs our code, and libc's between our handlers. It may
 //!   allocate, for it passes the gate that it has closed itself, and write to all
-//!   memory, for nothing is protected when `prepare` returns. While something is
-//!   protected it runs on a stack of ours and touches no memory but ours and what
-//!   it copies.
+//!   memory: what is still protected when `prepare` returns lets it through
+//!   (`wp_monitor`). While `prepare` protects something it runs on a stack of ours and
+//!   touches no memory but ours and what it copies.
 //! * **Its signal handlers** do not run: signals are blocked (`guard`) but for
 //!   those that a fault raises. What a handler does comes before the snapshot, or
 //!   after it in the parent only.
@@ -37,7 +37,8 @@
 //!   thread may wait for a lock of libc's that it holds; no pages of pools are
 //!   taken meanwhile. Who writes to a piece that is just being replaced waits in
 //!   the kernel until it is: nobody waits for anything but the copying of that
-//!   piece, and the copying waits for nobody.
+//!   piece, and the copying waits for nobody. Who writes to what was copied for the
+//!   child waits until libc has forked, unless libc waits for that one.
 //! * **The kernel** takes the snapshot itself, of ordinary memory, which is
 //!   exact. What it writes for a system call waits as threads do, or, for users
 //!   without rights, fails and is made again ([`crate::migrate::retry`]).
@@ -54,6 +55,7 @@
 //! refuses then is tried once more (`refused`). While a device is at work, and other
 //! threads that nothing keeps from writing, without `userfaultfd(2)`, a child whose
 //! memory the pools cannot hold twice gets copies that were taken while those threads ran.
+//! `wp_monitor` keeps those waiting who write to copied pages until libc has forked, and
 //! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the
@@ -82,6 +84,7 @@ use shared::{Copied, Shared};
 use way::{Way, Why};
 
 mod apart;
+mod asides;
 mod child_copy;
 mod evacuate;
 mod guard;
@@ -89,6 +92,7 @@ pub mod recollapse;
 mod refused;
 mod shared;
 mod way;
+mod wp_monitor;
 
 /// So long, in milliseconds, waits a fork for that of another thread.
 const PATIENCE: u64 = 2000;
@@ -181,14 +185,23 @@ pub fn watch() {
     }
 }
 
+/// Whether a child has open files of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Descriptors {
+    /// As after `fork(2)`.
+    Copied,
+    /// One that it closes is closed for the parent, too (`CLONE_FILES`).
+    Shared,
+}
+
 /// Forks by `call`, for which libc runs no handlers: ours are run around it.
-pub fn around(call: impl Fn() -> i32) -> i32 {
+pub fn around(call: impl Fn() -> i32, descriptors: Descriptors) -> i32 {
     if Guard::of_this_thread().is_some() {
         // libc's own fork, which has run them.
         return call();
     }
     let fork = || {
-        prepare();
+        prepare_for(descriptors);
         let result = call();
         match result {
             0 => child(),
@@ -200,18 +213,22 @@ pub fn around(call: impl Fn() -> i32) -> i32 {
 }
 
 extern "C" fn prepare() {
+    prepare_for(Descriptors::Copied);
+}
+
+fn prepare_for(descriptors: Descriptors) {
     fork_gate::note_fork();
     pool_backoff::pause();
     let here = 0_u8;
     let stack = (&raw const here) as usize;
     if let Some(guard) = Guard::put_up() {
-        side_stack::on_side_stack(|| index::look(|| separate(&guard, stack)));
+        side_stack::on_side_stack(|| index::look(|| separate(&guard, stack, descriptors)));
         guard.leave_to_libc();
     }
 }
 
 /// Sees to it that parent and child share no hugetlb page.
-fn separate(guard: &Guard, stack: usize) {
+fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
     let _past_limit = PastLimit::begin();
     region::lend();
     let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
@@ -243,7 +260,8 @@ fn separate(guard: &Guard, stack: usize) {
             guard.let_child_move();
         }
         Way::CopyForChild(shield) => {
-            copy_for_child(&shield, &Copied::AllBut(Shared::of_thread(stack)));
+            let which = Copied::AllBut(Shared::of_thread(stack));
+            copy_for_child(shield, &which, descriptors);
             guard.let_child_move();
         }
         Way::Share => {
@@ -257,8 +275,8 @@ fn separate(guard: &Guard, stack: usize) {
     }
 }
 
-fn copy_for_child(shield: &Shield, which: &Copied) {
-    let copied = child_copy::begin(shield, which);
+fn copy_for_child(shield: Shield, which: &Copied, descriptors: Descriptors) {
+    let copied = child_copy::begin(shield, which, descriptors);
     DONE.copied.store(copied, Ordering::Relaxed);
 }
 
@@ -267,7 +285,8 @@ fn copy_for_child(shield: &Shield, which: &Copied) {
 /// keeps the kernel, too.
 fn copy_stacks(stack: usize) {
     if facts::has_threads() {
-        copy_for_child(&Shield::Alone, &Copied::StacksBut(Shared::of_thread(stack)));
+        let which = Copied::StacksBut(Shared::of_thread(stack));
+        copy_for_child(Shield::Alone, &which, Descriptors::Copied);
     }
 }
 

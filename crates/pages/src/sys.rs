@@ -51,6 +51,7 @@ pub use path::{
 pub use policy::{
     Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
 };
+pub use process::thread::{Function, begin_thread, wait_for_thread};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
     getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,

@@ -1,7 +1,7 @@
 //! Rule 1: what happens around a fork.
 
 use super::row::User::{Crowd, Nobody, Root};
-use super::row::{HOLDING, SERVED, rows};
+use super::row::{HOLDING, Judged, SERVED, rows};
 use crate::support::program::Libc;
 
 rows! {
@@ -72,6 +72,15 @@ rows! {
     }
     stacks_beside_a_file_past_the_cache_and_threads: "beside_a_device" {
         args: &["3", "1"], pools: &[0, 20, 33, 60], users: &[Root],
+    }
+    a_child_beside_a_device_is_of_one_moment: "one_moment" {
+        pools: HOLDING, users: &[Root], judged: Judged::RightHere,
+    }
+    streams_are_opened_while_a_child_gets_copies: "one_moment" {
+        args: &["1"], pools: HOLDING, users: &[Root],
+    }
+    a_handler_waits_while_a_child_gets_copies: "prepare_waits" {
+        library: true, pools: HOLDING, users: &[Root],
     }
     named_pages_are_given_back_while_a_child_gets_copies: "named_pages_go" {
         pools: &[60, 90, 150], users: &[Root],

@@ -10,6 +10,8 @@
 
 mod switch;
 
+pub use switch::OwnStack;
+
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use crate::sys::{self, Filter};
@@ -86,12 +88,8 @@ pub fn on_side_stack<R>(work: impl FnOnce() -> R) -> R {
 /// is mapped for it alone; where it is called if there is no memory for that.
 /// Signals are not blocked.
 pub fn on_own_stack<R>(size: usize, work: impl FnOnce() -> R) -> R {
-    match switch::map(size) {
-        Ok(base) => {
-            let result = switch::run_on(base + size, work);
-            switch::unmap(base, size);
-            result
-        }
+    match OwnStack::map(size) {
+        Ok(stack) => switch::run_on(stack.top(), work),
         Err(_) => run_here(work),
     }
 }
@@ -130,8 +128,8 @@ fn take() -> Option<&'static Place> {
     };
     let place = PLACES.iter().find(is_free)?;
     if place.base.load(Ordering::Relaxed) == 0 {
-        match switch::map(SIZE) {
-            Ok(base) => place.base.store(base, Ordering::Relaxed),
+        match OwnStack::map(SIZE) {
+            Ok(stack) => place.base.store(stack.keep(), Ordering::Relaxed),
             Err(_) => {
                 place.user.store(0, Ordering::Release);
                 return None;

@@ -126,6 +126,26 @@ impl File {
         call(libc::SYS_pread64, args)
     }
 
+    /// Waits until there is something to read, so many milliseconds at most; whether
+    /// there is.
+    pub(super) fn is_readable(&self, milliseconds: u64) -> bool {
+        let mut entry = libc::pollfd {
+            fd: self.0,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+        let args = [
+            core::ptr::from_mut(&mut entry) as usize,
+            1,
+            time.as_ptr() as usize,
+            0,
+            0,
+            0,
+        ];
+        call(libc::SYS_ppoll, args) == Ok(1) && entry.revents & libc::POLLIN != 0
+    }
+
     /// Reads one byte to an address that need not be mapped: a page that
     /// cannot be had is an error here, where a store would be a signal.
     ///

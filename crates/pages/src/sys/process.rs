@@ -1,6 +1,8 @@
 //! The process: who it is, what it may have, whom it waits for.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
+pub(super) mod thread;
+
 use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};

@@ -14,6 +14,8 @@ const API: u64 = 0xaa;
 const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
 /// The same of memory that is not there yet, since Linux 6.4.
 const WP_UNPOPULATED: u64 = 1 << 13;
+/// That each fault says which thread it is of, since Linux 4.14.
+const THREAD_ID: u64 = 1 << 8;
 const MODE_WP: u64 = 1 << 1;
 
 /// Only for faults of user mode, which every process may have; since Linux 5.11.
@@ -29,12 +31,37 @@ const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
 const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
 
 const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
+const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
 const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
 /// since Linux 6.1.
 const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
+
+/// What the kernel tells of a fault: `struct uffd_msg`.
+#[repr(C)]
+#[derive(Default)]
+struct Message {
+    event: u8,
+    reserved: [u8; 7],
+    flags: u64,
+    address: u64,
+    thread: u32,
+    end: u32,
+}
+
+/// A fault, as the kind of a message.
+const PAGE_FAULT: u8 = 0x12;
+
+/// A thread that waits until it may write.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiter {
+    /// Where it writes.
+    pub addr: usize,
+    /// Its number, as `gettid(2)` gives it.
+    pub thread: u32,
+}
 
 /// An open userfaultfd; all protection ends when it is closed.
 #[derive(Debug)]
@@ -47,7 +74,7 @@ impl WriteProtection {
     /// # Errors
     /// `EPERM`, or `EINVAL` where the kernel cannot do it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
-        WriteProtection::with(WP_HUGETLBFS_SHMEM, 0)
+        WriteProtection::with(WP_HUGETLBFS_SHMEM | THREAD_ID, 0)
     }
 
     /// Opens one that every process may have, in which system calls that write to
@@ -101,6 +128,35 @@ impl WriteProtection {
     pub fn replaced(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_WAKE, &mut [start, len]);
+    }
+
+    /// Lets go of a range whose protection has ended: whoever has come to the
+    /// descriptor by a fork does not keep it from being protected by another one.
+    pub fn forget(&self, range: &Range<usize>) {
+        let (start, len) = words(range);
+        let _ = self.ioctl(UFFDIO_UNREGISTER, &mut [start, len]);
+    }
+
+    /// A thread that waits, of one that was opened by [`WriteProtection::open`]; each is
+    /// told once. `None` where there was none in so many milliseconds.
+    pub fn waiter(&self, milliseconds: u64) -> Option<Waiter> {
+        let mut message = Message::default();
+        loop {
+            let buffer = core::ptr::from_mut(&mut message) as usize;
+            let size = size_of::<Message>();
+            let args = [extended(self.0.fd()), buffer, size, 0, 0, 0];
+            match call(libc::SYS_read, args) {
+                Ok(read) if read == size && message.event == PAGE_FAULT => {
+                    return Some(Waiter {
+                        addr: usize::try_from(message.address).unwrap_or(0),
+                        thread: message.thread,
+                    });
+                }
+                Ok(_) => {}
+                Err(_) if !self.0.is_readable(milliseconds) => return None,
+                Err(_) => {}
+            }
+        }
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {

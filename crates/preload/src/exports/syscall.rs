@@ -40,8 +40,8 @@ pub unsafe extern "C" fn syscall(
     // SAFETY: likewise.
     let call = || unsafe { next::syscall(number, args) };
     // SAFETY: likewise.
-    if unsafe { clones::is_fork(number, args) } {
-        return clones::around(call);
+    if let Some(descriptors) = unsafe { clones::fork_of(number, args) } {
+        return clones::around(call, descriptors);
     }
     let result = call();
     if result != -1 {

@@ -4,7 +4,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::fork;
+use hugetools_pages::fork::{self, Descriptors};
 use hugetools_pages::sys::{self, Errno};
 
 use crate::next::following::{self, Following};
@@ -72,7 +72,7 @@ pub(crate) fn fork_alone() -> c_int {
     let next = unsafe { core::mem::transmute::<usize, Fork>(address) };
     following::find_all();
     match marker::is_first() {
-        true => fork::around(|| next()),
+        true => fork::around(|| next(), Descriptors::Copied),
         false => next(),
     }
 }

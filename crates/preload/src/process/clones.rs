@@ -4,17 +4,17 @@
 
 use core::ffi::{c_int, c_long};
 
-use hugetools_pages::fork;
+use hugetools_pages::fork::{self, Descriptors};
 use hugetools_pages::sys::cast;
 
 use crate::next::following;
 use crate::rt::marker;
 
-/// Whether a call is one.
+/// Whether a call is one, and what the child has of open files then.
 ///
 /// # Safety
 /// As the system call says.
-pub(crate) unsafe fn is_fork(number: c_long, [a, b, ..]: [usize; 6]) -> bool {
+pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<Descriptors> {
     if number == libc::SYS_clone {
         // There the two are the other way round.
         let (flags, stack) = if cfg!(target_arch = "s390x") {
@@ -22,12 +22,13 @@ pub(crate) unsafe fn is_fork(number: c_long, [a, b, ..]: [usize; 6]) -> bool {
         } else {
             (a, b)
         };
-        return stack == 0 && copies_memory(flags);
+        return fork_by(flags, stack == 0);
     }
     if number == libc::SYS_clone3 {
         let has_stack = b >= size_of::<Arguments>();
         // SAFETY: as the caller says: so many bytes.
-        return has_stack && unsafe { of_arguments(a as *const Arguments) };
+        let arguments = || unsafe { (a as *const Arguments).as_ref() };
+        return has_stack.then(arguments).flatten()?.fork();
     }
     #[cfg(any(
         target_arch = "powerpc64",
@@ -35,35 +36,38 @@ pub(crate) unsafe fn is_fork(number: c_long, [a, b, ..]: [usize; 6]) -> bool {
         target_arch = "x86_64"
     ))]
     if number == libc::SYS_fork {
-        return true;
+        return Some(Descriptors::Copied);
     }
-    false
+    None
 }
 
 /// The first version of what `clone3(2)` takes.
 #[repr(C)]
 struct Arguments([u64; 8]);
 
-/// # Safety
-/// Such arguments, or no address at all.
-unsafe fn of_arguments(at: *const Arguments) -> bool {
-    // SAFETY: as the caller says.
-    let Some(Arguments([flags, _, _, _, _, stack, ..])) = (unsafe { at.as_ref() }) else {
-        return false;
-    };
-    *stack == 0 && usize::try_from(*flags).is_ok_and(copies_memory)
+impl Arguments {
+    fn fork(&self) -> Option<Descriptors> {
+        let Arguments([flags, _, _, _, _, stack, ..]) = self;
+        fork_by(usize::try_from(*flags).ok()?, *stack == 0)
+    }
 }
 
-fn copies_memory(flags: usize) -> bool {
+fn fork_by(flags: usize, stays_where_it_is: bool) -> Option<Descriptors> {
     const SHARED: c_int = libc::CLONE_VM | libc::CLONE_THREAD;
-    flags & cast::extended(SHARED) == 0
+    let has = |flag: c_int| flags & cast::extended(flag) != 0;
+    let descriptors = match has(libc::CLONE_FILES) {
+        true => Descriptors::Shared,
+        false => Descriptors::Copied,
+    };
+    (stays_where_it_is && !has(SHARED)).then_some(descriptors)
 }
 
 /// Makes it, with all that belongs around a fork.
-pub(crate) fn around(call: impl Fn() -> c_long) -> c_long {
+pub(crate) fn around(call: impl Fn() -> c_long, descriptors: Descriptors) -> c_long {
     if !marker::is_first() {
         return call();
     }
     following::find_all();
-    fork::around(|| c_int::try_from(call()).unwrap_or(-1)).into()
+    let fork = || c_int::try_from(call()).unwrap_or(-1);
+    fork::around(fork, descriptors).into()
 }

@@ -11,31 +11,51 @@ use core::ffi::c_void;
 
 use crate::sys::{self, Result};
 
-/// Maps a stack of so many bytes above a page that nobody can touch; its lowest
-/// address.
-pub(super) fn map(size: usize) -> Result<usize> {
-    let guard = sys::page_size();
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping replaces nothing.
-    let at = unsafe { sys::mmap(0, guard + size, libc::PROT_NONE, flags, -1, 0)? };
-    let base = at + guard;
-    // SAFETY: mapped just now.
-    let opened = unsafe { sys::mprotect(base, size, libc::PROT_READ | libc::PROT_WRITE) };
-    if opened.is_err() {
-        // SAFETY: likewise.
-        let _ = unsafe { sys::munmap(at, guard + size) };
-    }
-    opened.map(|()| {
-        sys::tell_valgrind(&(base..base + size));
-        base
-    })
+/// A stack above a page that nobody can touch; unmapped when it is dropped.
+#[derive(Debug)]
+pub struct OwnStack {
+    base: usize,
+    size: usize,
 }
 
-/// Unmaps what [`map`] has mapped.
-pub(super) fn unmap(base: usize, size: usize) {
-    let guard = sys::page_size();
-    // SAFETY: mapped by `map`, and nobody is on it any more.
-    let _ = unsafe { sys::munmap(base - guard, guard + size) };
+impl OwnStack {
+    /// Maps one of so many bytes.
+    ///
+    /// # Errors
+    /// Where there is no memory for it, or no mapping left.
+    pub fn map(size: usize) -> Result<OwnStack> {
+        let guard = sys::page_size();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new mapping replaces nothing.
+        let at = unsafe { sys::mmap(0, guard + size, libc::PROT_NONE, flags, -1, 0)? };
+        let stack = OwnStack {
+            base: at + guard,
+            size,
+        };
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: mapped just now.
+        unsafe { sys::mprotect(stack.base, size, access) }?;
+        sys::tell_valgrind(&(stack.base..stack.top()));
+        Ok(stack)
+    }
+
+    /// Where it ends: it is used from there downwards.
+    pub fn top(&self) -> usize {
+        self.base + self.size
+    }
+
+    /// Keeps it for good; its lowest address.
+    pub fn keep(self) -> usize {
+        core::mem::ManuallyDrop::new(self).base
+    }
+}
+
+impl Drop for OwnStack {
+    fn drop(&mut self) {
+        let guard = sys::page_size();
+        // SAFETY: mapped by `map`; who was on it has come back.
+        let _ = unsafe { sys::munmap(self.base - guard, guard + self.size) };
+    }
 }
 
 /// Runs `work` on the stack that ends at `top`.
