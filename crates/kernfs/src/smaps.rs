@@ -27,6 +27,8 @@ pub struct Record<'a> {
     pub name: &'a [u8],
     /// `Rss`: resident, hugetlb pages not counted.
     pub rss: u64,
+    /// `Referenced`: resident, and used since the kernel last looked for what is not.
+    pub referenced: u64,
     /// `Shared_Clean` and `Shared_Dirty`: resident, and mapped elsewhere, too.
     pub shared_pages: u64,
     /// `AnonHugePages`: private memory on transparent huge pages.
@@ -224,6 +226,7 @@ fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
     let bytes = kib.saturating_mul(1024);
     match field {
         Field::Rss => record.rss = bytes,
+        Field::Referenced => record.referenced = bytes,
         Field::Shared => record.shared_pages = record.shared_pages.saturating_add(bytes),
         Field::AnonHuge => record.anon_huge = bytes,
         Field::ShmemHuge => record.shmem_huge = bytes,
@@ -238,6 +241,7 @@ fn parse_field<'a>(record: &mut Record<'a>, line: &'a [u8]) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Rss,
+    Referenced,
     Shared,
     AnonHuge,
     ShmemHuge,
@@ -251,6 +255,7 @@ enum Field {
 /// their first letters say so.
 fn field(line: &[u8]) -> Option<(Field, &[u8])> {
     match line {
+        [b'R', b'e', ..] => Some((Field::Referenced, line.strip_prefix(b"Referenced:")?)),
         [b'R', b's', ..] => Some((Field::Rss, line.strip_prefix(b"Rss:")?)),
         [b'S', b'h', _, _, _, _, _, b'C', ..] => {
             Some((Field::Shared, line.strip_prefix(b"Shared_Clean:")?))
@@ -285,7 +290,8 @@ mod tests {
         Size:               4096 kB\nKernelPageSize:     2048 kB\nRss:                   0 kB\n\
         Shared_Hugetlb:     2048 kB\nPrivate_Hugetlb:    2048 kB\nVmFlags: rd wr mr mw me ht\n\
         563c8d270000-563c8d291000 rw-p 00000000 00:00 0                          [heap]\n\
-        Rss:                  64 kB\nShared_Clean:          4 kB\nShared_Dirty:          8 kB\nAnonHugePages:         0 kB\n\
+        Rss:                  64 kB\nShared_Clean:          4 kB\nShared_Dirty:          8 kB\n\
+        Referenced:           60 kB\nAnonHugePages:         0 kB\n\
         ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n";
 
     #[test]
@@ -300,6 +306,7 @@ mod tests {
         assert_eq!(all[0].device, (0, 0x11));
         assert!(all[0].has_flag(b"ht") && !all[0].has_flag(b"nr") && !all[1].has_flag(b"ht"));
         assert_eq!((all[1].name, all[1].resident()), (&b"[heap]"[..], 64 << 10));
+        assert_eq!((all[0].referenced, all[1].referenced), (0, 60 << 10));
         assert_eq!((all[0].shared_pages, all[1].shared_pages), (0, 12 << 10));
         assert!(all[2].executable);
     }

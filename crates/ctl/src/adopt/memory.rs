@@ -37,6 +37,8 @@ pub(super) struct Area {
     pub(super) segment: Segment,
     /// Bytes in memory.
     pub(super) resident: u64,
+    /// Eighths of its mapping's that were used lately, as far as the kernel has looked.
+    pub(super) used: u64,
     /// Bytes on huge pages.
     pub(super) huge: Huge,
     /// What keeps all of it from huge pages.
@@ -107,6 +109,7 @@ impl Memory {
             let mut area = Area {
                 segment,
                 resident: row.resident,
+                used: record.referenced.saturating_mul(8) / record.rss.max(1),
                 huge: huge.map(|huge| (huge.page_size, huge.bytes)).collect(),
                 obstacle: obstacle::find(record, segment, &facts),
                 is_common: record.shared_pages > 0,

@@ -60,6 +60,7 @@ mod tests {
         inode: 0,
         name: b"",
         rss: 4 << 20,
+        referenced: 4 << 20,
         shared_pages: 0,
         anon_huge: 0,
         shmem_huge: 0,

@@ -10,6 +10,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
 /// How much slower it becomes at most.
 const SLOWEST: u32 = 4;
+/// Of the time by which pauses were too long, so much is made up for: not more, since
+/// that goes on without a pause.
+const CREDIT: Duration = Duration::from_millis(50);
 
 /// Keeps to a share of one CPU.
 #[derive(Debug)]
@@ -18,7 +21,8 @@ pub struct Pace {
     /// By what it is slowed down.
     slower: u32,
     cpu: Duration,
-    wall: Duration,
+    /// The moment at which what was taken is within the share.
+    due: Duration,
 }
 
 impl Pace {
@@ -28,24 +32,23 @@ impl Pace {
             percent: u32::from(percent.max(1)),
             slower: 1,
             cpu: effects.cpu(),
-            wall: effects.wall(),
+            due: effects.wall(),
         }
     }
 
-    /// Pauses where more than the share was taken since the last time. What was not
-    /// taken is no credit.
+    /// Pauses where more than the share was taken. What was not taken is no credit, but
+    /// for pauses that were too long: the kernel ends each of them somewhat late.
     pub(super) fn keep(&mut self, effects: &mut dyn Adopts) {
-        let spent = effects.cpu().saturating_sub(self.cpu);
+        let (cpu, now) = (effects.cpu(), effects.wall());
+        let spent = cpu.saturating_sub(self.cpu);
         let wanted = spent * 100 * self.slower / self.percent;
-        let elapsed = effects.wall().saturating_sub(self.wall);
-        let missing = wanted.saturating_sub(elapsed);
-        if !missing.is_zero() && missing < SHORTEST {
-            return;
-        }
-        if !missing.is_zero() {
+        self.cpu = cpu;
+        // The time that was spent has passed already.
+        self.due = self.due.max(now.saturating_sub(spent + CREDIT)) + wanted;
+        let missing = self.due.saturating_sub(now);
+        if missing >= SHORTEST {
             effects.rest(missing.min(LONGEST));
         }
-        (self.cpu, self.wall) = (effects.cpu(), effects.wall());
     }
 
     /// Whether the kernel has trouble: then it goes on more slowly, else faster again.

@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use hugetools_contract::segment::Segment;
+
 use super::memory::{Area, Unit};
 use super::reason::Reason;
 
@@ -29,8 +31,8 @@ pub(super) struct Step {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    /// Huge pages in their order: those that hold most come first, and of equal ones
-    /// those of lower addresses.
+    /// Huge pages in their order: those that hold most come first, of these those of the
+    /// memory that is used most, and of equal ones those of lower addresses.
     pub(super) steps: Vec<Step>,
     /// Why others are left, by their first address.
     pub(super) left: BTreeMap<u64, Reason>,
@@ -61,13 +63,17 @@ pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
         for unit in area.units.iter().filter(|unit| unit.huge != Some(true)) {
             match area.obstacle.clone().or_else(|| obstacle(area, unit)) {
                 Some(reason) => _ = plan.left.insert(unit.start, reason),
-                None => wanted.push(unit),
+                None => wanted.push((use_of(area), unit)),
             }
         }
     }
-    wanted.sort_by_key(|unit| (Reverse(unit.touched.present), unit.start));
+    wanted.sort_by_key(|(used, unit)| {
+        let present = unit.touched.present;
+        let quarters = present.saturating_mul(4) / size.max(1);
+        (Reverse((quarters, *used, present)), unit.start)
+    });
     let mut rest = room.bytes.saturating_sub(size);
-    for unit in wanted {
+    for (_, unit) in wanted {
         let growth = size.saturating_sub(unit.touched.present);
         if room.bytes < size || growth > rest {
             plan.left.insert(unit.start, room.reason.clone());
@@ -80,6 +86,21 @@ pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
         });
     }
     plan
+}
+
+/// How much a mapping is used, for comparison. The kernel counts whole mappings, as of its
+/// last search for pages that are not used, and only some kernels would tell of single
+/// pages. Where all were used alike: what a program allocates for itself before what is
+/// mapped for it, and large mappings before small ones.
+fn use_of(area: &Area) -> (u64, u64, u64) {
+    let kind = match area.segment {
+        Segment::Heap => 4,
+        Segment::Anon => 3,
+        Segment::Bss | Segment::Data => 2,
+        Segment::Stack | Segment::Shm => 1,
+        Segment::Text | Segment::File => 0,
+    };
+    (area.used, kind, area.resident)
 }
 
 /// What keeps one huge page of a mapping from being put together.

@@ -21,6 +21,8 @@ struct Simulated {
     cpu: Duration,
     wall: Duration,
     rested: Duration,
+    /// By what each pause is too long.
+    late: Duration,
     /// What happens at the call of this number.
     at: Option<(usize, Box<dyn FnMut()>)>,
 }
@@ -34,6 +36,7 @@ impl Simulated {
             cpu: Duration::ZERO,
             wall: Duration::ZERO,
             rested: Duration::ZERO,
+            late: Duration::ZERO,
             at: None,
         }
     }
@@ -68,7 +71,7 @@ impl Adopts for Simulated {
     }
 
     fn rest(&mut self, time: Duration) {
-        self.wall += time;
+        self.wall += time + self.late;
         self.rested += time;
     }
 }
@@ -151,6 +154,21 @@ fn the_budget_is_kept() {
             "{share} {percent}"
         );
     }
+}
+
+#[test]
+fn pauses_that_are_too_long_are_made_up_for() {
+    let mut kernel = Simulated::new(&[]);
+    kernel.late = Duration::from_millis(2);
+    World::new().run(&mut kernel, 400, 25);
+    let share = kernel.cpu.as_secs_f64() / kernel.wall.as_secs_f64();
+    assert!((0.24..=0.26).contains(&share), "{share}");
+    // One that is far too long is no leave to go on without pauses.
+    kernel.late = Duration::from_secs(10);
+    let (cpu, wall) = (kernel.cpu, kernel.wall);
+    World::new().run(&mut kernel, 40, 25);
+    let share = (kernel.cpu - cpu).as_secs_f64() / (kernel.wall - wall).as_secs_f64();
+    assert!(share < 0.02, "{share}");
 }
 
 #[test]

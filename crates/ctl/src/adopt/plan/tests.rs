@@ -22,6 +22,7 @@ fn area(units: Vec<Unit>) -> Area {
     Area {
         segment: Segment::Anon,
         resident: units.iter().map(|unit| unit.touched.present).sum(),
+        used: 8,
         huge: Huge::new(),
         obstacle: None,
         is_common: false,
@@ -49,6 +50,24 @@ fn what_holds_most_comes_first() {
     assert_eq!(starts(&made), [2, 4, 1, 3]);
     assert_eq!(made.bytes(), 2 * SIZE + MB + 4096);
     assert!(made.left.is_empty());
+}
+
+#[test]
+fn what_is_used_most_comes_first() {
+    let of = |segment, used, units| Area {
+        segment,
+        used,
+        ..area(units)
+    };
+    let all = [
+        of(Segment::Text, 8, vec![unit(1, SIZE)]),
+        of(Segment::Anon, 1, vec![unit(2, SIZE)]),
+        of(Segment::Anon, 8, vec![unit(3, SIZE), unit(4, 4096)]),
+        of(Segment::Anon, 8, vec![unit(5, SIZE), unit(6, SIZE)]),
+        of(Segment::Heap, 8, vec![unit(7, SIZE), unit(8, MB)]),
+    ];
+    let made = plan(&all, SIZE, &room(1 << 40));
+    assert_eq!(starts(&made), [7, 5, 6, 3, 1, 2, 8, 4]);
 }
 
 #[test]

@@ -24,6 +24,7 @@ fn memory(units: Vec<Unit>, huge: u64, obstacle: Option<Reason>) -> Memory {
         areas: vec![Area {
             segment: Segment::Heap,
             resident: units.iter().map(|unit| unit.touched.present).sum::<u64>() + MB,
+            used: 8,
             huge: [(SIZE, huge)].into_iter().collect(),
             obstacle,
             is_common: false,
