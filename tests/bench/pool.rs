@@ -53,7 +53,7 @@ impl Pool {
         let Some(live) = &self.live else {
             return match way {
                 Way::Plain | Way::ThpTunable => Ok(()),
-                Way::OursWithout if is_empty() => Ok(()),
+                Way::OursWithout | Way::Auto if is_empty() => Ok(()),
                 _ => Err("only root can make or empty a pool".to_owned()),
             };
         };

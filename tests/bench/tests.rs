@@ -85,6 +85,7 @@ fn a_way_is_what_is_before_the_program() {
         "plain: \n\
          glibc.malloc.hugetlb=1: GLIBC_TUNABLES=glibc.malloc.hugetlb=1\n\
          hugectl, no pool: /ours/hugectl --heap\n\
+         hugectl --auto, no pool: /ours/hugectl --auto\n\
          glibc.malloc.hugetlb=2: GLIBC_TUNABLES=glibc.malloc.hugetlb=2\n\
          mimalloc, large pages: LD_PRELOAD=/lib/libmimalloc.so.2.0 MIMALLOC_LARGE_OS_PAGES=1\n\
          libhugetlbfs: /usr/bin/hugectl --heap\n\

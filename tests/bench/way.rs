@@ -22,6 +22,8 @@ pub(crate) enum Way {
     ThpTunable,
     /// Ours, with an empty pool.
     OursWithout,
+    /// Ours, with what is known of the program, and with an empty pool.
+    Auto,
     /// glibc's malloc with pages of the pool.
     HugetlbTunable,
     /// mimalloc with large pages.
@@ -34,10 +36,11 @@ pub(crate) enum Way {
 
 impl Way {
     /// All, those with an empty pool first.
-    pub(crate) const ALL: [Way; 7] = [
+    pub(crate) const ALL: [Way; 8] = [
         Way::Plain,
         Way::ThpTunable,
         Way::OursWithout,
+        Way::Auto,
         Way::HugetlbTunable,
         Way::Mimalloc,
         Way::Libhugetlbfs,
@@ -53,6 +56,7 @@ impl Way {
             Way::Plain => "plain",
             Way::ThpTunable => "glibc.malloc.hugetlb=1",
             Way::OursWithout => "hugectl, no pool",
+            Way::Auto => "hugectl --auto, no pool",
             Way::HugetlbTunable => "glibc.malloc.hugetlb=2",
             Way::Mimalloc => "mimalloc, large pages",
             Way::Libhugetlbfs => "libhugetlbfs",
@@ -67,12 +71,13 @@ impl Way {
 
     /// What stands before the program on the command line.
     pub(crate) fn words(self, tools: &Tools) -> Vec<String> {
-        let hugectl = match self {
-            Way::OursWithout | Way::Ours => &tools.hugectl,
-            Way::Libhugetlbfs => &tools.peer,
+        let (hugectl, option) = match self {
+            Way::OursWithout | Way::Ours => (&tools.hugectl, "--heap"),
+            Way::Auto => (&tools.hugectl, "--auto"),
+            Way::Libhugetlbfs => (&tools.peer, "--heap"),
             _ => return vec![],
         };
-        vec![hugectl.display().to_string(), "--heap".to_owned()]
+        vec![hugectl.display().to_string(), option.to_owned()]
     }
 
     /// What is in its environment.

@@ -120,6 +120,9 @@ pub struct Kernel {
     /// The tightest limit of the memory control groups, where everything is
     /// looked at.
     pub memory: Option<Limit>,
+    /// Whether what the process's control groups allow cannot be seen, where everything
+    /// is looked at.
+    pub groups_hidden: bool,
 }
 
 impl Kernel {
@@ -263,9 +266,12 @@ impl Kernel {
         if wants.hints && from_pool && root.is_live() {
             self.may_lock = group::may_lock(root, caller)?;
         }
+        let membership = KPath::from("/proc/self/cgroup");
         if wants.thorough && self.thp.is_some() {
-            let membership = KPath::from("/proc/self/cgroup");
             self.memory = cgroup::tightest_memory(root, &membership)?;
+        }
+        if wants.thorough && wants.are_any() {
+            self.groups_hidden = cgroup::are_hidden(root, &membership)?;
         }
         Ok(())
     }

@@ -64,8 +64,15 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     if let Some(pages) = wants.shm {
         check.group(pages);
     }
+    if kernel.groups_hidden {
+        check.said.notes.push(Note::info(GROUPS_HIDDEN.to_owned()));
+    }
     check.said
 }
+
+/// What is said where no control group can be seen.
+const GROUPS_HIDDEN: &str = "what the control groups of this process allow cannot be seen: no \
+    cgroup file system is mounted (mount -t cgroup2 none /sys/fs/cgroup)";
 
 /// Memory that is to come from the same pages.
 struct Ask {

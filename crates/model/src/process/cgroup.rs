@@ -92,7 +92,7 @@ struct Controller<'a> {
 
 /// The limit with the least left, or one of which that cannot be told, of all that hold
 /// for the process whose groups `membership` names (such as `/proc/self/cgroup`). `None` where
-/// nothing is limited.
+/// nothing is limited, as far as can be seen ([`are_hidden`]).
 ///
 /// # Errors
 /// When a file that exists cannot be read or makes no sense.
@@ -174,6 +174,32 @@ fn tightest_of(
         }
     }
     Ok(found)
+}
+
+/// Whether the process whose groups `membership` names is in groups that may limit its
+/// huge pages, and none of them can be seen: nothing of that kind is mounted.
+///
+/// # Errors
+/// When a file that exists cannot be read or makes no sense.
+pub fn are_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
+    let Some(bytes) = root.read_opt(membership)? else {
+        return Ok(false);
+    };
+    let controller = Controller {
+        name: "hugetlb",
+        usual: "/sys/fs/cgroup/hugetlb",
+        prefix: "",
+        one: &V1,
+        two: &V2,
+    };
+    let mut any = false;
+    for group in groups(&bytes, controller.name) {
+        if mount_point(root, group.version, &controller)?.is_some() {
+            return Ok(false);
+        }
+        any = true;
+    }
+    Ok(any)
 }
 
 /// The usual place of a hierarchy, if it is there.
@@ -283,6 +309,17 @@ mod tests {
         let size = PageSize::new(2 << 20).unwrap();
         let found = tightest(&tree.root, &KPath::from("/proc/self/cgroup"), size).unwrap();
         found.map(|limit| (limit.file.to_string(), limit.rest().unwrap().get()))
+    }
+
+    #[test]
+    fn groups_that_are_not_mounted_are_hidden() {
+        let own = KPath::from("/proc/self/cgroup");
+        let line = ("/proc/self/cgroup", "3:cpu:/\n0::/a\n");
+        let mounted = ("/sys/fs/cgroup/cgroup.controllers", "hugetlb\n");
+        let hidden = |files: &[(&str, &str)]| are_hidden(&tree(files).root, &own).unwrap();
+        assert!(hidden(&[line]));
+        assert!(!hidden(&[line, mounted]) && !hidden(&[]));
+        assert!(!hidden(&[("/proc/self/cgroup", "3:cpu:/\n")]));
     }
 
     #[test]

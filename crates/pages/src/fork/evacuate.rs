@@ -5,7 +5,7 @@
 //! end, and is as fast. So it is copied once, piece by piece, and the pool's
 //! pages are free for others.
 
-use crate::extent::Extent;
+use crate::extent::{Extent, Holds};
 use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
@@ -24,6 +24,10 @@ pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
     for extent in runs::writable() {
+        if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
+            // Before the first page has gone: a report may be made meanwhile.
+            required::heap_moves();
+        }
         moved += move_extent(extent, piece, shield);
         // What is left had no address space to spare, but for one page.
         moved += move_extent(extent, 0, shield);
@@ -47,7 +51,10 @@ pub(super) fn report(moved: usize, total: usize) {
     let (level, next) = thp::below_pools();
     say(
         level,
-        format_args!("fork: moved {} from hugetlb pages to {next}", Amount(moved)),
+        format_args!(
+            "fork: moved {} from hugetlb pages to {next}, which parent and child can share",
+            Amount(moved)
+        ),
     );
     if moved > 0 {
         required::heap_moved(moved);

@@ -123,13 +123,23 @@ pub(crate) fn heap_refused(more: usize) {
 
 const NO_PAGE: &str = "the kernel has no huge page left";
 
-/// Says once that a required heap has left the pages of its pool at a fork.
+/// Notes that a heap leaves the pages of its pool at a fork, where it was required.
+pub(crate) fn heap_moves() {
+    if config::share_of_heap().is_some() {
+        note_refused(Segment::Heap);
+    }
+}
+
+/// Says once that a required heap has left the pages of its pool at a fork, among so
+/// many bytes.
 pub(crate) fn heap_moved(moved: usize) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
     };
-    note_refused(Segment::Heap);
+    if !HEAP_FELL.load(Ordering::Relaxed) {
+        return;
+    }
     say_once(
         &SAID,
         Level::Error,
