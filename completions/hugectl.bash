@@ -23,7 +23,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --stack --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -58,6 +58,14 @@ _hugectl() {
                     return 0
                     ;;
                 --anon-min)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stack)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --stack-depth)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -236,6 +244,8 @@ _hugectl_value_of() {
     --shm) echo 'SIZE|thp' ;;
     --anon) echo 'SIZE|thp' ;;
     --anon-min | '--anon-min ') echo 'SIZE' ;;
+    --stack) echo 'SIZE|thp' ;;
+    --stack-depth | '--stack-depth ') echo 'BYTES' ;;
     --thp-policy | '--thp-policy ') echo '=always advised never' ;;
     --fallback | '--fallback ') echo '=thp base none' ;;
     --disable) echo 'WORD' ;;

@@ -7,6 +7,8 @@ arena\t''"
 complete -c hugectl -l shm -d 'Put shared memory on huge pages: shmget, shared anonymous mappings, and files in memory on transparent ones'
 complete -c hugectl -l anon -d 'Put large private memory that the program maps by itself on transparent huge pages, as its own allocator or virtual machine does; with a SIZE, too, since pages of a pool cannot be freed in part'
 complete -c hugectl -l anon-min -d 'With --anon: mappings of this length and more; one huge page by default' -r
+complete -c hugectl -l stack -d 'Put the main thread\'s stack and those of its threads on transparent huge pages; with a SIZE, too, since pages of a pool have no place in a stack that grows. With --pid: the main thread\'s'
+complete -c hugectl -l stack-depth -d 'With --stack: so much of each stack is there before it is used' -r
 complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (bans are lifted, one that was inherited and the program\'s own), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
 advised\t''
 never\t''"
@@ -46,7 +48,6 @@ complete -c hugectl -l totals -d 'With --status: only what each process has in a
 complete -c hugectl -l json -d 'What goes to the terminal as JSON'
 complete -c hugectl -l dry-run -d 'Print what would be done, as shell commands, and do nothing'
 complete -c hugectl -l explain -d 'Say what each segment would get, what would fall short, why, and what mends it, and do nothing; status 0 when all that is asked for will be had, else 3'
-complete -c hugectl -l stack -d 'With --pid: the main thread\'s stack'
 complete -c hugectl -l children -d 'With --pid: the processes that these have started, too'
 complete -c hugectl -l undo -d 'Not possible: says so, and why it is not needed'
 complete -c hugectl -l no-preload -d 'Set the variables only, for a program linked with the library'
@@ -113,8 +114,9 @@ complete -c hugectl -l heap -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l shm -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l anon -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l anon-min -x -a "(__hugectl_sizes)"
+complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 mod share;
+mod stack;
 mod text_copy;
 
 use std::fs;

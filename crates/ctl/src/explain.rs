@@ -50,7 +50,7 @@ pub enum Rung {
 /// One rung of what a segment would get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// `text`, `data`, `bss`, `heap`, `shm` or `anon`.
+    /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
     pub segment: &'static str,
     /// The file, of text, data and bss.
     pub object: Option<String>,
@@ -238,7 +238,7 @@ fn doubt(target: &Target) -> Option<String> {
 
 /// Puts what falls short of a segment to its last row.
 fn attach(rows: &mut [Row], notes: &[Note]) {
-    for segment in ["text", "data", "bss", "heap", "shm", "anon"] {
+    for segment in ["text", "data", "bss", "heap", "shm", "anon", "stack"] {
         let concerns = |note: &&Note| {
             let short = note.shortfall.as_ref();
             short.is_some_and(|short| short.subject.meets(subject_of(segment)))
@@ -255,6 +255,7 @@ fn subject_of(segment: &str) -> Subject {
         "data" | "bss" => Subject::DATA,
         "heap" => Subject::HEAP,
         "anon" => Subject::ANON,
+        "stack" => Subject::STACK,
         _ => Subject::SHM,
     }
 }

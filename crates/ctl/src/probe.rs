@@ -108,6 +108,7 @@ impl Asked {
             heap: run.heap.or(inherited.heap),
             shm: run.shm.or(inherited.shm),
             anon: run.anon.or(inherited.anon),
+            stack: run.stack.or(inherited.stack),
             text: elfmap.text,
             data: elfmap.data,
             fallback: run.fallback.unwrap_or(inherited.fallback),
@@ -263,6 +264,10 @@ pub(crate) fn served(
             .anon
             .filter(|_| (preloaded || linked) && !is_static)
             .map(|_| Pages::Thp),
+        stack: asked
+            .stack
+            .filter(|_| (preloaded || linked) && !is_static)
+            .map(|_| Pages::Thp),
         past_malloc: look.beyond.is_some(),
         text: asked.text.filter(|_| (preloaded || linked) && !is_static),
         data: asked.data.filter(|_| (preloaded || linked) && !is_static),
@@ -284,6 +289,7 @@ fn check_sizes(root: &Root, run: &Run) -> Result<(), Failure> {
         ("--heap", run.heap),
         ("--shm", run.shm),
         ("--anon", run.anon),
+        ("--stack", run.stack),
     ];
     all.into_iter()
         .try_for_each(|(option, pages)| check_size(root, option, pages))

@@ -57,6 +57,10 @@ pub struct Run {
     pub anon: Option<Pages>,
     /// From which length on, where it is said.
     pub anon_min: Option<Bytes>,
+    /// What stacks are asked for.
+    pub stack: Option<Pages>,
+    /// How much of each is there before it is used, where it is said.
+    pub stack_depth: Option<Bytes>,
     /// When huge pages run out, where it is said.
     pub fallback: Option<Fallback>,
     /// What each process may take of the pools.
@@ -275,12 +279,9 @@ fn run(args: Args) -> Result<Run, Failure> {
         no_inherit: args.whom.no_inherit,
         shm: optional_pages("--shm", args.segments.shm.as_deref())?,
         anon: optional_pages("--anon", args.segments.anon.as_deref())?,
-        anon_min: args
-            .segments
-            .anon_min
-            .as_deref()
-            .map(whom::anon_min)
-            .transpose()?,
+        anon_min: whom::length("--anon-min", args.segments.anon_min.as_deref())?,
+        stack: optional_pages("--stack", args.segments.stack.as_deref())?,
+        stack_depth: whom::length("--stack-depth", args.segments.stack_depth.as_deref())?,
         fallback: args.segments.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,

@@ -213,6 +213,7 @@ impl Snapshot {
             Segment::Heap => self.reasons.of_heap(row),
             Segment::Shm => self.reasons.shm.as_deref(),
             Segment::Anon => self.reasons.anon.as_deref(),
+            Segment::Stack => self.reasons.stack.as_deref(),
             _ => None,
         }
     }

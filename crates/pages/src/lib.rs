@@ -47,9 +47,14 @@ fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
     unsafe { libc::abort() }
 }
 
-/// What the precompiled core library refers to where nothing was optimised
-/// away. Nothing unwinds here, so it is never called.
+/// What is to be done in our functions where a thread of the program's ends by unwinding
+/// its stack, or an exception of its own passes: to go on, since there is nothing to be
+/// cleaned up. Ours lie in the way where a thread begins; nothing of ours unwinds.
 #[cfg(not(test))]
 #[unsafe(no_mangle)]
 #[expect(unsafe_code, reason = "a name that the linker looks for")]
-extern "C" fn rust_eh_personality() {}
+extern "C" fn rust_eh_personality() -> core::ffi::c_int {
+    /// `_URC_CONTINUE_UNWIND`
+    const GO_ON: core::ffi::c_int = 8;
+    GO_ON
+}

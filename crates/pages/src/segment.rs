@@ -9,6 +9,7 @@
 //! * [`contents`]: what of it must be copied; [`file_mapping`](crate::kernel::file_mapping): what the kernel says
 //!   the result; [`got`] and [`why`]: what became of it, and what kept it from
 //!   more; [`symbols`]: the functions in it, by name, for perf.
+//! * [`stack`]: stacks, which are advised where they are.
 //!
 //! **Invariants.** The copy is made aside and takes the place of the original in one
 //! system call, so that there is no moment without it. A failure before leaves the
@@ -27,6 +28,7 @@ pub mod load;
 pub mod own_pages;
 pub mod pool_file;
 pub mod share;
+pub mod stack;
 pub mod symbols;
 pub mod tail;
 pub mod text;

@@ -39,11 +39,11 @@ pub use file::{
 pub(crate) use filter::note_no_filter;
 pub use filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
-pub use limit::{PastLimit, SpaceLimit, address_space_limit};
+pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit};
 pub use memory::{
     PKEY_MPROTECT, free_memory, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock,
     mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
-    pkey_mprotect,
+    pkey_mprotect, written_by_kernel,
 };
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,

@@ -30,6 +30,7 @@ pub mod ends;
 pub mod reads;
 pub mod sigmask;
 pub mod syscall;
+pub mod threads;
 
 /// `mmap(2)`
 ///

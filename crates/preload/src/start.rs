@@ -15,6 +15,7 @@ use hugetools_pages::fork;
 use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
+use hugetools_pages::segment::stack;
 
 use crate::loader::host_malloc;
 use crate::next::{self, following};
@@ -73,6 +74,7 @@ unsafe extern "C" fn start(
     end::begin();
     api::prepare();
     program_segments::remap();
+    stack::prepare_main();
     if !required::is_met() {
         end::refuse();
     }

@@ -78,6 +78,18 @@ settings! {
             /// From how many bytes on such a mapping counts as large; `None` for one
             /// huge page.
             anon_min: Option<u64> = None, read::length;
+        STACK = "HUGETLB_STACK",
+            "new: `yes`, a size, `thp`, `no`",
+            "the main thread's stack and those of its threads on transparent huge pages"
+            =>
+            /// What stacks are asked for; `None` leaves them alone.
+            stack: Option<Pages> = None, read::pages;
+        STACK_DEPTH = "HUGETLB_STACK_DEPTH",
+            "new: a size",
+            "as much of each stack is there before it is used; nothing by default"
+            =>
+            /// How many bytes of each stack are there before they are used.
+            stack_depth: Option<u64> = None, read::length;
         THP_POLICY = "HUGETLB_THP_POLICY",
             "new: `always`",
             "the program's own bans of transparent huge pages are not carried out"

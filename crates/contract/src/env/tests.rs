@@ -35,6 +35,8 @@ fn classic_values() {
     assert_eq!(read(&[(ANON, "thp")], "x").anon, Some(Pages::Thp));
     assert_eq!(read(&[(ANON_MIN, "64k")], "x").anon_min, Some(64 << 10));
     assert_eq!(odd(read(&[(ANON_MIN, "x")], "x")), [ANON_MIN]);
+    assert_eq!(read(&[(STACK, "yes")], "x").stack, Some(Pages::Default));
+    assert_eq!(read(&[(STACK_DEPTH, "1M")], "x").stack_depth, Some(1 << 20));
     assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);
     assert_eq!(read(&[(VERBOSE, "1"), (DEBUG, "")], "x").verbosity, 4);
 }

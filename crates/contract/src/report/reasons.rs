@@ -12,6 +12,10 @@ pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 /// Why what is left of the program's own mappings is, where they were asked for.
 pub const ANON_LEFT_ALONE: &str = "mappings below the length that --anon is for, those of the C library itself, and ends of others";
 
+/// Why what is left of the main thread's stack is, where it was asked for.
+pub const STACK_LEFT_ALONE: &str =
+    "what lies in no whole huge page of the stack: its first 64 kB and more, and its end";
+
 /// Why memory is that lies where malloc's of the C library would.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
 

@@ -87,6 +87,21 @@ pub struct Segments {
     #[arg(long, value_name = "SIZE")]
     pub anon_min: Option<String>,
 
+    /// Put the main thread's stack and those of its threads on transparent huge pages;
+    /// with a SIZE, too, since pages of a pool have no place in a stack that grows. With
+    /// --pid: the main thread's
+    #[arg(
+        long, group = PID_TOO, value_name = "SIZE|thp",
+        num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
+        // What was unambiguous before there was --stack-depth stays so.
+        alias = "stac",
+    )]
+    pub stack: Option<String>,
+
+    /// With --stack: so much of each stack is there before it is used
+    #[arg(long, value_name = "BYTES")]
+    pub stack_depth: Option<String>,
+
     /// The heap on transparent huge pages, as --heap=thp
     #[arg(
         long, group = PID_TOO,

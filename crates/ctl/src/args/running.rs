@@ -19,10 +19,6 @@ pub struct Running {
     )]
     pub pid: Vec<String>,
 
-    /// With --pid: the main thread's stack
-    #[arg(long, group = OF_PID)]
-    pub stack: bool,
-
     /// With --pid: take at most so much of one CPU; 25 by default
     #[arg(
         long, group = OF_PID, value_name = "PERCENT",

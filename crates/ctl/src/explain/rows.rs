@@ -39,6 +39,7 @@ pub(crate) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
     maker.growing("heap", findings.asked.heap, maker.served.heap);
     maker.growing("shm", findings.asked.shm, maker.served.shm);
     maker.growing("anon", findings.asked.anon, maker.served.anon);
+    maker.growing("stack", findings.asked.stack, maker.served.stack);
     maker.rows
 }
 
@@ -47,6 +48,7 @@ fn none_of(wants: Wants) -> Wants {
         heap: None,
         shm: None,
         anon: None,
+        stack: None,
         text: None,
         data: None,
         ..wants

@@ -4,6 +4,7 @@ mod anon;
 mod libc;
 mod ruled_out;
 pub(crate) mod segment_notes;
+mod stack;
 pub(crate) mod whom;
 
 use std::ffi::{OsStr, OsString};
@@ -152,6 +153,7 @@ impl Maker<'_> {
             self.set_process(env::STARTER);
         }
         self.anon();
+        self.stack();
         if let Some(fallback) = self.run.fallback {
             if fallback != Fallback::default() || self.caller.var(env::FALLBACK).is_some() {
                 self.set(env::FALLBACK, fallback.word());
@@ -180,7 +182,7 @@ impl Maker<'_> {
         if !is_any {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
-                 --anon, --thp-policy and --report",
+                 --anon, --stack, --thp-policy and --report",
             );
         }
         self.describe_pages();
@@ -268,6 +270,7 @@ impl Maker<'_> {
             (heap, served.heap),
             ("shared memory", served.shm),
             ("private mappings", served.anon),
+            ("stacks", served.stack),
         ];
         let strict = Subject::strict(self.run.require);
         for (name, pages) in all {
@@ -397,16 +400,19 @@ impl Maker<'_> {
             checked.heap_told |= short.subject.heap;
             checked.segments_told |= short.subject.meets(Subject::SEGMENTS);
             checked.anon_told |= short.subject.anon;
+            checked.stack_told |= short.subject.stack;
             self.fall_short(short);
         }
         self.notes.extend(checked.notes);
         let has_heap = served.heap.is_some() && self.findings.decision.engine == Engine::Arena;
         let has_segments = served.text.is_some() || served.data.is_some();
         let has_anon = served.anon.is_some();
+        let has_stack = served.stack.is_some();
         let is_told = (!has_heap || checked.heap_told)
             && (!has_segments || checked.segments_told)
-            && (!has_anon || checked.anon_told);
-        match has_heap || has_segments || has_anon {
+            && (!has_anon || checked.anon_told)
+            && (!has_stack || checked.stack_told);
+        match has_heap || has_segments || has_anon || has_stack {
             true if is_told => {
                 self.set(env::PID, "0");
                 self.listen_for_news();

@@ -248,6 +248,10 @@ impl Decision {
             let short = Shortfall::new(Subject::ANON, STATIC);
             self.fall_short(short.outcome("private mappings stay as they are"));
         }
+        if asked.stack.is_some() {
+            let short = Shortfall::new(Subject::STACK, STATIC);
+            self.fall_short(short.outcome("stacks stay as they are"));
+        }
         if asked.data.is_some() {
             let short = Shortfall::new(Subject::DATA, STATIC);
             self.fall_short(short.outcome("data and bss stay on base pages"));
@@ -262,6 +266,7 @@ impl Decision {
         let subject = of(asked.heap.is_some(), Subject::HEAP)
             | of(asked.shm.is_some(), Subject::SHM)
             | of(asked.anon.is_some(), Subject::ANON)
+            | of(asked.stack.is_some(), Subject::STACK)
             | of(asked.data.is_some(), Subject::DATA);
         if behind.image != Image::Static || subject.is_none() {
             return;

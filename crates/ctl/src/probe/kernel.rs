@@ -67,6 +67,8 @@ pub struct Wants {
     /// The pages of private mappings of the program's own; served, they are transparent
     /// huge pages always.
     pub anon: Option<Pages>,
+    /// Those of stacks, likewise.
+    pub stack: Option<Pages>,
     /// The text's pages.
     pub text: Option<Pages>,
     /// The pages of data and bss.
@@ -91,7 +93,8 @@ impl Wants {
 
     fn all(&self) -> impl Iterator<Item = Pages> {
         let anon = self.anon.map(|_| Pages::Thp);
-        let all = [self.heap, self.shm, anon, self.text, self.data];
+        let stack = self.stack.map(|_| Pages::Thp);
+        let all = [self.heap, self.shm, anon, stack, self.text, self.data];
         all.into_iter().flatten()
     }
 }

@@ -27,6 +27,8 @@ pub struct Checked {
     pub segments_told: bool,
     /// Whether that private mappings get no transparent huge pages is among it.
     pub anon_told: bool,
+    /// The same of stacks.
+    pub stack_told: bool,
 }
 
 /// What text, and data with bss, take of the pages that are asked for them.
@@ -106,6 +108,7 @@ fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
         (wants.heap, heap, zero),
         (wants.shm, Subject::SHM, zero),
         (wants.anon.map(|_| Pages::Thp), Subject::ANON, zero),
+        (wants.stack.map(|_| Pages::Thp), Subject::STACK, zero),
         (
             of_segment(wants.text, needs.text),
             Subject::TEXT,
@@ -167,6 +170,7 @@ impl Check<'_> {
     fn note_told(&mut self, subject: Subject) {
         self.said.heap_told |= subject.heap;
         self.said.anon_told |= subject.anon;
+        self.said.stack_told |= subject.stack;
         self.said.segments_told |= subject.text || subject.data;
     }
 

@@ -96,10 +96,7 @@ fn segments(args: &Args) -> Result<Vec<Segment>, Failure> {
         (Segment::Data, args.segments.data.clone()),
         (Segment::Bss, args.segments.bss.clone()),
         (Segment::Heap, args.segments.heap.clone().or(thp)),
-        (
-            Segment::Stack,
-            args.running.stack.then(|| DEFAULT.to_owned()),
-        ),
+        (Segment::Stack, args.segments.stack.clone()),
         (Segment::Shm, args.segments.shm.clone()),
         (Segment::Anon, args.segments.anon.clone()),
     ];

@@ -1,4 +1,4 @@
-//! `--limit`, `--anon-min` and `--only`: how much, and for which programs.
+//! `--limit`, `--anon-min`, `--stack-depth` and `--only`: how much, and for which programs.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -31,12 +31,13 @@ pub(super) fn limit(text: &str) -> Result<Limit, Failure> {
     }
 }
 
-/// From which length on a mapping is large.
-pub(super) fn anon_min(text: &str) -> Result<Bytes, Failure> {
+/// What an option says that takes a number of bytes, where it is given.
+pub(super) fn length(option: &str, text: Option<&str>) -> Result<Option<Bytes>, Failure> {
+    let Some(text) = text else { return Ok(None) };
     let bytes = text.parse::<Quantity>().and_then(Quantity::bytes);
     match bytes {
-        Ok(bytes) if bytes.get() > 0 => Ok(bytes),
-        _ => usage(format!("--anon-min={text}: not a size, such as 2MB")),
+        Ok(bytes) if bytes.get() > 0 => Ok(Some(bytes)),
+        _ => usage(format!("{option}={text}: not a size, such as 2MB")),
     }
 }
 

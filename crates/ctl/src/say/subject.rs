@@ -12,6 +12,8 @@ pub(crate) struct Subject {
     pub(crate) shm: bool,
     /// Private mappings of the program's own.
     pub(crate) anon: bool,
+    /// Stacks.
+    pub(crate) stack: bool,
     pub(crate) text: bool,
     pub(crate) data: bool,
     /// Whether the heap is not all that people call so: the program has more, past malloc.
@@ -23,6 +25,7 @@ impl Subject {
         heap: false,
         shm: false,
         anon: false,
+        stack: false,
         text: false,
         data: false,
         past_malloc: false,
@@ -37,6 +40,10 @@ impl Subject {
     };
     pub(crate) const ANON: Subject = Subject {
         anon: true,
+        ..Subject::NONE
+    };
+    pub(crate) const STACK: Subject = Subject {
+        stack: true,
         ..Subject::NONE
     };
     pub(crate) const TEXT: Subject = Subject {
@@ -57,6 +64,7 @@ impl Subject {
         heap: true,
         shm: true,
         anon: true,
+        stack: true,
         text: true,
         data: true,
         past_malloc: false,
@@ -77,6 +85,7 @@ impl Subject {
         self.heap && other.heap
             || self.shm && other.shm
             || self.anon && other.anon
+            || self.stack && other.stack
             || self.text && other.text
             || self.data && other.data
     }
@@ -92,7 +101,7 @@ impl Subject {
 
     /// Whether text, data and bss are all there is.
     pub(crate) fn is_segments(self) -> bool {
-        !self.heap && !self.shm && !self.anon
+        !self.heap && !self.shm && !self.anon && !self.stack
     }
 
     /// `the heap`, `text, data and bss`.
@@ -105,6 +114,7 @@ impl Subject {
             (self.heap, heap),
             (self.shm, "shared memory"),
             (self.anon, "private mappings"),
+            (self.stack, "stacks"),
             (self.text, "text"),
             (self.data, "data"),
             (self.data, "bss"),
@@ -121,10 +131,10 @@ impl Subject {
 
     /// The verb that follows: `the heap goes`, `data and bss go`.
     pub(crate) fn verb(self, one: &'static str, many: &'static str) -> &'static str {
-        // Mappings are many.
-        let anon = [self.anon, self.anon];
+        // Mappings are many, and so are stacks.
+        let many_each = [self.anon, self.anon, self.stack, self.stack];
         let kinds = [self.heap, self.shm, self.text, self.data, self.data];
-        let kinds = kinds.iter().chain(&anon);
+        let kinds = kinds.iter().chain(&many_each);
         match kinds.filter(|is_meant| **is_meant).count() {
             1 => one,
             _ => many,
@@ -140,6 +150,7 @@ impl BitOr for Subject {
             heap: self.heap || other.heap,
             shm: self.shm || other.shm,
             anon: self.anon || other.anon,
+            stack: self.stack || other.stack,
             text: self.text || other.text,
             data: self.data || other.data,
             past_malloc: self.past_malloc || other.past_malloc,
@@ -161,6 +172,7 @@ mod tests {
             "heap and shared memory are"
         );
         assert_eq!(said(Subject::ANON), "private mappings are");
+        assert_eq!(said(Subject::STACK), "stacks are");
         assert_eq!(said(Subject::TEXT), "text is");
         assert_eq!(said(Subject::DATA), "data and bss are");
         let segments = Subject::TEXT | Subject::DATA;

@@ -24,6 +24,8 @@ pub(super) struct Reasons {
     is_heap_asked: bool,
     pub(super) shm: Option<String>,
     pub(super) anon: Option<String>,
+    /// Of the main thread's stack.
+    pub(super) stack: Option<String>,
     /// Of text, data and bss of the program.
     pub(super) text: Wanted,
     pub(super) data: Wanted,
@@ -133,6 +135,7 @@ impl Reasons {
             text: wanted(asked.elfmap.text, "--text")?,
             data: wanted(asked.elfmap.data, "--data")?,
             libraries: (!asked.text_libs).then(|| not_asked("--text-libs")),
+            stack: stack(&asked, private.as_ref(), without_library.as_ref()),
             anon: anon(&asked, private, without_library),
         })
     }
@@ -151,6 +154,18 @@ fn anon(
     let without_library = without_library.filter(|_| asked.anon.is_some());
     let ruled_out = || ruled_out(asked.anon.map(|_| Pages::Thp)?, asked.fallback);
     without_library.or_else(ruled_out).or(private).or(rest)
+}
+
+/// Of the main thread's stack, where it was asked for.
+fn stack(
+    asked: &Settings<'_>,
+    private: Option<&String>,
+    without_library: Option<&String>,
+) -> Option<String> {
+    asked.stack?;
+    let ruled_out = ruled_out(Pages::Thp, asked.fallback);
+    let of_kernel = without_library.cloned().or(ruled_out).or(private.cloned());
+    of_kernel.or_else(|| Some(reasons::STACK_LEFT_ALONE.to_owned()))
 }
 
 /// What was lost between hugectl and the process.

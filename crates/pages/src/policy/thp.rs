@@ -214,13 +214,23 @@ pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
 /// why not.
 pub(crate) fn serves_mapping(len: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
+    is_served(len, "private mappings", &SAID)
+}
+
+/// Whether so many bytes of a stack may be on them; says once why not.
+pub(crate) fn serves_stack(len: usize) -> bool {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    is_served(len, "stacks", &SAID)
+}
+
+fn is_served(len: usize, what: &str, said: &AtomicBool) -> bool {
     let served = serves(len);
     if let Err(why) = served {
         let reason = why.reason();
         say_once(
-            &SAID,
+            said,
             level_of(why),
-            format_args!("private mappings: {reason}: base pages follow"),
+            format_args!("{what}: {reason}: base pages follow"),
         );
     }
     served.is_ok()

@@ -29,6 +29,16 @@ pub fn address_space_limit() -> SpaceLimit {
     }
 }
 
+/// How far the main thread's stack may grow (`RLIMIT_STACK`), in bytes; `usize::MAX`
+/// without a limit.
+///
+/// # Errors
+/// Where it cannot be told.
+pub fn stack_limit() -> Result<usize> {
+    let limit = limit_of(libc::RLIMIT_STACK as usize)?.rlim_cur;
+    Ok(usize::try_from(limit).unwrap_or(usize::MAX))
+}
+
 fn limit_of(resource: usize) -> Result<libc::rlimit64> {
     let mut limit = MaybeUninit::<libc::rlimit64>::zeroed();
     let args = [0, resource, 0, limit.as_mut_ptr() as usize, 0, 0];

@@ -99,6 +99,20 @@ pub fn let_be_swapped(addr: usize, len: usize) {
     let _ = ask(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
 }
 
+/// Has the kernel write there, as it does with what a call returns: where no memory is, and
+/// none can be, that is an error, and no signal. A stack grows as far as that.
+///
+/// # Errors
+/// `EFAULT`.
+///
+/// # Safety
+/// Eight bytes there must be nobody's.
+pub unsafe fn written_by_kernel(addr: usize) -> Result<()> {
+    const WORD: usize = 8;
+    // Without a new set it only tells the one of now.
+    call(libc::SYS_rt_sigprocmask, [0, 0, addr, WORD, 0, 0]).map(drop)
+}
+
 /// `mlock(2)`
 pub fn mlock(addr: usize, len: usize) -> Result<()> {
     call(libc::SYS_mlock, [addr, len, 0, 0, 0, 0]).map(drop)

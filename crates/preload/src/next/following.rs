@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::loader::objects::{self, Object};
 
 /// Their names.
-const NAMES: [&CStr; 34] = [
+const NAMES: [&CStr; 40] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -28,6 +28,12 @@ const NAMES: [&CStr; 34] = [
     c"epoll_wait",
     c"sigaltstack",
     c"pthread_attr_setstack",
+    c"pthread_attr_getstack",
+    c"pthread_attr_getstacksize",
+    c"pthread_attr_getguardsize",
+    c"pthread_getattr_default_np",
+    c"pthread_self",
+    c"pthread_create",
     c"pthread_sigmask",
     c"sigprocmask",
     c"sigsuspend",

@@ -17,6 +17,7 @@ use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::rt::side_stack::on_side_stack;
+use hugetools_pages::segment::stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
 
@@ -252,6 +253,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
                 .unwrap_or(reasons::SHM_LEFT_ALONE),
         ),
+        Segment::Stack if config.stack.is_some() => Some(stack_reason()),
         Segment::Anon if config.anon.is_some() => Some(anon_reason()),
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         Segment::Heap | Segment::Anon
@@ -292,6 +294,14 @@ fn anon_reason() -> &'static str {
     match thp::serves_private() {
         _ if !anon::is_asked() => reasons::RULED_OUT,
         Ok(()) => reasons::ANON_LEFT_ALONE,
+        Err(why) => why.reason(),
+    }
+}
+
+fn stack_reason() -> &'static str {
+    match thp::serves_private() {
+        _ if !stack::is_asked() => reasons::RULED_OUT,
+        Ok(()) => reasons::STACK_LEFT_ALONE,
         Err(why) => why.reason(),
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn by_fallback(findings: &Findings, needs: Needs) -> Vec<Shortfall> {
         ("--heap", Subject::HEAP, served.heap.filter(|_| !by_libc)),
         ("--shm", Subject::SHM, served.shm),
         ("--anon", Subject::ANON, served.anon),
+        ("--stack", Subject::STACK, served.stack),
         // What lies on huge pages of the file itself needs no others.
         (
             "--text",
@@ -51,6 +52,7 @@ pub(super) fn without(wants: Wants, ruled_out: &[Shortfall]) -> Wants {
         heap: wants.heap.filter(|_| is_left(Subject::HEAP)),
         shm: wants.shm.filter(|_| is_left(Subject::SHM)),
         anon: wants.anon.filter(|_| is_left(Subject::ANON)),
+        stack: wants.stack.filter(|_| is_left(Subject::STACK)),
         text: wants.text.filter(|_| is_left(Subject::TEXT)),
         data: wants.data.filter(|_| is_left(Subject::DATA)),
         ..wants

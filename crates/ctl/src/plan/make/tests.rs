@@ -18,6 +18,7 @@ use std::time::Duration;
 
 mod anon;
 mod segment_notes;
+mod stack;
 
 fn caller(env: &[(&str, &str)]) -> Caller {
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));
@@ -102,6 +103,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         heap: run.heap,
         shm: run.shm,
         anon: run.anon,
+        stack: run.stack,
         text: run.segments.over(&Settings::default()).text,
         data: run.segments.over(&Settings::default()).data,
         fallback: run.fallback.unwrap_or_default(),

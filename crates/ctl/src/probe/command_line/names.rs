@@ -53,6 +53,7 @@ pub(crate) fn meant_a_size(failure: Failure, run: &Run) -> Failure {
         ("--heap", run.heap),
         ("--shm", run.shm),
         ("--anon", run.anon),
+        ("--stack", run.stack),
         ("--text", segments.text),
         ("--data", segments.data),
         ("--bss", segments.bss),

@@ -45,6 +45,7 @@ const BOTH: Wants = Wants {
     heap: Some(Pages::Default),
     shm: Some(Pages::Default),
     anon: None,
+    stack: None,
     text: None,
     data: None,
     fallback: Fallback::Thp,

@@ -107,8 +107,10 @@ pub(crate) enum Word {
 
 /// The options that an entry may have: what goes on huge pages, and nothing that names a
 /// file or starts another program.
-const OPTIONS: [&str; 10] = [
+const OPTIONS: [&str; 12] = [
     "--anon",
+    "--stack",
+    "--stack-depth",
     "--text",
     "--text-libs",
     "--data",

@@ -1,0 +1,189 @@
+//! Stacks on transparent huge pages (`HUGETLB_STACK`), the main thread's and those that
+//! libc makes for others: whole huge pages of them are advised, and touched as far as was
+//! asked (`HUGETLB_STACK_DEPTH`). The first 64 kB stay on base pages, so that a thread that
+//! needs no more takes none.
+//!
+//! The main thread's stack stays one mapping: libc tells its size by what the kernel says of
+//! that. It is advised as a whole, and made longer at once, since a mapping that grows page
+//! by page has no place for a huge page. Of a thread's stack the mapping is divided; the
+//! pages at its end that nobody may touch lie in none of the parts that are advised.
+#![expect(unsafe_code, reason = "advises stacks by address")]
+
+use core::ops::Range;
+use core::sync::atomic::AtomicBool;
+
+use hugetools_contract::env::Fallback;
+use hugetools_kernfs::smaps;
+
+use crate::config;
+use crate::kernel::{facts, populate, procfile};
+use crate::policy::{first_look, thp};
+use crate::rt::message::say_once;
+use crate::sys::{self, Filter};
+
+/// So much of a stack is on base pages.
+const FIRST: usize = 64 << 10;
+
+/// As far the main thread's stack is made longer, where its limit allows.
+const ORDINARY: usize = 8 << 20;
+
+/// Whether stacks are concerned.
+pub fn is_asked() -> bool {
+    let config = config::get();
+    config.stack.is_some() && config.fallback != Fallback::Base && sys::filter() != Filter::Own
+}
+
+/// Whether a stack of this length may have a huge page; says once where not.
+pub fn is_long_enough(len: usize) -> bool {
+    let is_long = len >= facts::thp_size() + FIRST;
+    if !is_long {
+        say_too_small(len);
+    }
+    is_long
+}
+
+fn say_too_small(len: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let kb = len >> 10;
+    say_once(
+        &SAID,
+        config::level_of_news(),
+        format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
+    );
+}
+
+/// For the main thread, on its stack: before the program begins.
+pub fn prepare_main() {
+    if !is_asked() || sys::is_under_valgrind() {
+        return;
+    }
+    first_look::take();
+    let here = here();
+    let Some(mapping) = main_mapping(here) else {
+        return;
+    };
+    let limit = sys::stack_limit().unwrap_or(ORDINARY);
+    let longest = depth().max(ORDINARY).min(limit);
+    // One page more is touched below.
+    let low = mapping.end.saturating_sub(longest) + sys::page_size();
+    let size = facts::thp_size();
+    let whole = whole(low, here, size);
+    if whole.is_empty() {
+        return say_too_small(limit);
+    }
+    let ahead = ahead(&whole, here, depth(), size);
+    if !thp::serves_stack(ahead.len().max(size)) {
+        return;
+    }
+    // SAFETY: the advice changes no contents.
+    let advised = unsafe { sys::madvise(mapping.start, mapping.len(), libc::MADV_HUGEPAGE) };
+    if advised.is_ok() {
+        lengthen(&whole, &ahead, size);
+    }
+}
+
+/// Huge pages at once, from the upper one on, and then the room for all of them.
+fn lengthen(whole: &Range<usize>, ahead: &Range<usize>, size: usize) {
+    for at in ahead.clone().step_by(size).rev() {
+        // SAFETY: this thread's stack, below all that it uses.
+        if unsafe { sys::written_by_kernel(at) }.is_err() {
+            return;
+        }
+    }
+    if ahead.start > whole.start {
+        // SAFETY: likewise. Where the stack cannot be as long it stays as it is.
+        let _ = unsafe { sys::written_by_kernel(whole.start - sys::page_size()) };
+    }
+}
+
+/// For another thread, on its stack: before it begins. `end` is an address above all that it
+/// uses; below that are `len` bytes, of which the lowest `guard` may be such that nobody may
+/// touch.
+pub fn prepare_thread(end: usize, len: usize, guard: usize) {
+    if !is_asked() {
+        return;
+    }
+    first_look::take();
+    let (here, size) = (here(), facts::thp_size());
+    let low = end.saturating_sub(len).saturating_add(guard.max(FIRST));
+    let whole = whole(low, here, size);
+    if whole.is_empty() {
+        return say_too_small(len);
+    }
+    let ahead = ahead(&whole, here, depth(), size);
+    if !thp::serves_stack(ahead.len().max(size)) {
+        return;
+    }
+    // SAFETY: the advice changes no contents.
+    let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
+    if advised.is_ok() && !ahead.is_empty() {
+        // What cannot be had comes when it is used.
+        let _ = populate::shared(ahead.start, ahead.len(), sys::page_size());
+    }
+}
+
+/// The whole huge pages of a stack that is used down to `here` and ends at `low`.
+fn whole(low: usize, here: usize, size: usize) -> Range<usize> {
+    let end = here.saturating_sub(FIRST) / size * size;
+    let start = low.checked_next_multiple_of(size).unwrap_or(end);
+    start.min(end)..end
+}
+
+/// Those that so many bytes below `here` reach into.
+fn ahead(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<usize> {
+    let start = here.saturating_sub(depth) / size * size;
+    start.clamp(whole.start, whole.end)..whole.end
+}
+
+fn depth() -> usize {
+    let depth = config::get().stack_depth.unwrap_or(0);
+    usize::try_from(depth).unwrap_or(usize::MAX)
+}
+
+/// Where this thread's stack is used.
+#[inline(always)]
+fn here() -> usize {
+    let here = 0u8;
+    (&raw const here) as usize
+}
+
+/// The mapping of the main thread's stack, if that is where `here` is.
+fn main_mapping(here: usize) -> Option<Range<usize>> {
+    let of_line = |line: &[u8]| {
+        let record = smaps::records(line).next()?;
+        let start = usize::try_from(record.start).ok()?;
+        let end = usize::try_from(record.end).ok()?;
+        let is_it = record.name == b"[stack]" && start <= here && here < end;
+        is_it.then_some(start..end)
+    };
+    procfile::look(|| procfile::each_line(c"/proc/self/maps", of_line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    const KIB: usize = 1 << 10;
+
+    #[test]
+    fn whole_huge_pages_of_a_stack() {
+        let of = |low, here| whole(low, here, 2 * MIB);
+        assert_eq!(of(92 * MIB, 99 * MIB), 92 * MIB..98 * MIB);
+        // Those below the first 64 kB only, and not the one that begins below the end.
+        assert_eq!(of(92 * MIB + 1, 98 * MIB + 63 * KIB), 94 * MIB..96 * MIB);
+        assert_eq!(of(92 * MIB + 1, 98 * MIB + 64 * KIB), 94 * MIB..98 * MIB);
+        assert!(of(99 * MIB, 99 * MIB + 128 * KIB).is_empty());
+        assert!(of(96 * MIB + KIB, 98 * MIB + 128 * KIB).is_empty());
+    }
+
+    #[test]
+    fn what_is_touched_ahead() {
+        let whole = 92 * MIB..98 * MIB;
+        let of = |depth| ahead(&whole, 99 * MIB, depth, 2 * MIB);
+        assert!(of(0).is_empty() && of(MIB).is_empty());
+        assert_eq!(of(MIB + 1), 96 * MIB..98 * MIB);
+        assert_eq!(of(4 * MIB), 94 * MIB..98 * MIB);
+        assert_eq!(of(usize::MAX), whole);
+    }
+}

@@ -1,0 +1,21 @@
+//! Threads.
+#![expect(unsafe_code, reason = "functions of libc that are replaced")]
+
+use core::ffi::{c_int, c_void};
+
+use crate::process::threads::{self, Start};
+
+/// `pthread_create(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { threads::create(thread, attributes, start, argument) }
+}

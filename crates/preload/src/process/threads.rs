@@ -1,0 +1,215 @@
+//! New threads: where their stacks are asked to be on huge pages, each prepares its own
+//! before it begins.
+//!
+//! What a thread is to do then is passed in one of a few places of ours, which the thread
+//! frees at once; where all are taken it begins as it would without us. The function that
+//! runs first stays below the program's own: `pthread_exit` and exceptions go through it.
+#![expect(unsafe_code, reason = "calls libc's functions by their addresses")]
+
+use core::cell::UnsafeCell;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::ptr;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_pages::segment::stack;
+use hugetools_pages::sys;
+
+use crate::next::following::Following;
+
+/// What a thread does.
+pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+
+type Attributes = libc::pthread_attr_t;
+
+static CREATE: Following = Following::named(c"pthread_create");
+static STACK: Following = Following::named(c"pthread_attr_getstack");
+static LENGTH: Following = Following::named(c"pthread_attr_getstacksize");
+static GUARD: Following = Following::named(c"pthread_attr_getguardsize");
+static DEFAULT: Following = Following::named(c"pthread_getattr_default_np");
+static OWN: Following = Following::named(c"pthread_self");
+
+/// So many threads may be on their way at once.
+const PLACES: usize = 64;
+
+/// Where it is told what a thread is to do.
+struct Place {
+    is_taken: AtomicBool,
+    task: UnsafeCell<Option<Task>>,
+}
+
+// SAFETY: the task belongs to whoever has taken the place: first the one that makes the
+// thread, then that thread.
+unsafe impl Sync for Place {}
+
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    start: Start,
+    argument: *mut c_void,
+    shape: Shape,
+}
+
+/// Lengths of a stack and of its end that nobody may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shape {
+    len: usize,
+    guard: usize,
+}
+
+static ALL: [Place; PLACES] = [const {
+    Place {
+        is_taken: AtomicBool::new(false),
+        task: UnsafeCell::new(None),
+    }
+}; PLACES];
+
+/// `pthread_create`
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn create(
+    thread: *mut libc::pthread_t,
+    attributes: *const Attributes,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    type Call =
+        unsafe extern "C" fn(*mut libc::pthread_t, *const Attributes, Start, *mut c_void) -> c_int;
+    let Some(address) = CREATE.address() else {
+        return libc::EAGAIN;
+    };
+    // SAFETY: the address of the function of that name.
+    let next = unsafe { core::mem::transmute::<usize, Call>(address) };
+    let place = match stack::is_asked() {
+        // SAFETY: as the caller says.
+        true => unsafe { shape(attributes) }.and_then(|shape| {
+            pass(Task {
+                start,
+                argument,
+                shape,
+            })
+        }),
+        false => None,
+    };
+    let Some(place) = place else {
+        // SAFETY: as the caller says.
+        return unsafe { next(thread, attributes, start, argument) };
+    };
+    let passed = ptr::from_ref(place).cast_mut().cast();
+    // SAFETY: likewise; what begins is ours, and does what the caller wants.
+    let result = unsafe { next(thread, attributes, begin, passed) };
+    if result != 0 {
+        place.is_taken.store(false, Ordering::Release);
+    }
+    result
+}
+
+/// Leaves a task in a free place.
+fn pass(task: Task) -> Option<&'static Place> {
+    let is_free = |place: &&Place| !place.is_taken.swap(true, Ordering::Acquire);
+    let place = ALL.iter().find(is_free)?;
+    // SAFETY: taken just now.
+    unsafe { *place.task.get() = Some(task) };
+    Some(place)
+}
+
+/// What a thread does first.
+///
+/// # Safety
+/// With a place that was taken for it.
+unsafe extern "C-unwind" fn begin(place: *mut c_void) -> *mut c_void {
+    // SAFETY: as the caller says.
+    let task = unsafe { take(place.cast()) };
+    let Some(task) = task else {
+        return ptr::null_mut();
+    };
+    let Shape { len, guard } = task.shape;
+    if let Some(end) = own() {
+        stack::prepare_thread(end, len, guard);
+    }
+    // SAFETY: what the program has passed with it.
+    unsafe { (task.start)(task.argument) }
+}
+
+/// Frees a place.
+///
+/// # Safety
+/// It was taken for this thread.
+unsafe fn take(place: *const Place) -> Option<Task> {
+    // SAFETY: one of ours.
+    let place = unsafe { &*place };
+    // SAFETY: as the caller says.
+    let task = unsafe { *place.task.get() };
+    place.is_taken.store(false, Ordering::Release);
+    task
+}
+
+/// An address above all that this thread uses of its stack: libc keeps what it knows of the
+/// thread there.
+fn own() -> Option<usize> {
+    type Call = extern "C" fn() -> usize;
+    let address = OWN.address()?;
+    // SAFETY: the address of the function of that name.
+    let own = unsafe { core::mem::transmute::<usize, Call>(address) };
+    // In both libcs that is the address of its record.
+    own().checked_next_multiple_of(sys::page_size())
+}
+
+/// The stack that libc makes; `None` where the program brings its own, or where it is too
+/// small.
+///
+/// # Safety
+/// Null, or attributes of a thread.
+unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
+    let mut usual = MaybeUninit::<Attributes>::zeroed();
+    let attributes = match attributes.is_null() {
+        true => {
+            type Call = unsafe extern "C" fn(*mut Attributes) -> c_int;
+            let address = DEFAULT.address()?;
+            // SAFETY: the address of the function of that name.
+            let default = unsafe { core::mem::transmute::<usize, Call>(address) };
+            // SAFETY: room for attributes.
+            (unsafe { default(usual.as_mut_ptr()) } == 0).then_some(usual.as_ptr())?
+        }
+        // SAFETY: as the caller says.
+        false if unsafe { is_own(attributes) } => return None,
+        false => attributes,
+    };
+    // SAFETY: as the caller says, or filled by libc just now.
+    let len = unsafe { number(&LENGTH, attributes)? };
+    // SAFETY: likewise.
+    let guard = unsafe { number(&GUARD, attributes)? };
+    let shape = Shape { len, guard };
+    stack::is_long_enough(shape.len).then_some(shape)
+}
+
+/// Whether the program brings the stack.
+///
+/// # Safety
+/// Attributes of a thread.
+unsafe fn is_own(attributes: *const Attributes) -> bool {
+    type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
+    let Some(address) = STACK.address() else {
+        return true;
+    };
+    // SAFETY: the address of the function of that name.
+    let stack = unsafe { core::mem::transmute::<usize, Call>(address) };
+    let (mut at, mut len) = (0, 0);
+    // SAFETY: as the caller says. musl's refuses where there is none; glibc's then has one
+    // that ends at 0.
+    let result = unsafe { stack(attributes, &raw mut at, &raw mut len) };
+    result == 0 && at.wrapping_add(len) != 0
+}
+
+/// What a function says of attributes.
+///
+/// # Safety
+/// It takes attributes and room for a number.
+unsafe fn number(function: &Following, attributes: *const Attributes) -> Option<usize> {
+    type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
+    // SAFETY: the address of the function of that name.
+    let call = unsafe { core::mem::transmute::<usize, Call>(function.address()?) };
+    let mut number = 0;
+    // SAFETY: as the caller says.
+    (unsafe { call(attributes, &raw mut number) } == 0).then_some(number)
+}
