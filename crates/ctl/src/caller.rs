@@ -6,6 +6,9 @@ use std::path::PathBuf;
 
 use hugetools_contract::env::Settings;
 
+/// How the names of all settings begin.
+const PREFIX: &[u8] = b"HUGETLB_";
+
 /// The process that hugectl is, before it becomes another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -41,7 +44,13 @@ impl Caller {
 
     /// How much is to be said, by the environment alone.
     pub fn verbosity(&self) -> u8 {
-        let get = |name: &str| self.var(name).map(OsStr::as_bytes);
+        // Of each name all are asked for, so those that are no setting are left out first.
+        let is_setting = |(name, _): &&(OsString, OsString)| name.as_bytes().starts_with(PREFIX);
+        let settings: Vec<_> = self.env.iter().filter(is_setting).collect();
+        let get = |name: &str| {
+            let found = settings.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.as_bytes())
+        };
         Settings::read(get, b"", self.pid).verbosity
     }
 

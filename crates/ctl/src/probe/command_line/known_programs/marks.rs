@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::fs::File;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hugetools_elf::{Elf, Load, Source};
 use memchr::memmem::Finder;
@@ -39,9 +39,8 @@ const LIKELY: u64 = 32 << 20;
 
 /// A program, as far as it was looked at.
 pub(super) struct Examined<'a> {
-    program: &'a Path,
-    /// The file that a link leads to.
-    real: Option<PathBuf>,
+    /// The names of its file, and of the one that a link leads to.
+    names: [Option<Vec<u8>>; 2],
     elf: Option<&'a Elf<File>>,
     /// Which of [`TEXTS`] it holds.
     texts: OnceCell<[bool; TEXTS.len()]>,
@@ -51,9 +50,9 @@ impl<'a> Examined<'a> {
     pub(super) fn new(program: &'a Path, elf: Option<&'a Elf<File>>) -> Examined<'a> {
         let is_link = std::fs::read_link(program).is_ok();
         let real = is_link.then(|| std::fs::canonicalize(program).ok());
+        let name = |path: &Path| base(path.as_os_str()).to_vec();
         Examined {
-            program,
-            real: real.flatten(),
+            names: [Some(name(program)), real.flatten().as_deref().map(name)],
             elf,
             texts: OnceCell::new(),
         }
@@ -61,11 +60,7 @@ impl<'a> Examined<'a> {
 
     /// Whether an entry fits it.
     pub(super) fn fits(&self, entry: &Entry) -> bool {
-        let has_name = |name: &Text| {
-            let paths = [Some(self.program), self.real.as_deref()];
-            let mut files = paths.into_iter().flatten();
-            files.any(|path| is_named(base(path.as_os_str()), name))
-        };
+        let has_name = |name: &Text| self.names.iter().flatten().any(|file| is_named(file, name));
         let Some(elf) = self.elf else {
             return entry.exe.iter().any(has_name);
         };
