@@ -11,6 +11,7 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings, Share};
@@ -42,7 +43,7 @@ pub fn report_path() -> Option<&'static CStr> {
     match get().report? {
         // SAFETY: there is a report to a file once the state is READY only: nobody
         // writes any more.
-        Report::File(_) => CStr::from_bytes_until_nul(unsafe { &*CELL.path.get() }).ok(),
+        Report::File(_) => CStr::from_bytes_until_nul(unsafe { &*PATH.0.get() }).ok(),
         Report::Terminal { .. } => None,
     }
 }
@@ -73,13 +74,19 @@ pub fn level_of_news() -> Level {
 struct Cell {
     state: AtomicU8,
     config: UnsafeCell<Config>,
-    /// The file for the report.
-    path: UnsafeCell<[u8; PATH_MAX]>,
 }
 
-// SAFETY: `config` and `path` are written by the one thread that moves `state` from UNREAD
-// to READING, and read only after it has become READY.
+// SAFETY: `config` is written by the one thread that moves `state` from UNREAD to READING,
+// and read only after it has become READY.
 unsafe impl Sync for Cell {}
+
+/// The file for the report: not among what each start writes to.
+struct KeptPath(UnsafeCell<[u8; PATH_MAX]>);
+
+// SAFETY: as the cell's config.
+unsafe impl Sync for KeptPath {}
+
+static PATH: KeptPath = KeptPath(UnsafeCell::new([0; PATH_MAX]));
 
 const UNREAD: u8 = 0;
 const READING: u8 = 1;
@@ -88,7 +95,6 @@ const READY: u8 = 2;
 static CELL: Cell = Cell {
     state: AtomicU8::new(UNREAD),
     config: UnsafeCell::new(Settings::NOTHING),
-    path: UnsafeCell::new([0; PATH_MAX]),
 };
 
 /// What this process was asked to do. Read from the environment at the first
@@ -122,13 +128,14 @@ fn read() -> &'static Config {
             CELL.state.store(UNREAD, Ordering::Release);
             return &NOTHING;
         };
-        let mut buffer = [0; PATH_MAX];
+        // Some thousand bytes of the stack, filled only where they are asked for.
+        let mut buffer = MaybeUninit::uninit();
         let program = program(&variables, &mut buffer);
         let get = |name: &str| variables.get(name);
         let source = Settings::source(&get, program, sys::getpid()).kept_by(leaked_copy::keep);
         let mut settings = Settings::of(source);
         // SAFETY: this thread moved the state to READING, so it alone writes.
-        keep_report(&mut settings, unsafe { &mut *CELL.path.get() });
+        keep_report(&mut settings, unsafe { &mut *PATH.0.get() });
         // SAFETY: likewise.
         unsafe { *CELL.config.get() = settings };
     }
@@ -148,11 +155,11 @@ fn keep_report(settings: &mut Config, kept: &'static mut [u8; PATH_MAX]) {
 
 /// What follows the last `/` of the program's first argument. Read only where
 /// it is asked for, since it costs system calls.
-fn program<'a>(variables: &Variables, buffer: &'a mut [u8; PATH_MAX]) -> &'a [u8] {
+fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]>) -> &'a [u8] {
     if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
     }
-    let text = procfile::head(c"/proc/self/cmdline", buffer);
+    let text = procfile::head(c"/proc/self/cmdline", buffer.write([0; PATH_MAX]));
     let first = text.split(|b| *b == 0).next().unwrap_or(&[]);
     first.rsplit(|b| *b == b'/').next().unwrap_or(&[])
 }

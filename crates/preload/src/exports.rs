@@ -185,12 +185,27 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
     result
 }
 
-/// `process_madvise(2)`, which may be about this very process.
+/// `process_madvise(2)`
 ///
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn process_madvise(
+    process: c_int,
+    ranges: *const libc::iovec,
+    count: usize,
+    advice: c_int,
+    flags: c_uint,
+) -> isize {
+    // SAFETY: as the caller says.
+    unsafe { advise_process(process, ranges, count, advice, flags) }
+}
+
+/// `process_madvise(2)`, which may be about this very process.
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn advise_process(
     process: c_int,
     ranges: *const libc::iovec,
     count: usize,

@@ -2,8 +2,8 @@
 //! that was preloaded. What is none of our business goes to them.
 //!
 //! They are looked up at the start, since a program may call `mmap` at any
-//! time: inside of its own allocator, or in a signal handler. Before glibc 2.34
-//! a program without libdl has no `dlsym`; then the kernel is called itself.
+//! time: inside of its own allocator, or in a signal handler. Of what nobody has, the
+//! kernel is called itself.
 //!
 //! [`following`] are those that are looked up when the first of them is called, and
 //! [`call`] calls one of these.
@@ -18,6 +18,7 @@
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::fault::libc_sigaction;
@@ -25,6 +26,8 @@ use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
 use crate::loader::host_malloc;
+use crate::loader::objects::{self, Object};
+use crate::loader::symbols::Function;
 use crate::rt::mem;
 
 pub(crate) mod call;
@@ -56,6 +59,13 @@ impl Next {
     fn address(&self) -> usize {
         self.address.load(Ordering::Relaxed)
     }
+
+    /// Has it from the loader, if that can be asked.
+    fn ask(&self) {
+        if let Some(address) = ask(self.name) {
+            self.address.store(address, Ordering::Relaxed);
+        }
+    }
 }
 
 static MMAP: Next = Next::named(c"mmap");
@@ -80,6 +90,14 @@ static SIGNAL: Next = Next::named(c"signal");
 static PRCTL: Next = Next::named(c"prctl");
 static CHROOT: Next = Next::named(c"chroot");
 static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
+static SIGACTION: Next = Next::named(c"sigaction");
+/// Called at the start of each program that has our heap.
+static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
+
+/// Where what registers handlers for forks is; `None` where nobody behind us has it.
+pub(crate) fn register_atfork() -> Option<usize> {
+    Some(REGISTER_ATFORK.address()).filter(|address| *address != 0)
+}
 
 /// Leaves out what a library offers that is to do nothing.
 pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
@@ -90,48 +108,82 @@ pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
     }
 }
 
-/// Looks all of them up.
+/// All of them.
+static ALL: [&Next; 24] = [
+    &MMAP,
+    &MUNMAP,
+    &MPROTECT,
+    &MADVISE,
+    &MREMAP,
+    &SHMGET,
+    &SHMAT,
+    &SYSCALL,
+    &PROCESS_MADVISE,
+    &SHMDT,
+    &SHMCTL,
+    &PKEY_MPROTECT,
+    &POSIX_MADVISE,
+    &MLOCK,
+    &MLOCK2,
+    &MUNLOCK,
+    &MLOCKALL,
+    &MUNLOCKALL,
+    &SIGNAL,
+    &PRCTL,
+    &CHROOT,
+    &SYSV_SIGNAL,
+    &SIGACTION,
+    &REGISTER_ATFORK,
+];
+
+/// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
+/// many times as long at the start of each program.
 pub(crate) fn find() {
-    type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-    let Some(dlsym) = weak_function!(hugetools_dlsym as Dlsym) else {
-        return;
-    };
-    for next in [
-        &MMAP,
-        &MUNMAP,
-        &MPROTECT,
-        &MADVISE,
-        &MREMAP,
-        &SHMGET,
-        &SHMAT,
-        &SYSCALL,
-        &PROCESS_MADVISE,
-        &SHMDT,
-        &SHMCTL,
-        &PKEY_MPROTECT,
-        &POSIX_MADVISE,
-        &MLOCK,
-        &MLOCK2,
-        &MUNLOCK,
-        &MLOCKALL,
-        &MUNLOCKALL,
-        &SIGNAL,
-        &PRCTL,
-        &CHROOT,
-        &SYSV_SIGNAL,
-    ] {
-        let found = dlsym(libc::RTLD_NEXT, next.name.as_ptr());
-        next.address.store(found as usize, Ordering::Relaxed);
+    let (mut passed, mut is_sure) = (false, true);
+    objects::each(|object| {
+        if object.is_ours() {
+            passed = true;
+        } else if passed && !object.is_a_copy() {
+            is_sure &= take_from(object);
+        }
+        ControlFlow::Continue(())
+    });
+    if !is_sure {
+        ALL.iter().for_each(|next| next.ask());
     }
     // A sanitizer's would look into memory that it does not know.
     if !host_malloc::has_checker() {
-        let memset = dlsym(libc::RTLD_NEXT, c"memset".as_ptr());
+        let memset = ask(c"memset").unwrap_or(0);
         // SAFETY: the address of the function of that name.
-        unsafe { mem::know_memset(memset as usize) };
+        unsafe { mem::know_memset(memset) };
     }
-    let sigaction = dlsym(libc::RTLD_NEXT, c"sigaction".as_ptr());
     // SAFETY: the address of the function of that name.
-    unsafe { libc_sigaction::set_next(sigaction as usize) };
+    unsafe { libc_sigaction::set_next(SIGACTION.address()) };
+}
+
+/// Notes what an object has of them, where none before it did; `false` where only the
+/// loader knows.
+fn take_from(object: &Object<'_>) -> bool {
+    let Some(tables) = object.tables() else {
+        return true;
+    };
+    let mut is_sure = true;
+    for next in ALL.iter().filter(|next| next.address() == 0) {
+        match tables.function(next.name) {
+            Some(Function::At(address)) => next.address.store(address, Ordering::Relaxed),
+            Some(Function::Indirect) => is_sure = false,
+            None => {}
+        }
+    }
+    is_sure
+}
+
+/// What the loader says of a name; `None` where it cannot be asked: before glibc 2.34
+/// a program without libdl has no `dlsym`.
+fn ask(name: &CStr) -> Option<usize> {
+    type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+    let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
+    Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
 /// Calls the next function of that type, or what stands behind `else`.

@@ -22,7 +22,7 @@ use hugetlbfs::loader::symbols::{LOCAL_ENTRY, Symbol};
 use hugetools_pages::sys;
 
 use crate::dlopen::plugin::{self, LIBCS, Libc};
-use crate::{exports, host_malloc};
+use crate::host_malloc;
 
 /// What is to be found by a name.
 pub(crate) type Meaning = (&'static CStr, usize);
@@ -49,23 +49,38 @@ fn takers() -> [Meaning; 9] {
     ]
 }
 
-/// Those that make blocks, or tell about all of them.
-fn makers() -> [Meaning; 13] {
-    [
-        (c"malloc", at!(exports::malloc)),
-        (c"calloc", at!(exports::calloc)),
-        (c"aligned_alloc", at!(exports::aligned_alloc)),
-        (c"memalign", at!(exports::memalign)),
-        (c"posix_memalign", at!(exports::posix_memalign)),
-        (c"valloc", at!(exports::valloc)),
-        (c"pvalloc", at!(exports::pvalloc)),
-        (c"malloc_trim", at!(exports::malloc_trim)),
-        (c"mallopt", at!(exports::mallopt)),
-        (c"mallinfo", at!(exports::mallinfo)),
-        (c"mallinfo2", at!(exports::mallinfo2)),
-        (c"malloc_stats", at!(exports::malloc_stats)),
-        (c"malloc_info", at!(exports::malloc_info)),
-    ]
+/// Those that make blocks, or tell about all of them: each has the same name here. Their
+/// addresses are not written here, since the loader would then look each of them up at
+/// the start of every program.
+const MAKERS: [&CStr; 13] = [
+    c"malloc",
+    c"calloc",
+    c"aligned_alloc",
+    c"memalign",
+    c"posix_memalign",
+    c"valloc",
+    c"pvalloc",
+    c"malloc_trim",
+    c"mallopt",
+    c"mallinfo",
+    c"mallinfo2",
+    c"malloc_stats",
+    c"malloc_info",
+];
+
+/// What this library has by these names; 0 for what it has not.
+fn makers() -> [Meaning; MAKERS.len()] {
+    let mut makers = MAKERS.map(|name| (name, 0));
+    objects::each(|object| {
+        if !object.is_ours() {
+            return ControlFlow::Continue(());
+        }
+        for (name, address) in &mut makers {
+            *address = object.address_of(name).unwrap_or(0);
+        }
+        ControlFlow::Break(())
+    });
+    makers
 }
 
 /// What of libc's names means ours.
@@ -97,12 +112,13 @@ fn bind(reach: Reach) -> bool {
     if host_malloc::heap() != host_malloc::Heap::Ours {
         return true;
     }
+    let makers = makers();
     // Two threads take turns by the loader's own lock.
     objects::each(|object| {
         let is_libc =
             object.own_name() == Some(c"libc.so.6") && object.address_of(c"malloc").is_some();
         if !has_reached(reach) && is_libc {
-            change_libc(object, reach);
+            change_libc(object, reach, &makers);
         }
         match is_libc {
             true => ControlFlow::Break(()),
@@ -112,14 +128,15 @@ fn bind(reach: Reach) -> bool {
     has_reached(reach)
 }
 
-fn change_libc(libc: &Object<'_>, reach: Reach) {
+fn change_libc(libc: &Object<'_>, reach: Reach, makers: &[Meaning]) {
     if !has_reached(Reach::Takers) {
         remember(libc, &LIBCS[0]);
         if !change(libc, &takers()) {
             return;
         }
     }
-    if reach == Reach::Takers || change(libc, &makers()) {
+    let is_whole = || makers.iter().all(|(_, address)| *address != 0);
+    if reach == Reach::Takers || is_whole() && change(libc, makers) {
         REACHED.store(reach as u8, Ordering::Release);
     }
 }

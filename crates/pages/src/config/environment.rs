@@ -102,10 +102,17 @@ fn copy() -> Option<&'static [u8]> {
 
 /// The values of our variables, found in one walk through the environment.
 #[derive(Debug)]
-pub struct Variables([Option<&'static [u8]>; env::VARIABLES.len()]);
+pub struct Variables {
+    /// Names and values of those that are there.
+    found: [(&'static str, &'static [u8]); env::VARIABLES.len()],
+    count: usize,
+}
 
 impl Variables {
-    const NONE: Variables = Variables([None; env::VARIABLES.len()]);
+    const NONE: Variables = Variables {
+        found: [("", &[]); env::VARIABLES.len()],
+        count: 0,
+    };
 
     /// Finds them as `getenv` does: the first of several counts. `None` where
     /// the environment is not known yet.
@@ -149,18 +156,25 @@ impl Variables {
     }
 
     fn put(&mut self, entry: &'static [u8]) {
-        for (name, value) in env::VARIABLES.iter().zip(&mut self.0) {
-            let rest = entry.strip_prefix(name.as_bytes());
-            if let Some([b'=', rest @ ..]) = rest {
-                value.get_or_insert(rest);
-            }
+        let value = |name: &str| match entry.strip_prefix(name.as_bytes()) {
+            Some([b'=', value @ ..]) => Some(value),
+            _ => None,
+        };
+        let found = (env::VARIABLES.iter()).find_map(|name| Some((*name, value(name)?)));
+        let Some((name, value)) = found.filter(|(name, _)| self.get(name).is_none()) else {
+            return;
+        };
+        // There is room for each name once.
+        if let Some(place) = self.found.get_mut(self.count) {
+            *place = (name, value);
+            self.count += 1;
         }
     }
 
     /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<&'static [u8]> {
-        let place = env::VARIABLES.iter().position(|known| *known == name)?;
-        self.0[place]
+        let mut found = self.found.iter().take(self.count);
+        found.find_map(|(known, value)| (*known == name).then_some(*value))
     }
 }
 

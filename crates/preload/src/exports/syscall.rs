@@ -9,7 +9,7 @@ use hugetools_pages::vmops::by_number;
 
 use crate::process::{clones, seccomp};
 use crate::report::end;
-use crate::{exports, next};
+use crate::{exports, next, sysv_shm};
 
 /// `syscall(2)`, with as many arguments as a call may have.
 ///
@@ -63,7 +63,7 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
         // SAFETY: as the caller says.
-        let advised = unsafe { exports::process_madvise(int(a), ranges, c, int(d), flags) };
+        let advised = unsafe { exports::advise_process(int(a), ranges, c, int(d), flags) };
         return Some(advised as c_long);
     }
     // SAFETY: as the caller says.
@@ -78,15 +78,15 @@ unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long
     use cast::int;
     use core::ffi::c_void;
     match number {
-        sys::SYS_SHMGET => Some(exports::shmget(int(a), b, int(c)).into()),
+        sys::SYS_SHMGET => Some(sysv_shm::shmget(int(a), b, int(c)).into()),
         sys::SYS_SHMAT => {
             // SAFETY: as the caller says.
-            let at = unsafe { exports::shmat(int(a), b as *const c_void, int(c)) };
+            let at = unsafe { sysv_shm::shmat(int(a), b as *const c_void, int(c)) };
             Some(next::c_long_result(Ok(at as usize)))
         }
         sys::SYS_SHMCTL => {
             // SAFETY: as the caller says.
-            Some(unsafe { exports::shmctl(int(a), int(b), c as *mut c_void) }.into())
+            Some(unsafe { sysv_shm::shmctl(int(a), int(b), c as *mut c_void) }.into())
         }
         _ => None,
     }

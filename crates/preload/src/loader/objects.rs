@@ -182,11 +182,21 @@ impl Object<'_> {
 
     /// Where a table of the dynamic section lies.
     pub(crate) fn table(&self, tag: i64) -> Option<usize> {
-        let table = self.value(tag)?;
-        // Some loaders have put its address there, others leave it as it was.
-        Some(match table < self.base {
-            true => self.base + table,
-            false => table,
+        let [table] = self.tables_of([tag]);
+        table
+    }
+
+    /// The same of several.
+    pub(crate) fn tables_of<const N: usize>(&self, tags: [i64; N]) -> [Option<usize>; N] {
+        let entries = self.dynamic();
+        tags.map(|tag| {
+            let value = entries.iter().find(|entry| entry.tag == tag)?.value;
+            let table = usize::try_from(value).ok()?;
+            // Some loaders have put its address there, others leave it as it was.
+            Some(match table < self.base {
+                true => self.base + table,
+                false => table,
+            })
         })
     }
 

@@ -1,7 +1,7 @@
 //! The symbols that a loaded file defines, by name, as the loader finds them.
 #![expect(unsafe_code, reason = "reads tables of loaded files")]
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 
 use crate::loader::objects::{Object, STRTAB, SYMTAB};
 
@@ -11,32 +11,112 @@ const GNU_HASH: i64 = 0x6fff_fef5;
 /// A symbol in a loaded file's table.
 pub type Symbol = libc::Elf64_Sym;
 
-impl Object<'_> {
-    /// Calls `visit` with each symbol of that name that it defines: there may
-    /// be one for each version.
-    pub fn definitions(&self, name: &CStr, mut visit: impl FnMut(*mut Symbol)) {
-        let (Some(strings), Some(symbols)) = (self.table(STRTAB), self.table(SYMTAB)) else {
-            return;
-        };
+/// The tables by which a loaded file's symbols are found, for many names at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tables<'a> {
+    object: &'a Object<'a>,
+    strings: usize,
+    symbols: usize,
+    hash: Hash,
+}
+
+/// A table of hashes, of either kind.
+#[derive(Debug, Clone, Copy)]
+enum Hash {
+    Gnu(usize),
+    Old(usize),
+}
+
+impl Tables<'_> {
+    /// Calls `visit` with each symbol of that name that the file defines.
+    fn definitions(&self, name: &CStr, mut visit: impl FnMut(*mut Symbol)) {
         let mut look_at = |index: usize| {
-            let symbol = (symbols + index * size_of::<Symbol>()) as *mut Symbol;
+            let symbol = (self.symbols + index * size_of::<Symbol>()) as *mut Symbol;
             // SAFETY: one of the object's symbols, which stay while it is
             // loaded.
             let known = unsafe { &*symbol };
-            let at = strings + known.st_name as usize;
+            let at = self.strings + known.st_name as usize;
             // SAFETY: a C string in the object's table of strings.
-            let found = unsafe { CStr::from_ptr(at as *const c_char) };
-            if known.st_shndx != 0 && found == name {
+            if known.st_shndx != 0 && unsafe { is_named(at, name) } {
                 visit(symbol);
             }
         };
-        if let Some(table) = self.table(GNU_HASH) {
+        match self.hash {
             // SAFETY: the object's table, which stays while it is loaded.
-            unsafe { each_of_chain(table, gnu_hash(name), &mut look_at) };
-        } else if let Some(table) = self.table(HASH) {
-            // SAFETY: likewise.
-            let count = unsafe { count_of_symbols(table) };
-            (1..count).for_each(look_at);
+            Hash::Gnu(table) => unsafe { each_of_chain(table, gnu_hash(name), &mut look_at) },
+            Hash::Old(table) => {
+                // SAFETY: likewise.
+                let count = unsafe { count_of_symbols(table) };
+                (1..count).for_each(look_at);
+            }
+        }
+    }
+
+    /// The address of the first of them, and where calls from its own file enter it.
+    fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
+        let mut found = None;
+        self.definitions(name, |symbol| {
+            // SAFETY: one of the object's symbols, which stay while it is
+            // loaded.
+            let symbol = unsafe { &*symbol };
+            let value = usize::try_from(symbol.st_value).unwrap_or(0);
+            let address = self.object.base.wrapping_add(value);
+            let entry = address.wrapping_add(local_entry(symbol.st_other));
+            found.get_or_insert([address, entry]);
+        });
+        found
+    }
+
+    /// The address of the first of them.
+    pub(crate) fn address_of(&self, name: &CStr) -> Option<usize> {
+        self.entries_of(name).map(|[address, _]| address)
+    }
+
+    /// The function of that name.
+    pub(crate) fn function(&self, name: &CStr) -> Option<Function> {
+        let mut found = None;
+        self.definitions(name, |symbol| {
+            // SAFETY: one of the object's symbols, which stay while it is loaded.
+            let symbol = unsafe { &*symbol };
+            let value = usize::try_from(symbol.st_value).unwrap_or(0);
+            found.get_or_insert(match symbol.st_info & 0xf {
+                INDIRECT => Function::Indirect,
+                _ => Function::At(self.object.base.wrapping_add(value)),
+            });
+        });
+        found
+    }
+}
+
+/// The type of a symbol whose function tells the address of another, which is meant.
+const INDIRECT: u8 = 10;
+
+/// A function, as a table of symbols knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Function {
+    /// Its address.
+    At(usize),
+    /// The loader asks another function for its address.
+    Indirect,
+}
+
+impl Object<'_> {
+    /// Its tables, where it has them.
+    pub(crate) fn tables(&self) -> Option<Tables<'_>> {
+        let [gnu, old, strings, symbols] = self.tables_of([GNU_HASH, HASH, STRTAB, SYMTAB]);
+        Some(Tables {
+            object: self,
+            strings: strings?,
+            symbols: symbols?,
+            hash: gnu.map(Hash::Gnu).or(old.map(Hash::Old))?,
+        })
+    }
+
+    /// Calls `visit` with each symbol of that name that it defines: there may
+    /// be one for each version.
+    pub fn definitions(&self, name: &CStr, visit: impl FnMut(*mut Symbol)) {
+        if let Some(tables) = self.tables() {
+            tables.definitions(name, visit);
         }
     }
 
@@ -48,18 +128,18 @@ impl Object<'_> {
     /// The address of the first of them, and where calls from its own file enter
     /// it.
     pub fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
-        let mut found = None;
-        self.definitions(name, |symbol| {
-            // SAFETY: one of the object's symbols, which stay while it is
-            // loaded.
-            let symbol = unsafe { &*symbol };
-            let value = usize::try_from(symbol.st_value).unwrap_or(0);
-            let address = self.base.wrapping_add(value);
-            let entry = address.wrapping_add(local_entry(symbol.st_other));
-            found.get_or_insert([address, entry]);
-        });
-        found
+        self.tables()?.entries_of(name)
     }
+}
+
+/// Whether a name stands there.
+///
+/// # Safety
+/// A C string must.
+unsafe fn is_named(at: usize, name: &CStr) -> bool {
+    let mut bytes = name.to_bytes_with_nul().iter().enumerate();
+    // SAFETY: the string has not ended before the first byte that differs.
+    bytes.all(|(place, byte)| unsafe { ((at + place) as *const u8).read() } == *byte)
 }
 
 /// The part of `st_other` that says how far behind its address a function is

@@ -123,9 +123,12 @@ pub(crate) fn find_all() {
 
 /// Notes what an object has of them, where none before it did.
 fn take_from(object: &Object<'_>) {
+    let Some(tables) = object.tables() else {
+        return;
+    };
     for (name, address) in NAMES.iter().zip(&ADDRESSES) {
         if address.load(Ordering::Relaxed) == 0 {
-            if let Some(found) = object.address_of(name) {
+            if let Some(found) = tables.address_of(name) {
                 address.store(found, Ordering::Relaxed);
             }
         }

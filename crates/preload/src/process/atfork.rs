@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_void};
 use hugetools_pages::fork::{self, Descriptors};
 use hugetools_pages::sys::{self, Errno};
 
+use crate::next;
 use crate::next::following::{self, Following};
 use crate::rt::marker;
 
@@ -28,7 +29,7 @@ pub(crate) fn register(
     object: *mut c_void,
 ) -> c_int {
     be_first();
-    if let Some(address) = REGISTER.address() {
+    if let Some(address) = next::register_atfork().or_else(|| REGISTER.address()) {
         // SAFETY: the address of the function of that name.
         let next = unsafe { core::mem::transmute::<usize, Register>(address) };
         return next(prepare, parent, child, object);
