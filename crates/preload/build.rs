@@ -45,8 +45,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     link_argument("-fuse-ld=bfd");
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
+    link_argument(&format!("-Wl,-T,{}", source.join("start.ld").display()));
     assemble("hugetools_preload", &["src/words.s", "src/rt/marker.s"])?;
     emit("cargo::rerun-if-changed=nodes.map");
+    emit("cargo::rerun-if-changed=start.ld");
     Ok(())
 }
 

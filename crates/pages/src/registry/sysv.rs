@@ -36,10 +36,12 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// All zero: a table of them takes no room in the library's file, nor between the
+    /// data that each start writes to.
     pub(super) const UNUSED: Segment = Segment {
         id: 0,
         now: 0,
-        on: On::Ordinary,
+        on: On::Huge(0),
         is_private: false,
         born: Born::NEVER,
         creator: 0,
