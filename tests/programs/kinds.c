@@ -1,15 +1,25 @@
 /* Fills memory of one kind, and prints what smaps says of the mappings in which it
-   lies: kB of pools, kB of transparent huge pages; "refused" where there is none.
+   lies: kB of pools, kB of transparent huge pages; "refused" where there is none. Before
+   that, another process does the same and says nothing.
 
-   kinds data|heap|shm */
+   kinds data|heap|shm|anon|text */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define SIZE (24ul << 20)
 
 static char data[SIZE] = {1};
+
+/* Code, as far as the program's headers tell. */
+extern char code[SIZE];
+__asm__(".pushsection .text\n.balign 16\ncode: .fill 24 << 20, 1, 0\n.popsection");
 
 static void print(unsigned long start, unsigned long end)
 {
@@ -24,28 +34,52 @@ static void print(unsigned long start, unsigned long end)
 			continue;
 		if (!strcmp(name, "Private_Hugetlb:") || !strcmp(name, "Shared_Hugetlb:"))
 			pool += kb;
-		if (!strcmp(name, "AnonHugePages:") || !strcmp(name, "ShmemPmdMapped:"))
+		if (!strcmp(name, "AnonHugePages:") || !strcmp(name, "ShmemPmdMapped:") ||
+		    !strcmp(name, "FilePmdMapped:"))
 			thp += kb;
 	}
 	printf("%lu %lu\n", pool, thp);
 }
 
+/* A child that is another image of this program. */
+static void child(char **argv)
+{
+	char *words[] = {argv[0], argv[1], "quietly", NULL};
+	posix_spawn_file_actions_t quiet;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&quiet);
+	posix_spawn_file_actions_addopen(&quiet, 1, "/dev/null", O_WRONLY, 0);
+	if (!posix_spawn(&pid, "/proc/self/exe", &quiet, NULL, words, environ))
+		waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
-	char *p = data;
+	int reads = !strcmp(kind, "text");
+	char *p = reads ? code : data;
+	volatile char seen;
 	size_t i;
 
+	if (argc == 2)
+		child(argv);
 	if (!strcmp(kind, "heap"))
 		p = malloc(SIZE);
 	if (!strcmp(kind, "shm"))
 		p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!strcmp(kind, "anon"))
+		p = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!p || p == MAP_FAILED) {
 		puts("refused");
 		return 0;
 	}
 	for (i = 0; i < SIZE; i += 4096)
-		p[i]++;
+		if (reads)
+			seen = p[i];
+		else
+			p[i]++;
+	(void)seen;
 	print((unsigned long)p, (unsigned long)p + SIZE);
 	return 0;
 }
