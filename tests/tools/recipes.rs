@@ -94,7 +94,121 @@ fn redis_by_debian_s_script() {
     );
 }
 
-/// What systemd makes of a drop-in, where its own tools are there to say.
+/// Both ways that the manual has for MariaDB: by its own switch, and by what `--emit`
+/// prints.
+#[test]
+fn mariadb_with_and_without_a_pool() {
+    let name = "mariadb_with_and_without_a_pool";
+    let Some(live) = machine(name) else { return };
+    let Some(place) = Place::new() else { return };
+    if !std::path::Path::new("/usr/sbin/mariadbd").exists() {
+        return skip(name, "there is no mariadbd").unwrap_or(());
+    }
+    if !live.thp_serves() {
+        return skip(name, "transparent huge pages are off").unwrap_or(());
+    }
+    let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");
+    let mut words = page
+        .lines()
+        .filter(|line| line.starts_with("# hugectl --emit=systemd"));
+    let line = words
+        .find(|line| line.contains("mariadb"))
+        .expect("the line");
+    let emit = line
+        .trim_start_matches("# ")
+        .replace("systemd", "environment");
+    let emit = emit.trim_end_matches(" mariadb e");
+    let script = r#"
+        dir=$(mktemp -d)
+        trap 'rm -rf "$dir"' EXIT
+        {
+            mariadb-install-db --no-defaults --datadir="$dir/data" --user=root \
+                --auth-root-authentication-method=normal
+            EMIT
+        } >"$dir/out" 2>&1
+        grep -E "^[A-Z_]+='" "$dir/out" >"$dir/environment" || true
+        mariadbd --no-defaults SWITCH --datadir="$dir/data" --user=root --skip-networking \
+            --socket="$dir/socket" --innodb-buffer-pool-size=64M >&2 &
+        sql() { mariadb --no-defaults --socket="$dir/socket" -N -e "$1"; }
+        for n in $(seq 100); do
+            sql 'select 1' >/dev/null 2>&1 && break
+            sleep 0.2
+        done
+        sql "create database d; use d; create table t (a int primary key, b char(200));
+             insert into t select seq, repeat('x', 200) from seq_1_to_200000;
+             select sum(a) from t"
+        hugectl --status $!
+        kill $!
+        wait $!"#;
+    live.set_pool(200);
+    let large = script
+        .replace("EMIT", "true")
+        .replace("SWITCH", "--large-pages");
+    let with = ran(&place, &large);
+    live.set_pool(0);
+    let environment = r#"set -a; . "$dir/environment"; set +a; mariadbd --no-defaults"#;
+    let small = script.replace("mariadbd --no-defaults SWITCH", environment);
+    let without = ran(&place, &small.replace("EMIT", emit));
+    for status in [with, without] {
+        assert!(status.starts_with("20000100000\n"), "{status}");
+        assert!(huge(&status, "anon ") >= 48 << 10, "{status}");
+    }
+}
+
+/// Each rank of a job has its line, and its results are right.
+#[test]
+fn a_job_of_two_ranks() {
+    let name = "a_job_of_two_ranks";
+    let Some(live) = machine(name) else { return };
+    let Some(place) = Place::new() else { return };
+    let input = "/usr/share/doc/hpcc/examples/_hpccinf.txt";
+    if ![input, "/usr/bin/mpirun", "/usr/bin/hpcc"]
+        .map(std::path::Path::new)
+        .iter()
+        .all(|path| path.exists())
+    {
+        return skip(name, "there is no hpcc, or no mpirun").unwrap_or(());
+    }
+    live.set_pool(100);
+    let page = crate::support::bless::text("man/hugetools.7").replace('\\', "");
+    let line = page.lines().find(|line| line.starts_with("$ mpirun "));
+    let line = line.expect("the line").trim_start_matches("$ ");
+    let line = line.replace("-n 8", "-n 2").replace("./solver", "hpcc");
+    let script = format!(
+        r#"
+        export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+        export OMPI_MCA_rmaps_base_oversubscribe=1
+        dir=$(mktemp -d)
+        trap 'rm -rf "$dir"' EXIT
+        cd "$dir"
+        # Two processes, in a grid of one by two.
+        sed '11s/^2/1/' {input} >hpccinf.txt
+        {line} >&2
+        ! grep FAILED hpccoutf.txt
+        grep -c PASSED hpccoutf.txt
+        grep '^Success=' hpccoutf.txt
+        cat job.json"#
+    );
+    let out = ran(&place, &script);
+    let lines: Vec<&str> = out.lines().collect();
+    assert!(
+        lines[0].parse::<u32>().is_ok_and(|passed| passed >= 6),
+        "{out}"
+    );
+    assert_eq!((lines[1], lines.len()), ("Success=1", 4), "{out}");
+    for line in &lines[2..] {
+        let report: serde_json::Value = serde_json::from_str(line).expect(line);
+        let rows = report["segments"].as_array().expect(line);
+        let heap = rows
+            .iter()
+            .find(|row| row["segment"] == "heap")
+            .expect(line);
+        let huge = heap["huge"].as_object().expect(line).values();
+        let huge: u64 = huge.filter_map(serde_json::Value::as_u64).sum();
+        assert!(Some(huge * 2) >= heap["resident"].as_u64(), "{line}");
+    }
+}
+
 /// What the manual names for a virtual machine's environment reaches its heap.
 #[test]
 fn a_virtual_machine_by_its_own_switch() {

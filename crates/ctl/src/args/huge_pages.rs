@@ -114,7 +114,7 @@ pub struct Segments {
     /// are lifted, one that was inherited and the program's own), advised (only where it asks for them;
     /// Linux 6.18) or never
     #[arg(
-        long, group = NOT_EMITTED, value_name = "always|advised|never",
+        long, value_name = "always|advised|never",
         value_parser = ["always", "advised", "never"], hide_possible_values = true,
     )]
     pub thp_policy: Option<String>,

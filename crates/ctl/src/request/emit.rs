@@ -63,6 +63,17 @@ pub(super) fn read(mut args: Args) -> Result<Emit, Failure> {
             "--emit starts no program, so {option} has no meaning with it"
         ));
     }
+    if let Some(word) = args
+        .segments
+        .thp_policy
+        .as_deref()
+        .filter(|word| *word != "always")
+    {
+        return usage(format!(
+            "--emit starts no program, so --thp-policy={word} has no meaning with it; always \
+             lifts the program's own ban"
+        ));
+    }
     let name = args.command.first().cloned();
     if kind != EmitKind::Environment {
         if let Some(more) = args.command.get(1) {
