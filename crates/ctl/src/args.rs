@@ -3,7 +3,6 @@
 pub mod given;
 mod huge_pages;
 mod library;
-mod plain;
 mod proof;
 mod running;
 mod say;
@@ -52,7 +51,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 127 if it is not found, else that of PROGRAM. See also hugectl(8).";
 
 /// Start a program with its memory on huge pages, and prove it.
-#[derive(Debug, Default, Parser)]
+#[derive(Debug, Parser)]
 #[command(
     name = "hugectl",
     version,
@@ -129,13 +128,8 @@ pub enum Step {
 /// Those of clap, help and version among them.
 pub fn parse(argv: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let argv: Vec<OsString> = argv.into_iter().collect();
-    plain::parse(&argv).map_or_else(|| of_clap(&argv), Ok)
-}
-
-/// The same, whatever the command line.
-fn of_clap(argv: &[OsString]) -> Result<Args, clap::Error> {
     let mut command = Args::command();
-    let matches = command.try_get_matches_from_mut(argv)?;
+    let matches = command.try_get_matches_from_mut(&argv)?;
     let mut args = Args::from_arg_matches(&matches)?;
     args.given = Given::of(&command, &matches);
     let options = argv.strip_suffix(args.command.as_slice());

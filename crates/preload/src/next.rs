@@ -148,7 +148,8 @@ pub(crate) fn find() {
         }
         ControlFlow::Continue(())
     });
-    if !is_sure {
+    // Where the program has loaded this library by itself libc is not behind it.
+    if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());
     }
     // A sanitizer's would look into memory that it does not know.

@@ -1,10 +1,8 @@
 //! Which options were given, and where each has a meaning: its definition names the
 //! groups, and an option without any is for programs that are started.
 
-use std::borrow::Cow;
-
 use clap::parser::ValueSource;
-use clap::{ArgGroup, ArgMatches, Command};
+use clap::{ArgGroup, ArgMatches, Command, Id};
 
 /// Options of `--status`.
 pub const OF_STATUS: &str = "of_status";
@@ -19,10 +17,8 @@ pub const NOT_EMITTED: &str = "not_emitted";
 
 /// The groups, for clap: their options exclude nothing.
 pub(super) fn groups() -> [ArgGroup; 5] {
-    ALL.map(|name| ArgGroup::new(name).multiple(true))
+    [OF_STATUS, OF_PID, PID_TOO, ANY, NOT_EMITTED].map(|name| ArgGroup::new(name).multiple(true))
 }
-
-const ALL: [&str; 5] = [OF_STATUS, OF_PID, PID_TOO, ANY, NOT_EMITTED];
 
 /// The options that were given by a long name, in the order of their definitions.
 #[derive(Debug, Default)]
@@ -31,37 +27,24 @@ pub struct Given(Vec<GivenOption>);
 /// One of them.
 #[derive(Debug)]
 struct GivenOption {
-    /// With its dashes.
-    name: Cow<'static, str>,
-    groups: Cow<'static, [&'static str]>,
+    name: String,
+    groups: Vec<Id>,
 }
 
 impl Given {
     /// Of a command line.
     pub(super) fn of(command: &Command, matches: &ArgMatches) -> Given {
         let is_given =
-            |id: &clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+            |id: &Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let given = command.get_arguments().filter(|arg| is_given(arg.get_id()));
         let options = given.filter_map(|arg| {
-            let has_it = |name: &&'static str| {
-                let mut groups = command.get_groups().filter(|group| group.get_id() == *name);
-                groups.any(|group| group.get_args().any(|id| id == arg.get_id()))
-            };
+            let groups = command
+                .get_groups()
+                .filter(|group| group.get_args().any(|id| id == arg.get_id()));
             Some(GivenOption {
-                name: format!("--{}", arg.get_long()?).into(),
-                groups: ALL.into_iter().filter(has_it).collect(),
+                name: format!("--{}", arg.get_long()?),
+                groups: groups.map(|group| group.get_id().clone()).collect(),
             })
-        });
-        Given(options.collect())
-    }
-
-    /// Of options and their groups.
-    pub(super) fn plain(
-        options: impl Iterator<Item = (&'static str, &'static [&'static str])>,
-    ) -> Given {
-        let options = options.map(|(name, groups)| GivenOption {
-            name: name.into(),
-            groups: groups.into(),
         });
         Given(options.collect())
     }
@@ -69,13 +52,13 @@ impl Given {
     /// The first that is in none of some groups.
     pub fn outside(&self, groups: &[&str]) -> Option<&str> {
         let outside = |option: &&GivenOption| !groups.iter().any(|group| option.is_in(group));
-        Some(&self.0.iter().find(outside)?.name)
+        Some(self.0.iter().find(outside)?.name.as_str())
     }
 
     /// The first that is in a group.
     pub fn inside(&self, group: &str) -> Option<&str> {
         let option = self.0.iter().find(|option| option.is_in(group))?;
-        Some(&option.name)
+        Some(option.name.as_str())
     }
 
     /// The first that is about running processes, and what it needs.
@@ -87,13 +70,13 @@ impl Given {
                 (false, true) => "--pid",
                 (false, false) => return None,
             };
-            Some((option.name.as_ref(), needed))
+            Some((option.name.as_str(), needed))
         })
     }
 }
 
 impl GivenOption {
     fn is_in(&self, group: &str) -> bool {
-        self.groups.contains(&group)
+        self.groups.iter().any(|id| id.as_str() == group)
     }
 }

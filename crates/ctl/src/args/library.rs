@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 
 /// Where the library comes from, and whether it is preloaded.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "The library")]
 pub struct Library {
     /// Set the variables only, for a program linked with the library

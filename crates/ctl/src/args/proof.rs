@@ -8,7 +8,7 @@ use super::TERMINAL;
 use super::given::{ANY, NOT_EMITTED, OF_PID, OF_STATUS, PID_TOO};
 
 /// What is said of it: before, at the end, of what runs.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Proof")]
 pub struct Proof {
     /// Do not start the program, or fail its request, where less of a segment (text,

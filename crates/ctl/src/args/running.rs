@@ -5,7 +5,7 @@ use clap::Args;
 use super::given::OF_PID;
 
 /// What is done to programs that run already.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Programs that run already")]
 pub struct Running {
     /// Put the memory of running programs on transparent huge pages: by number or

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, ValueHint};
 use super::given::ANY;
 
 /// How much is said, and where.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct Say {
     /// Say more: what was found and decided

@@ -7,7 +7,7 @@ use clap::Args;
 use super::given::NOT_EMITTED;
 
 /// How much of them, and for whom.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "How much, and for whom")]
 pub struct ForWhom {
     /// Each process takes at most this much of the pools for its private memory:
