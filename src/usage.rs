@@ -69,8 +69,22 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     let first = first.strip_prefix("error: ").unwrap_or(first);
     match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
         Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
-        None => format!("{first} (see hugectl --help)"),
+        None => format!("{first}{} (see hugectl --help)", similar(error, command)),
     }
+}
+
+/// The option that may have been meant by one that is not there, as a question; not an
+/// abbreviation of one, which clap takes for similar, too.
+fn similar(error: &clap::Error, command: &Command) -> String {
+    let meant = error
+        .get(ContextKind::SuggestedArg)
+        .map(ToString::to_string);
+    let is_option = |name: &String| {
+        let mut all = command.get_arguments().filter_map(Arg::get_long);
+        all.any(|long| name.strip_prefix("--") == Some(long))
+    };
+    let question = |name: String| format!("; {name}?");
+    meant.filter(is_option).map(question).unwrap_or_default()
 }
 
 /// What is said where `--status` names no process, as in `--status --totals redis-server`.
@@ -200,6 +214,10 @@ mod tests {
         assert_eq!(
             wrong("--foo"),
             "unexpected argument '--foo' found (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("--haep x"),
+            "unexpected argument '--haep' found; --heap? (see hugectl --help)"
         );
         assert_eq!(
             wrong("--fallback=tape x"),
