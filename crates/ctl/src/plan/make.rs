@@ -1,10 +1,9 @@
 //! From what was found to the plan: a pure function.
 
-mod anon;
 mod libc;
+mod only_thp;
 mod ruled_out;
 pub(crate) mod segment_notes;
-mod stack;
 pub(crate) mod whom;
 
 use std::ffi::{OsStr, OsString};

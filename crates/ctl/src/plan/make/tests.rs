@@ -16,9 +16,8 @@ use hugetools_elf::Load;
 use hugetools_model::PageSize;
 use std::time::Duration;
 
-mod anon;
+mod only_thp;
 mod segment_notes;
-mod stack;
 
 fn caller(env: &[(&str, &str)]) -> Caller {
     let env = env.iter().map(|(name, value)| (name.into(), value.into()));
