@@ -177,7 +177,9 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
     let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => unsafe { next::madvise(addr, len, advice) },
+        None => mlock::populated(addr, len, advice, || unsafe {
+            next::madvise(addr, len, advice)
+        }),
     };
     if result == 0 {
         anon::advised(addr as usize, len, advice);
