@@ -90,6 +90,17 @@ struct Controller<'a> {
     two: &'static [Names],
 }
 
+/// That of huge pages; before its files' names stands their size.
+fn hugetlb(prefix: &str) -> Controller<'_> {
+    Controller {
+        name: "hugetlb",
+        usual: "/sys/fs/cgroup/hugetlb",
+        prefix,
+        one: &V1,
+        two: &V2,
+    }
+}
+
 /// The limit with the least left, or one of which that cannot be told, of all that hold
 /// for the process whose groups `membership` names (such as `/proc/self/cgroup`). `None` where
 /// nothing is limited, as far as can be seen ([`are_hidden`]).
@@ -101,14 +112,7 @@ pub fn tightest(
     membership: &KPath,
     size: PageSize,
 ) -> Result<Option<Limit>, FileError> {
-    let controller = Controller {
-        name: "hugetlb",
-        usual: "/sys/fs/cgroup/hugetlb",
-        prefix: &format!("hugetlb.{size}."),
-        one: &V1,
-        two: &V2,
-    };
-    tightest_of(root, membership, &controller)
+    tightest_of(root, membership, &hugetlb(&format!("hugetlb.{size}.")))
 }
 
 /// The same of memory: `memory.max` and `memory.limit_in_bytes`. What is used
@@ -185,13 +189,7 @@ pub fn are_hidden(root: &Root, membership: &KPath) -> Result<bool, FileError> {
     let Some(bytes) = root.read_opt(membership)? else {
         return Ok(false);
     };
-    let controller = Controller {
-        name: "hugetlb",
-        usual: "/sys/fs/cgroup/hugetlb",
-        prefix: "",
-        one: &V1,
-        two: &V2,
-    };
+    let controller = hugetlb("");
     let mut any = false;
     for group in groups(&bytes, controller.name) {
         if mount_point(root, group.version, &controller)?.is_some() {
