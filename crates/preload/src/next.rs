@@ -18,7 +18,6 @@
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
-use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::fault::libc_sigaction;
@@ -139,15 +138,8 @@ static ALL: [&Next; 24] = [
 /// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
 /// many times as long at the start of each program.
 pub(crate) fn find() {
-    let (mut passed, mut is_sure) = (false, true);
-    objects::each(|object| {
-        if object.is_ours() {
-            passed = true;
-        } else if passed && !object.is_a_copy() {
-            is_sure &= take_from(object);
-        }
-        ControlFlow::Continue(())
-    });
+    let mut is_sure = true;
+    objects::each_behind_ours(|object| is_sure &= take_from(object));
     // Where the program has loaded this library by itself libc is not behind it.
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());

@@ -225,6 +225,20 @@ pub fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
     unsafe { libc::dl_iterate_phdr(Some(callback), data) };
 }
 
+/// Calls `visit` for each object behind this library, in the loader's order; not for
+/// another copy of ours, which would look for the next one in turn.
+pub(crate) fn each_behind_ours(mut visit: impl FnMut(&Object<'_>)) {
+    let mut passed = false;
+    each(|object| {
+        if object.is_ours() {
+            passed = true;
+        } else if passed && !object.is_a_copy() {
+            visit(object);
+        }
+        ControlFlow::Continue(())
+    });
+}
+
 struct State<F> {
     visit: F,
     seen: usize,

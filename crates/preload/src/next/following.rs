@@ -110,15 +110,7 @@ pub(crate) fn find_all() {
     if DONE.swap(true, Ordering::AcqRel) {
         return;
     }
-    let mut passed = false;
-    objects::each(|object| {
-        if object.is_ours() {
-            passed = true;
-        } else if passed && !object.is_a_copy() {
-            take_from(object);
-        }
-        ControlFlow::Continue(())
-    });
+    objects::each_behind_ours(take_from);
 }
 
 /// Notes what an object has of them, where none before it did.
