@@ -23,7 +23,7 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, remap};
 
-use crate::kernel_writes::mlock;
+use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
 
 pub mod ends;
@@ -177,7 +177,7 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
     let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => mlock::populated(addr, len, advice, || unsafe {
+        None => populate::made_again(addr, len, advice, || unsafe {
             next::madvise(addr, len, advice)
         }),
     };

@@ -1,6 +1,6 @@
 //! Memory of the program's that the kernel writes to by itself, where no signal handler
 //! of ours can help: buffers that system calls fill ([`buffers`]), memory that is locked
-//! ([`mlock`]), stacks ([`stacks`]).
+//! ([`mlock`]) or populated ([`populate`]), stacks ([`stacks`]).
 //!
 //! **Invariants.** A call that the kernel refuses because of what we do to the memory is
 //! made again, and the program never sees that it failed; one that fails for another
@@ -14,4 +14,5 @@
 
 pub(crate) mod buffers;
 pub(crate) mod mlock;
+pub(crate) mod populate;
 pub(crate) mod stacks;
