@@ -53,7 +53,7 @@ pub use policy::{
 };
 pub use process::thread::{Function, begin_thread, wait_for_thread};
 pub use process::{
-    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
+    FAULTS, FORK, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
     getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
     set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };

@@ -180,13 +180,5 @@ impl Watch {
 
 /// Whether a system call is one that libc forks by.
 fn is_fork(number: libc::c_long) -> bool {
-    #[cfg(any(
-        target_arch = "powerpc64",
-        target_arch = "s390x",
-        target_arch = "x86_64"
-    ))]
-    if number == libc::SYS_fork {
-        return true;
-    }
-    number == libc::SYS_clone || number == libc::SYS_clone3
+    [Some(libc::SYS_clone), Some(libc::SYS_clone3), sys::FORK].contains(&Some(number))
 }

@@ -3,7 +3,7 @@
 
 pub(super) mod thread;
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_long};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -15,6 +15,23 @@ use crate::sys::cast::{extended, int, unsigned};
 pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
+
+/// The number of `fork(2)`, where the machine has one.
+pub const FORK: Option<c_long> = {
+    #[cfg(any(
+        target_arch = "powerpc64",
+        target_arch = "s390x",
+        target_arch = "x86_64"
+    ))]
+    let number = Some(libc::SYS_fork);
+    #[cfg(not(any(
+        target_arch = "powerpc64",
+        target_arch = "s390x",
+        target_arch = "x86_64"
+    )))]
+    let number = None;
+    number
+};
 
 /// `exit_group(2)`: ends the process at once.
 pub fn exit(status: c_int) -> ! {

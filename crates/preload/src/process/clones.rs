@@ -5,7 +5,7 @@
 use core::ffi::{c_int, c_long};
 
 use hugetools_pages::fork::{self, Descriptors};
-use hugetools_pages::sys::cast;
+use hugetools_pages::sys::{self, cast};
 
 use crate::next::following;
 use crate::rt::marker;
@@ -30,15 +30,7 @@ pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<D
         let arguments = || unsafe { (a as *const Arguments).as_ref() };
         return has_stack.then(arguments).flatten()?.fork();
     }
-    #[cfg(any(
-        target_arch = "powerpc64",
-        target_arch = "s390x",
-        target_arch = "x86_64"
-    ))]
-    if number == libc::SYS_fork {
-        return Some(Descriptors::Copied);
-    }
-    None
+    (Some(number) == sys::FORK).then_some(Descriptors::Copied)
 }
 
 /// The first version of what `clone3(2)` takes.
