@@ -9,7 +9,7 @@ use crate::extent::{Extent, Holds};
 use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
-use crate::policy::{required, thp};
+use crate::policy::required;
 use crate::rt::message::{Amount, Level, say};
 
 use crate::migrate::{in_place, runs};
@@ -48,14 +48,7 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
 
 /// Says what was done.
 pub(super) fn report(moved: usize, total: usize) {
-    let (level, next) = thp::below_pools();
-    say(
-        level,
-        format_args!(
-            "fork: moved {} from hugetlb pages to {next}, which parent and child can share",
-            Amount(moved)
-        ),
-    );
+    pool_backoff::say_moved(moved);
     if moved > 0 {
         required::heap_moved(moved);
     }

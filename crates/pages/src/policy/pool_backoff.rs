@@ -8,7 +8,7 @@ use hugetools_contract::env::{Fallback, Pages, Share};
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Level, say, say_once};
+use crate::rt::message::{Amount, Level, say, say_once};
 use crate::{config, sys};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -237,6 +237,25 @@ pub fn shortfall() -> Shortfall {
         }
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
+}
+
+/// Says that a fork has moved so many bytes: the first time so that whoever asked for the
+/// pool's pages hears it, unless it is an error for them ([`required`](super::required)).
+pub(crate) fn say_moved(moved: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let (level, next) = thp::below_pools();
+    let is_news = config::share_of_heap().is_none() && !SAID.swap(true, Ordering::Relaxed);
+    let level = match is_news {
+        true => level.min(config::level_of_news()),
+        false => level,
+    };
+    say(
+        level,
+        format_args!(
+            "fork: moved {} from hugetlb pages to {next}, which parent and child can share",
+            Amount(moved)
+        ),
+    );
 }
 
 /// Says once that the heap stays off pools after forks, if it does.

@@ -381,18 +381,11 @@ pub(crate) fn may_serve_heap() -> bool {
 }
 
 /// What private memory is on that leaves the pages of pools, and how loud that is to
-/// be said: the first time so that whoever asked for those pages hears it, unless it is an
-/// error for them.
+/// be said.
 pub(crate) fn below_pools() -> (Level, &'static str) {
-    static SAID: AtomicBool = AtomicBool::new(false);
     match config::get().fallback {
         Fallback::Thp | Fallback::None if serves_private().is_ok() => {
-            let is_news = config::share_of_heap().is_none() && !SAID.swap(true, Ordering::Relaxed);
-            let level = match is_news {
-                true => config::level_of_news(),
-                false => Level::Info,
-            };
-            (level, "transparent huge pages")
+            (Level::Info, "transparent huge pages")
         }
         _ => (Level::Warning, "base pages"),
     }
