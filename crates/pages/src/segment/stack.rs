@@ -66,25 +66,33 @@ pub fn prepare_main() {
     let longest = depth().max(ORDINARY).min(limit);
     // One page more is touched below.
     let low = mapping.end.saturating_sub(longest) + sys::page_size();
-    let size = facts::thp_size();
-    let whole = whole(low, here, size);
-    if whole.is_empty() {
-        return say_too_small(limit);
-    }
-    let ahead = ahead(&whole, here, depth(), size);
-    if !thp::serves_stack(ahead.len().max(size)) {
+    let Some([whole, ahead]) = parts(low, here, limit) else {
         return;
-    }
+    };
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(mapping.start, mapping.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() {
-        lengthen(&whole, &ahead, size);
+        lengthen(&whole, &ahead);
     }
 }
 
+/// What is to be on huge pages of a stack of this length, and what of that is to be there
+/// at once; see [`whole`] and [`ahead`]. None where that is nothing, which is said once, or
+/// there are no huge pages for it.
+fn parts(low: usize, here: usize, len: usize) -> Option<[Range<usize>; 2]> {
+    let size = facts::thp_size();
+    let whole = whole(low, here, size);
+    if whole.is_empty() {
+        say_too_small(len);
+        return None;
+    }
+    let ahead = ahead(&whole, here, depth(), size);
+    thp::serves_stack(ahead.len().max(size)).then_some([whole, ahead])
+}
+
 /// Huge pages at once, from the upper one on, and then the room for all of them.
-fn lengthen(whole: &Range<usize>, ahead: &Range<usize>, size: usize) {
-    for at in ahead.clone().step_by(size).rev() {
+fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
+    for at in ahead.clone().step_by(facts::thp_size()).rev() {
         // SAFETY: this thread's stack, below all that it uses.
         if unsafe { sys::written_by_kernel(at) }.is_err() {
             return;
@@ -104,16 +112,10 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
         return;
     }
     first_look::take();
-    let (here, size) = (here(), facts::thp_size());
     let low = end.saturating_sub(len).saturating_add(guard.max(FIRST));
-    let whole = whole(low, here, size);
-    if whole.is_empty() {
-        return say_too_small(len);
-    }
-    let ahead = ahead(&whole, here, depth(), size);
-    if !thp::serves_stack(ahead.len().max(size)) {
+    let Some([whole, ahead]) = parts(low, here(), len) else {
         return;
-    }
+    };
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
