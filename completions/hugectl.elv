@@ -33,7 +33,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --disable 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
             cand --limit 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool'
             cand --only 'Only programs of these names get huge pages, not the shells and starters that lead to them'
-            cand --require 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too'
+            cand --require 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm, anon, stack) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too'
             cand --report 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE'
             cand --status 'Say what running processes have on huge pages: by number, by name, or all that have any'
             cand --watch 'With --status or --pid: again and again, each SECONDS, until the processes have ended'

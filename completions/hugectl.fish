@@ -18,7 +18,7 @@ none\t''"
 complete -c hugectl -l disable -d 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
 complete -c hugectl -l limit -d 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool' -r
 complete -c hugectl -l only -d 'Only programs of these names get huge pages, not the shells and starters that lead to them' -r
-complete -c hugectl -l require -d 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too' -r
+complete -c hugectl -l require -d 'Do not start the program, or fail its request, where less of a segment (text, data, bss, heap, shm, anon, stack) is on huge pages: PERCENT of it, or all that lies in whole huge pages; asks for the segment, too' -r
 complete -c hugectl -l report -d 'When the program ends, say what was on huge pages: a table on standard error, or JSON lines appended to FILE' -F
 complete -c hugectl -l status -d 'Say what running processes have on huge pages: by number, by name, or all that have any' -r
 complete -c hugectl -l watch -d 'With --status or --pid: again and again, each SECONDS, until the processes have ended'
@@ -116,7 +116,7 @@ complete -c hugectl -l anon -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l anon-min -x -a "(__hugectl_sizes)"
 complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
-complete -c hugectl -l require -x -a "text data bss heap shm"
+complete -c hugectl -l require -x -a "text data bss heap shm anon stack"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
 complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -25,7 +25,7 @@ const VALUES: [(&str, &str, &str); 11] = [
     (
         "SEGMENT[:PERCENT],...",
         "_@ID@_segments",
-        "text data bss heap shm",
+        "text data bss heap shm anon stack",
     ),
     ("USER", "_users", "(__fish_complete_users)"),
     ("GROUP", "_groups", "(__fish_complete_groups)"),

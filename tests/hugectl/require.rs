@@ -2,6 +2,8 @@
 //! the figure and the reason.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
+mod private;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

@@ -166,16 +166,20 @@ fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]
 
 /// How much of the heap must be on the pages that were asked for.
 pub fn share_of_heap() -> Option<Share> {
-    let config = get();
-    let share = config.require.share(Segment::Heap);
-    share.filter(|_| config.heap.is_some())
+    share_of(Segment::Heap)
 }
 
-/// The same of shared memory.
-pub fn share_of_shm() -> Option<Share> {
+/// The same of memory that is not the program's file, where that was asked for.
+pub fn share_of(segment: Segment) -> Option<Share> {
     let config = get();
-    let share = config.require.share(Segment::Shm);
-    share.filter(|_| config.shm.is_some())
+    let asked = match segment {
+        Segment::Heap => config.heap,
+        Segment::Shm => config.shm,
+        Segment::Anon => config.anon,
+        Segment::Stack => config.stack,
+        _ => None,
+    };
+    asked.and(config.require.share(segment))
 }
 
 /// Whether blocks are to fail rather than lie on pages below those asked for.

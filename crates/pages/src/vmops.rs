@@ -109,6 +109,9 @@ pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
 /// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
 pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
     let access = shared::Access { prot, key };
+    if let Err(error) = anon::commit(addr, len, prot) {
+        return Some(Err(error));
+    }
     let Some(range) = ours(addr, len) else {
         return private::mprotect(&pages(addr, len).ok()?, access);
     };

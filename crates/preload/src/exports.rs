@@ -336,7 +336,10 @@ pub unsafe extern "C" fn mremap(
         flags,
         new_addr: new_addr as usize,
     };
-    let at = match remap::mremap(call).or_else(|| anon::grow(&call).map(Ok)) {
+    let done = remap::mremap(call)
+        .or_else(|| anon::growth(&call).err().map(Err))
+        .or_else(|| anon::grow(&call).map(Ok));
+    let at = match done {
         Some(result) => sys::c_address(result),
         // SAFETY: as the caller says.
         None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },

@@ -51,7 +51,7 @@ _@ID@_processes() {
 }
 
 _@ID@_segments() {
-    _sequence compadd - text data bss heap shm
+    _sequence compadd - text data bss heap shm anon stack
 }
 
 _@ID@_octal() {

@@ -58,12 +58,14 @@ pub enum Wrong<'a> {
 
 impl Require {
     /// What can be required.
-    pub const SEGMENTS: [Segment; 5] = [
+    pub const SEGMENTS: [Segment; 7] = [
         Segment::Text,
         Segment::Data,
         Segment::Bss,
         Segment::Heap,
         Segment::Shm,
+        Segment::Anon,
+        Segment::Stack,
     ];
 
     /// Nothing.
@@ -193,7 +195,7 @@ mod tests {
     fn what_is_wrong_with_them() {
         assert_eq!(read(""), Err(Wrong::Segment(b"")));
         assert_eq!(read("heap,"), Err(Wrong::Segment(b"")));
-        assert_eq!(read("stack"), Err(Wrong::Segment(b"stack")));
+        assert_eq!(read("file"), Err(Wrong::Segment(b"file")));
         assert_eq!(read("Text"), Err(Wrong::Segment(b"Text")));
         assert_eq!(read("heap,heap:3"), Err(Wrong::Twice(Segment::Heap)));
         for percent in ["", "0", "101", "5%", "+5", "-5", "1.5", "99999999999"] {

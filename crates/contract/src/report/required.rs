@@ -11,7 +11,7 @@ use crate::segment::{Row, Segment};
 pub struct Met {
     /// What was required.
     pub required: Required,
-    /// All that is meant, in bytes: of text, data and bss as they were measured
+    /// All that is meant, in bytes: of text, data, bss and stack as they were measured
     /// before the program began.
     pub bytes: u64,
     /// What of it was on huge pages.
@@ -25,7 +25,7 @@ impl Met {
     /// before the program began, from the rows of a report.
     pub fn measure(&mut self, rows: &[Row<'_>]) {
         let Required(segment, _) = self.required;
-        if matches!(segment, Segment::Heap | Segment::Shm) {
+        if matches!(segment, Segment::Heap | Segment::Shm | Segment::Anon) {
             let rows = || rows.iter().filter(|row| row.segment == segment);
             self.bytes = rows().map(|row| row.resident).sum();
             self.huge = rows().map(Row::huge_bytes).sum();

@@ -1,7 +1,7 @@
 //! What was required of a process, where its watcher can read it: of one that is
 //! killed, the library says nothing any more.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::env::{Require, Required, Share};
 use crate::report::Met;
@@ -15,6 +15,9 @@ const COUNT: usize = Require::SEGMENTS.len();
 #[repr(C)]
 pub struct Demands {
     all: [Demand; COUNT],
+    /// 0 where nothing is required; else [`THERE`], and [`MET`] where it was met at the
+    /// start, and the percentage, 0 for all in whole huge pages.
+    words: [AtomicU16; COUNT],
     /// A bit for each that has failed since.
     failed: AtomicU32,
 }
@@ -24,13 +27,10 @@ pub struct Demands {
 struct Demand {
     bytes: AtomicU64,
     huge: AtomicU64,
-    /// 0 where nothing is required; else [`THERE`], and [`MET`] where it was met at the
-    /// start, and the percentage, 0 for all in whole huge pages.
-    word: AtomicU64,
 }
 
-const THERE: u64 = 1;
-const MET: u64 = 2;
+const THERE: u16 = 1;
+const MET: u16 = 2;
 const PERCENT: u32 = 8;
 
 /// The bit of a segment in [`Demands::failed`].
@@ -46,31 +46,31 @@ impl Demands {
         for met in all {
             let Required(segment, share) = met.required;
             let at = Require::SEGMENTS.iter().position(|other| *other == segment);
-            let Some(demand) = at.and_then(|at| self.all.get(at)) else {
+            let Some(at) = at else {
                 continue;
             };
+            let demand = &self.all[at];
             let percent = match share {
                 Share::Whole => 0,
-                Share::Percent(percent) => u64::from(percent),
+                Share::Percent(percent) => u16::from(percent),
             };
             demand.bytes.store(met.bytes, Ordering::Relaxed);
             demand.huge.store(met.huge, Ordering::Relaxed);
             let met = if met.met { MET } else { 0 };
             let word = THERE | met | percent << PERCENT;
-            demand.word.store(word, Ordering::Release);
+            self.words[at].store(word, Ordering::Release);
         }
     }
 
     /// The same as another process has, whose child this is.
     pub fn take_over(&self, other: &Demands) {
         for (demand, other) in self.all.iter().zip(&other.all) {
-            for (word, other) in [
-                (&demand.bytes, &other.bytes),
-                (&demand.huge, &other.huge),
-                (&demand.word, &other.word),
-            ] {
+            for (word, other) in [(&demand.bytes, &other.bytes), (&demand.huge, &other.huge)] {
                 word.store(other.load(Ordering::Acquire), Ordering::Release);
             }
+        }
+        for (word, other) in self.words.iter().zip(&other.words) {
+            word.store(other.load(Ordering::Acquire), Ordering::Release);
         }
         let failed = other.failed.load(Ordering::Relaxed);
         self.failed.store(failed, Ordering::Relaxed);
@@ -83,10 +83,10 @@ impl Demands {
 
     /// What is required, with what was measured at the start.
     pub fn get(&self) -> impl Iterator<Item = Met> + '_ {
-        let all = self.all.iter().zip(Require::SEGMENTS);
+        let all = self.all.iter().zip(&self.words).zip(Require::SEGMENTS);
         let failed = self.failed.load(Ordering::Relaxed);
-        all.filter_map(move |(demand, segment)| {
-            let word = demand.word.load(Ordering::Acquire);
+        all.filter_map(move |((demand, word), segment)| {
+            let word = word.load(Ordering::Acquire);
             let percent = u8::try_from(word >> PERCENT).ok()?;
             let share = match percent {
                 0 => Share::Whole,
@@ -103,8 +103,8 @@ impl Demands {
 
     /// Forgets all.
     pub(super) fn clear(&self) {
-        for demand in &self.all {
-            demand.word.store(0, Ordering::Release);
+        for word in &self.words {
+            word.store(0, Ordering::Release);
         }
         self.failed.store(0, Ordering::Relaxed);
     }

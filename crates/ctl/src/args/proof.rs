@@ -12,8 +12,8 @@ use super::given::{ANY, NOT_EMITTED, OF_PID, OF_STATUS, PID_TOO};
 #[command(next_help_heading = "Proof")]
 pub struct Proof {
     /// Do not start the program, or fail its request, where less of a segment (text,
-    /// data, bss, heap, shm) is on huge pages: PERCENT of it, or all that lies in
-    /// whole huge pages; asks for the segment, too
+    /// data, bss, heap, shm, anon, stack) is on huge pages: PERCENT of it, or all that
+    /// lies in whole huge pages; asks for the segment, too
     #[arg(long, value_name = "SEGMENT[:PERCENT],...")]
     pub require: Option<String>,
 

@@ -23,7 +23,7 @@ use crate::say::subject::Subject;
 /// One segment that is required.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Required {
-    /// `text`, `data`, `bss`, `heap` or `shm`.
+    /// `text`, `data`, `bss`, `heap`, `shm`, `anon` or `stack`.
     pub segment: &'static str,
     /// So much of all of it; `None` for all that lies in whole huge pages.
     pub percent: Option<u8>,
@@ -52,7 +52,7 @@ impl fmt::Display for Required {
         f.write_str(self.segment)?;
         match (self.percent, self.segment) {
             (Some(percent), _) => write!(f, ", {percent}%")?,
-            (None, "heap" | "shm") => f.write_str(", all")?,
+            (None, "heap" | "shm" | "anon") => f.write_str(", all")?,
             (None, _) => f.write_str(", all in whole huge pages")?,
         }
         if let (Some(huge), Some(bytes)) = (self.huge, self.bytes) {
@@ -67,6 +67,7 @@ impl fmt::Display for Required {
             (Some(true), None) => ": the program is started; a request that falls short fails",
             (Some(false), _) => ": not met, the program is not started",
             (None, Some(_)) => ": measured at the start",
+            (None, None) if self.segment == "stack" => ": measured at the start",
             (None, None) => ": of programs that --only names",
         })
     }
@@ -93,6 +94,9 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
             (Segment::Heap | Segment::Shm, _) => {
                 required.met = Some(begins(rows, segment.name()));
             }
+            (Segment::Anon, _) => required.met = Some(has_thp(rows, segment.name())),
+            // How long it may be shows in the process.
+            (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, "stack")),
             (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),
             (_, None) => {}
         }
@@ -109,6 +113,12 @@ fn begins(rows: &[Row], segment: &str) -> bool {
         Some(Rung::Thp) => row.asked == "thp",
         _ => false,
     })
+}
+
+/// Whether it is on transparent huge pages, which is all that there is for it.
+fn has_thp(rows: &[Row], segment: &str) -> bool {
+    let mut of_segment = rows.iter().filter(|row| row.segment == segment);
+    of_segment.any(|row| row.rung == Some(Rung::Thp))
 }
 
 /// Of text, data and bss it is known how much there is.
@@ -205,7 +215,9 @@ impl Required {
             ("heap", Engine::Libc) => "the heap stays with the program's own glibc, which takes \
                                        other pages without a word"
                 .to_owned(),
-            ("heap" | "shm", _) => "none of what was asked for can be had".to_owned(),
+            ("heap" | "shm" | "anon" | "stack", _) => {
+                "none of what was asked for can be had".to_owned()
+            }
             (segment, _) => {
                 let target = findings.look.target.as_ref();
                 let part = match segment {

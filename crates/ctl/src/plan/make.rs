@@ -276,11 +276,16 @@ impl Maker<'_> {
             let next = match self.findings.decision.engine {
                 _ if strict.heap && name == heap => "and nothing else",
                 _ if strict.shm && name == "shared memory" => "and nothing else",
+                _ if strict.anon && name == "private mappings" => "and nothing else",
+                _ if strict.stack && name == "stacks" => "and nothing else",
                 Engine::Libc if name == heap => "then base pages",
                 _ => next,
             };
             let ruled_out = pages == Some(Pages::Thp) && served.fallback == Fallback::Base;
             let text = pages.filter(|_| !ruled_out).map(|pages| match pages {
+                Pages::Thp if next == "and nothing else" => {
+                    format!("{name}: transparent huge pages, {next}")
+                }
                 Pages::Thp => format!("{name}: transparent huge pages, then base pages"),
                 pages => match self.findings.kernel.size(pages) {
                     Some(size) => format!("{name}: {size} pages from the pool, {next}"),

@@ -1,6 +1,6 @@
 //! `--require`: what must be on huge pages, and what goes together with it.
 
-use hugetools_contract::env::{Pages, Require, Wrong};
+use hugetools_contract::env::{Fallback, Pages, Require, Wrong};
 use hugetools_contract::segment::Segment;
 
 use super::{HeapEngine, Preload, Run, usage};
@@ -12,7 +12,8 @@ pub(super) fn require(list: &str) -> Result<Require, Failure> {
     Require::read(list.as_bytes()).or_else(|wrong| {
         let why = match wrong {
             Wrong::Segment(name) => format!(
-                "there is no segment {:?}: there are text, data, bss, heap and shm",
+                "there is no segment {:?}: there are text, data, bss, heap, shm, anon \
+                 and stack",
                 text(name)
             ),
             Wrong::Percent(percent) => format!(
@@ -45,6 +46,8 @@ pub(super) fn imply(run: &mut Run) {
     asked(&mut run.segments.bss, bss && !data && !has_data);
     asked(&mut run.heap, heap);
     asked(&mut run.shm, shm);
+    asked(&mut run.anon, is_required(Segment::Anon));
+    asked(&mut run.stack, is_required(Segment::Stack));
 }
 
 /// What contradicts a requirement.
@@ -66,11 +69,35 @@ pub(super) fn check(run: &Run) -> Result<(), Failure> {
             segment.name()
         ));
     }
+    only_thp(run)?;
     if require.has(Segment::Heap) && run.engine == Some(HeapEngine::Libc) {
         return usage(
             "--require=heap and --heap-engine=libc: the program's own malloc takes other pages \
              without a word",
         );
+    }
+    Ok(())
+}
+
+/// Private mappings and stacks are on transparent huge pages, or on base pages.
+fn only_thp(run: &Run) -> Result<(), Failure> {
+    for (segment, asked) in [(Segment::Anon, run.anon), (Segment::Stack, run.stack)] {
+        if !run.require.has(segment) {
+            continue;
+        }
+        let name = segment.name();
+        if let Some(Pages::Size(_)) = asked {
+            return usage(format!(
+                "--require={name} and --{name} with a size: such memory is never on pages of a \
+                 pool, only on transparent huge pages (--{name})"
+            ));
+        }
+        if run.fallback == Some(Fallback::Base) {
+            return usage(format!(
+                "--require={name} and --fallback=base: such memory is on transparent huge pages, \
+                 or on base pages"
+            ));
+        }
     }
     Ok(())
 }

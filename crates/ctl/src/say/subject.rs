@@ -76,6 +76,8 @@ impl Subject {
         Subject {
             heap: is_whole(Segment::Heap),
             shm: is_whole(Segment::Shm),
+            anon: is_whole(Segment::Anon),
+            stack: is_whole(Segment::Stack),
             ..Subject::NONE
         }
     }

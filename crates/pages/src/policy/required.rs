@@ -1,7 +1,7 @@
 //! What must be on huge pages (`HUGETLB_REQUIRE`): whether a request may go to other
 //! pages than those that were asked for, and what is said when it may not.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
 use hugetools_contract::segment::Segment;
@@ -15,6 +15,10 @@ use crate::extent::{Extent, Holds, index, page_sizes};
 use crate::policy::{pool_backoff, thp, witnessed};
 use crate::rt::message::{Amount, Level, say_once};
 use hugetools_kernfs::size_name::SizeName;
+
+mod account;
+
+pub use account::{ANON, Account, SHM, STACK};
 
 /// Whether `more` bytes of the heap may lie on pages below those asked for, which
 /// cannot be had for them. The gate must be passed.
@@ -65,26 +69,33 @@ impl Standing {
     }
 }
 
-/// Whether something of the heap, or of shared memory, could not be had.
+/// Whether something of the heap could not be had.
 static HEAP_FELL: AtomicBool = AtomicBool::new(false);
-static SHM_FELL: AtomicBool = AtomicBool::new(false);
 
-/// Whether all of a required heap, or shared memory, could be had so far.
+/// Whether all of a required segment could be had so far, of those that grow.
 pub fn is_kept(segment: Segment) -> bool {
     match segment {
         Segment::Heap => !HEAP_FELL.load(Ordering::Relaxed),
-        _ => !SHM_FELL.load(Ordering::Relaxed),
+        segment => account(segment).is_none_or(Account::is_kept),
     }
 }
 
-/// Notes that a requirement of the heap, or of shared memory, is not met.
+/// Notes that a requirement of a segment that grows is not met.
 pub fn note_refused(segment: Segment) {
     match segment {
         Segment::Heap => HEAP_FELL.store(true, Ordering::Relaxed),
-        Segment::Shm => SHM_FELL.store(true, Ordering::Relaxed),
-        _ => {}
+        segment => account(segment).into_iter().for_each(Account::note_refused),
     }
     witnessed::note(bit(segment));
+}
+
+fn account(segment: Segment) -> Option<&'static Account> {
+    match segment {
+        Segment::Shm => Some(&SHM),
+        Segment::Anon => Some(&ANON),
+        Segment::Stack => Some(&STACK),
+        _ => None,
+    }
 }
 
 /// Says once that the heap cannot have `more` bytes as it is required. The gate
@@ -152,23 +163,12 @@ pub(crate) fn heap_moved(moved: usize) {
     );
 }
 
-/// Bytes of shared memory that was asked for, and what of them fell.
-static SHM_ALL: AtomicU64 = AtomicU64::new(0);
-static SHM_FALLEN: AtomicU64 = AtomicU64::new(0);
-
 /// Whether so much shared memory may lie on pages below those asked for, which
 /// cannot be had for it.
 pub fn shm_may_fall(len: usize) -> bool {
-    match config::share_of_shm() {
+    match SHM.share() {
         None => config::get().fallback != Fallback::None,
-        Some(share) => {
-            let (fallen, all) = (&SHM_FALLEN, &SHM_ALL);
-            share.has_room(
-                len as u64,
-                fallen.load(Ordering::Relaxed),
-                all.load(Ordering::Relaxed),
-            )
-        }
+        Some(share) => SHM.has_room(share, len),
     }
 }
 
@@ -176,28 +176,21 @@ pub fn shm_may_fall(len: usize) -> bool {
 /// machine gives it none.
 pub fn shm_lacks_thp(pages: Pages, len: usize) -> bool {
     let is_large = || len >= crate::kernel::facts::thp_size();
-    pages == Pages::Thp
-        && config::share_of_shm().is_some()
-        && is_large()
-        && thp::serves_shared().is_err()
+    pages == Pages::Thp && SHM.share().is_some() && is_large() && thp::serves_shared().is_err()
 }
 
 /// Counts shared memory that the program got; `fell` says that it is not on the
 /// pages that were asked for.
 pub fn count_shm(len: usize, fell: bool) {
-    if config::share_of_shm().is_some() {
-        SHM_ALL.fetch_add(len as u64, Ordering::Relaxed);
-        let fallen = if fell { len as u64 } else { 0 };
-        SHM_FALLEN.fetch_add(fallen, Ordering::Relaxed);
-    }
+    SHM.count(len, fell);
 }
 
 /// Says that shared memory falls short: an error, where it is required.
 pub fn tell_of_shm(may_follow: bool, text: core::fmt::Arguments<'_>) {
-    match config::share_of_shm().filter(|_| !may_follow) {
+    match SHM.share().filter(|_| !may_follow) {
         None => starter_message::say(Level::Warning, text),
         Some(share) => {
-            note_refused(Segment::Shm);
+            SHM.note_refused();
             let what = Required(Segment::Shm, share);
             starter_message::say(
                 Level::Error,

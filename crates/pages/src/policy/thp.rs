@@ -67,7 +67,8 @@ pub fn note_disabled(yes: bool) {
     DISABLED.store(yes, Ordering::Relaxed);
 }
 
-fn is_disabled() -> bool {
+/// Whether transparent huge pages are off for this process, as far as is known.
+pub(crate) fn is_disabled() -> bool {
     DISABLED.load(Ordering::Relaxed)
 }
 
@@ -244,7 +245,7 @@ pub(crate) fn serves_reservation() -> bool {
 
 /// Whether so many bytes may be on transparent huge pages now. The program may
 /// have turned them off by itself, as Redis does.
-fn serves(len: usize) -> Result<(), NoThp> {
+pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
     if is_disabled() {
         return Err(NoThp::Disabled);
     }

@@ -118,7 +118,7 @@ pub fn holding(range: &Range<usize>) -> Option<Known> {
 }
 
 /// The parts of a range that lie in such mappings.
-pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> {
+pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> + use<> {
     let (start, end) = (range.start, range.end);
     used().filter_map(move |(_, known)| {
         let range = known.range.start.max(start)..known.range.end.min(end);

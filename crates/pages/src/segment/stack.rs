@@ -10,13 +10,14 @@
 #![expect(unsafe_code, reason = "advises stacks by address")]
 
 use core::ops::Range;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Fallback;
 use hugetools_kernfs::smaps;
 
 use crate::config;
 use crate::kernel::{facts, populate, procfile};
+use crate::policy::required::STACK;
 use crate::policy::{first_look, thp};
 use crate::rt::message::say_once;
 use crate::sys::{self, Filter};
@@ -43,6 +44,10 @@ pub fn is_long_enough(len: usize) -> bool {
 }
 
 fn say_too_small(len: usize) {
+    // Of a stack that must have one it is said that the program does not start for that.
+    if STACK.share().is_some() {
+        return;
+    }
     static SAID: AtomicBool = AtomicBool::new(false);
     let kb = len >> 10;
     say_once(
@@ -59,14 +64,21 @@ pub fn prepare_main() {
     }
     first_look::take();
     let here = here();
+    let (depth, size) = (depth_of_main(), facts::thp_size());
+    let asked = ahead(&whole(0, here, size), here, depth, size);
+    ASKED.store(asked.len(), Ordering::Relaxed);
     let Some(mapping) = main_mapping(here) else {
         return;
     };
     let limit = sys::stack_limit().unwrap_or(ORDINARY);
-    let longest = depth().max(ORDINARY).min(limit);
+    // What is asked for is counted from here on, and ends where a huge page does.
+    let reach = (mapping.end - here)
+        .saturating_add(depth)
+        .saturating_add(size);
+    let longest = reach.max(ORDINARY).min(limit);
     // One page more is touched below.
     let low = mapping.end.saturating_sub(longest) + sys::page_size();
-    let Some([whole, ahead]) = parts(low, here, limit) else {
+    let Some([whole, ahead]) = parts(low, here, limit, depth) else {
         return;
     };
     // SAFETY: the advice changes no contents.
@@ -79,15 +91,42 @@ pub fn prepare_main() {
 /// What is to be on huge pages of a stack of this length, and what of that is to be there
 /// at once; see [`whole`] and [`ahead`]. None where that is nothing, which is said once, or
 /// there are no huge pages for it.
-fn parts(low: usize, here: usize, len: usize) -> Option<[Range<usize>; 2]> {
+fn parts(low: usize, here: usize, len: usize, depth: usize) -> Option<[Range<usize>; 2]> {
     let size = facts::thp_size();
     let whole = whole(low, here, size);
     if whole.is_empty() {
         say_too_small(len);
         return None;
     }
-    let ahead = ahead(&whole, here, depth(), size);
-    thp::serves_stack(ahead.len().max(size)).then_some([whole, ahead])
+    let ahead = ahead(&whole, here, depth, size);
+    serves(ahead.len().max(size)).then_some([whole, ahead])
+}
+
+/// Whether so many bytes may be on huge pages. Where they must be it is said later why
+/// not.
+fn serves(len: usize) -> bool {
+    match STACK.share() {
+        Some(_) => thp::serves(len).is_ok(),
+        None => thp::serves_stack(len),
+    }
+}
+
+/// Bytes of whole huge pages of the main thread's stack that were to be there at once,
+/// whatever its limit.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
+
+/// The mapping of the main thread's stack, and what of it was to be on huge pages at once;
+/// on that stack.
+pub fn main_stack() -> Option<(Range<usize>, usize)> {
+    Some((main_mapping(here())?, ASKED.load(Ordering::Relaxed)))
+}
+
+/// Whether a thread with such a stack may begin, where stacks must be on huge pages; says
+/// why not.
+pub fn may_begin(len: usize, guard: usize) -> bool {
+    let size = facts::thp_size();
+    let promised = depth().min(len.saturating_sub(guard)).max(size);
+    !is_asked() || STACK.admits(promised)
 }
 
 /// Huge pages at once, from the upper one on, and then the room for all of them.
@@ -113,14 +152,21 @@ pub fn prepare_thread(end: usize, len: usize, guard: usize) {
     }
     first_look::take();
     let low = end.saturating_sub(len).saturating_add(guard.max(FIRST));
-    let Some([whole, ahead]) = parts(low, here(), len) else {
+    let Some([whole, ahead]) = parts(low, here(), len, depth()) else {
         return;
     };
     // SAFETY: the advice changes no contents.
     let advised = unsafe { sys::madvise(whole.start, whole.len(), libc::MADV_HUGEPAGE) };
     if advised.is_ok() && !ahead.is_empty() {
         // What cannot be had comes when it is used.
-        let _ = populate::shared(ahead.start, ahead.len(), sys::page_size());
+        let had = populate::shared(ahead.start, ahead.len(), sys::page_size());
+        if let Some(share) = STACK.share() {
+            // SAFETY: of this thread's stack, below all that it uses.
+            let is_huge = unsafe { thp::collapse(ahead.start, ahead.len()) };
+            if had.is_err() || is_huge.is_err() {
+                STACK.tell_late(share, ahead.len());
+            }
+        }
     }
 }
 
@@ -140,6 +186,14 @@ fn ahead(whole: &Range<usize>, here: usize, depth: usize, size: usize) -> Range<
 fn depth() -> usize {
     let depth = config::get().stack_depth.unwrap_or(0);
     usize::try_from(depth).unwrap_or(usize::MAX)
+}
+
+/// What must be on huge pages is measured, so that there is one at least.
+fn depth_of_main() -> usize {
+    match STACK.share() {
+        Some(_) => depth().max(FIRST + facts::thp_size()),
+        None => depth(),
+    }
 }
 
 /// Where this thread's stack is used.

@@ -26,9 +26,11 @@ use call::{advise, is_active, large, range};
 mod align;
 mod call;
 mod remap;
+mod required;
 
 pub use call::{Call, is_asked};
 pub use remap::{grow, remapped};
+pub use required::{commit, growth};
 
 /// What becomes of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,13 +58,13 @@ fn plan(call: &Call, large: usize) -> Plan {
     };
     if let Some(known) = within {
         return Plan {
-            advise: known.is_advised || call.is_writable() && thp::serves_mapping(call.len),
+            advise: known.is_advised || call.is_writable() && required::serves(call.len),
             entry: Entry::Stays,
         };
     }
     let is_large = call.len >= large;
     let serves = || match call.is_writable() {
-        true => thp::serves_mapping(call.len),
+        true => required::serves(call.len),
         false => thp::serves_reservation(),
     };
     Plan {
@@ -74,10 +76,11 @@ fn plan(call: &Call, large: usize) -> Plan {
 /// Does a call that is concerned. `map` makes the mapping with these flags.
 ///
 /// # Errors
-/// Those of `map`.
+/// Those of `map`, and `ENOMEM` where more of it must be on huge pages than can be.
 pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usize> {
     first_look::take();
     let plan = plan(call, large());
+    required::before(call, plan)?;
     // What is filled before it is advised is filled with base pages.
     let is_filled = plan.advise && call.is_filled();
     let flags = match is_filled {
@@ -89,6 +92,7 @@ pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usiz
         at = align::aligned(call, at, facts::thp_size());
         advise(at, call.len);
     }
+    required::after(call, plan, at)?;
     if is_filled {
         // What cannot be had is no error of such a call.
         // SAFETY: mapped just now, writable, and known to nobody.
@@ -112,18 +116,23 @@ fn enter(range: Range<usize>, plan: Plan) {
 /// After the program has made memory accessible: what was reserved without being advised
 /// is now.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
-    if prot & libc::PROT_WRITE == 0 || registry::is_empty() || !is_active() {
+    // What is required was advised before.
+    if required::is_any() {
         return;
     }
-    let Some(range) = range(addr, len) else {
-        return;
-    };
-    for part in registry::parts(&range).filter(|part| !part.is_advised) {
+    for part in opened(addr, len, prot).filter(|part| !part.is_advised) {
         let part = part.range;
         if thp::serves_mapping(part.len()) {
             advise(part.start, part.len());
         }
     }
+}
+
+/// What a call makes accessible of what is known.
+fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
+    let is_meant = prot & libc::PROT_WRITE != 0 && !registry::is_empty() && is_active();
+    let range = range(addr, len).filter(|_| is_meant);
+    range.into_iter().flat_map(|range| registry::parts(&range))
 }
 
 /// After the program has unmapped a range, or mapped another kind of memory there.

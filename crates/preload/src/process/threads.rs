@@ -80,17 +80,21 @@ pub(crate) unsafe fn create(
     };
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Call>(address) };
-    let place = match stack::is_asked() {
+    let shape = match stack::is_asked() {
         // SAFETY: as the caller says.
-        true => unsafe { shape(attributes) }.and_then(|shape| {
-            pass(Task {
-                start,
-                argument,
-                shape,
-            })
-        }),
+        true => unsafe { shape(attributes) },
         false => None,
     };
+    if shape.is_some_and(|Shape { len, guard }| !stack::may_begin(len, guard)) {
+        return libc::EAGAIN;
+    }
+    let place = shape.and_then(|shape| {
+        pass(Task {
+            start,
+            argument,
+            shape,
+        })
+    });
     let Some(place) = place else {
         // SAFETY: as the caller says.
         return unsafe { next(thread, attributes, start, argument) };

@@ -1,6 +1,6 @@
-//! What must be on huge pages before the program begins: text, data and bss are
-//! measured, of heap and shared memory it is tried whether there is any. Where that
-//! is too little, the program does not begin.
+//! What must be on huge pages before the program begins: text, data, bss and the main
+//! thread's stack are measured, of heap, private mappings and shared memory it is tried
+//! whether there is any. Where that is too little, the program does not begin.
 #![expect(
     unsafe_code,
     reason = "unmaps what was mapped to see whether it can be"
@@ -10,11 +10,11 @@ use core::fmt;
 use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hugetools_contract::env::{Required, Share};
+use hugetools_contract::env::{Require, Required, Share};
 use hugetools_contract::report::{self, Met};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_kernfs::size_name::SizeName;
-use hugetools_kernfs::smaps::records;
+use hugetools_kernfs::smaps::{Record, records};
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::{constraints, facts, hugetlb_pool, kin, populate};
 use hugetools_pages::migrate::aside::Aside;
@@ -23,6 +23,7 @@ use hugetools_pages::policy::{first_look, required};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::segment::data;
 use hugetools_pages::segment::load::{Load, loads};
+use hugetools_pages::segment::stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::segment::wish::Wish;
 use hugetools_pages::sys;
@@ -45,9 +46,13 @@ pub(crate) fn is_met() -> bool {
     if require.all().any(|(segment, _)| is_of_file(segment)) {
         measure_all(config);
     }
+    if require.has(Segment::Stack) {
+        measure_stack();
+    }
     let refused = require.all().filter(|(segment, share)| {
         let met = match segment {
             Segment::Heap => heap(config).map_err(|why| refuse(*segment, *share, &why)),
+            Segment::Anon => transparent().map_err(|why| refuse(*segment, *share, &why)),
             Segment::Shm => shm(config).map_err(|why| refuse(*segment, *share, &why)),
             _ => Measure::of(*segment).check(*segment, *share),
         };
@@ -75,23 +80,25 @@ fn refuse(segment: Segment, share: Share, why: &dyn fmt::Display) {
 }
 
 /// As many as can be required.
-pub(crate) const NONE: [Met; 5] = [Met {
+pub(crate) const NONE: [Met; COUNT] = [Met {
     required: Required(Segment::Text, Share::Whole),
     bytes: 0,
     huge: 0,
     met: false,
-}; 5];
+}; COUNT];
+
+const COUNT: usize = Require::SEGMENTS.len();
 
 /// What was required, and whether it is met, for a report with these rows.
-pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; 5]) -> &'a [Met] {
+pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; COUNT]) -> &'a [Met] {
     let mut count = 0;
     let all = config::get().require.all();
     for ((segment, share), place) in all.zip(places.iter_mut()) {
         let measure = Measure::of(segment);
-        let is_of_file = SEGMENTS.contains(&segment);
+        let is_measured = MEASURABLE.contains(&segment);
         let of_segment = || rows.iter().filter(|row| row.segment == segment);
         let (bytes, huge) = match share {
-            _ if !is_of_file => (
+            _ if !is_measured => (
                 of_segment().map(|row| row.resident).sum(),
                 of_segment().map(Row::huge_bytes).sum(),
             ),
@@ -102,10 +109,8 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; 5]) -> &'a [Met] {
             required: Required(segment, share),
             bytes,
             huge,
-            met: match is_of_file {
-                true => share.is_met(measure.huge, measure.whole, measure.all),
-                false => required::is_kept(segment),
-            },
+            met: required::is_kept(segment)
+                && (!is_measured || share.is_met(measure.huge, measure.whole, measure.all)),
         };
         count += 1;
     }
@@ -115,9 +120,12 @@ pub(crate) fn met<'a>(rows: &[Row<'_>], places: &'a mut [Met; 5]) -> &'a [Met] {
 /// Those of the program's file.
 const SEGMENTS: [Segment; 3] = [Segment::Text, Segment::Data, Segment::Bss];
 
-/// What was measured of each of [`SEGMENTS`]: all its bytes, those in whole huge
+/// Those that are measured before the program begins.
+const MEASURABLE: [Segment; 4] = [Segment::Text, Segment::Data, Segment::Bss, Segment::Stack];
+
+/// What was measured of each of [`MEASURABLE`]: all its bytes, those in whole huge
 /// pages, and those on huge pages.
-static MEASURED: [[AtomicU64; 3]; 3] = [const { [const { AtomicU64::new(0) }; 3] }; 3];
+static MEASURED: [[AtomicU64; 3]; 4] = [const { [const { AtomicU64::new(0) }; 3] }; 4];
 
 /// What was measured of a segment, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -130,7 +138,7 @@ pub(crate) struct Measure {
 impl Measure {
     /// What was measured before the program began.
     pub(crate) fn of(segment: Segment) -> Measure {
-        let at = SEGMENTS.iter().position(|other| *other == segment);
+        let at = MEASURABLE.iter().position(|other| *other == segment);
         let [all, whole, huge] = at.map_or([0; 3], |at| {
             MEASURED[at]
                 .each_ref()
@@ -140,7 +148,7 @@ impl Measure {
     }
 
     fn note(self, segment: Segment) {
-        if let Some(at) = SEGMENTS.iter().position(|other| *other == segment) {
+        if let Some(at) = MEASURABLE.iter().position(|other| *other == segment) {
             let words = MEASURED[at].iter().zip([self.all, self.whole, self.huge]);
             words.for_each(|(word, value)| word.store(value, Ordering::Relaxed));
         }
@@ -176,6 +184,7 @@ impl fmt::Display for Because {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Because(segment, measure) = self;
         let outcome = match segment {
+            Segment::Stack => return because_of_stack(*measure, f),
             Segment::Text => &why::TEXT,
             _ => &why::DATA,
         };
@@ -193,6 +202,45 @@ impl fmt::Display for Because {
             _ => write!(f, ": {edges}"),
         }
     }
+}
+
+/// What kept the main thread's stack from huge pages.
+fn because_of_stack(measure: Measure, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let needed = measure.whole + facts::thp_size() as u64;
+    match (thp::serves_private(), sys::stack_limit()) {
+        _ if sys::is_under_valgrind() => f.write_str(": valgrind has a stack of its own"),
+        (Err(why), _) => write!(f, ": {}", why.reason()),
+        (_, Ok(limit)) if (limit as u64) < needed => write!(
+            f,
+            ": a stack of {} kB is too small (to have a larger one: ulimit -s {})",
+            limit >> 10,
+            needed >> 10
+        ),
+        _ if measure.huge < measure.whole => f.write_str(": the kernel had no huge page"),
+        _ => f.write_str(": its beginning is on base pages"),
+    }
+}
+
+/// Measures the main thread's stack, of which some was made before.
+fn measure_stack() {
+    let Some((mapping, whole)) = stack::main_stack() else {
+        return;
+    };
+    let mut measure = Measure {
+        whole: whole as u64,
+        ..Measure::default()
+    };
+    let _ = scratch::look(c"/proc/self/smaps", |smaps| {
+        let is_it = |record: &Record<'_>| record.start == mapping.start as u64;
+        for record in records(smaps).filter(is_it) {
+            let pmd = facts::thp_size() as u64;
+            let range = record.start..record.end;
+            let row = segment::piece(&record, range, pmd, Segment::Stack, None);
+            measure.all = row.resident.max(measure.whole);
+            measure.huge = row.huge_bytes();
+        }
+    });
+    measure.note(Segment::Stack);
 }
 
 /// Measures the program's segments.

@@ -8,6 +8,7 @@ use hugetools_contract::env::Fallback;
 
 use crate::config;
 use crate::kernel::facts;
+use crate::policy::required::ANON;
 use crate::sys::{self, Filter};
 use crate::vmops::range::range_of;
 
@@ -46,7 +47,17 @@ impl Call {
     /// huge pages.
     #[inline]
     pub fn is_concerned(&self) -> bool {
-        is_active() && self.is_private_memory()
+        is_asked() && self.is_private_memory() && self.is_allowed()
+    }
+
+    /// Whether nothing forbids what is to be done. Under a filter of the program's own not
+    /// even a message can be written: the report says that a requirement is not met.
+    fn is_allowed(&self) -> bool {
+        let is_allowed = is_active();
+        if !is_allowed && self.is_writable() && self.len >= large() && ANON.share().is_some() {
+            ANON.note_refused();
+        }
+        is_allowed
     }
 
     pub(super) fn is_private_memory(&self) -> bool {

@@ -75,7 +75,7 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
 
 /// Whether a range is one of private memory without a file that can be written. No where
 /// it cannot be told.
-fn is_private_memory(range: &Range<usize>) -> bool {
+pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
     let of_line = |line: &[u8]| {
         let record = smaps::records(line).next()?;
         let holds = |addr: usize| {

@@ -1,0 +1,155 @@
+//! What was asked for of one kind of memory so far, and what of it fell: of memory that
+//! comes as it is touched, it is known at the request only whether the machine gives huge
+//! pages for it.
+
+use core::fmt;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use hugetools_contract::env::{Required, Share};
+use hugetools_contract::segment::Segment;
+use hugetools_contract::watch::demands::bit;
+
+use crate::config;
+use crate::policy::{thp, witnessed};
+use crate::rt::message::{Amount, Level, say_once};
+
+/// Requests for one kind of memory.
+#[derive(Debug)]
+pub struct Account {
+    segment: Segment,
+    all: AtomicU64,
+    fallen: AtomicU64,
+    fell: AtomicBool,
+    said: AtomicBool,
+}
+
+/// Shared memory.
+pub static SHM: Account = Account::of(Segment::Shm);
+/// Private mappings of the program's own.
+pub static ANON: Account = Account::of(Segment::Anon);
+/// Stacks.
+pub static STACK: Account = Account::of(Segment::Stack);
+
+impl Account {
+    const fn of(segment: Segment) -> Account {
+        Account {
+            segment,
+            all: AtomicU64::new(0),
+            fallen: AtomicU64::new(0),
+            fell: AtomicBool::new(false),
+            said: AtomicBool::new(false),
+        }
+    }
+
+    /// How much of it must be on huge pages, where any.
+    pub fn share(&self) -> Option<Share> {
+        config::share_of(self.segment)
+    }
+
+    /// Whether so many bytes may be on other pages than those that were asked for.
+    pub fn has_room(&self, share: Share, len: usize) -> bool {
+        let (fallen, all) = (&self.fallen, &self.all);
+        share.has_room(
+            len as u64,
+            fallen.load(Ordering::Relaxed),
+            all.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Counts what the program got; `fell` says that it is not on the pages that were
+    /// asked for.
+    pub fn count(&self, len: usize, fell: bool) {
+        if self.share().is_some() {
+            self.all.fetch_add(len as u64, Ordering::Relaxed);
+            let fallen = if fell { len as u64 } else { 0 };
+            self.fallen.fetch_add(fallen, Ordering::Relaxed);
+        }
+    }
+
+    /// Notes that the requirement is not met.
+    pub fn note_refused(&self) {
+        self.fell.store(true, Ordering::Relaxed);
+        witnessed::note(bit(self.segment));
+    }
+
+    /// Whether all could be had so far.
+    pub fn is_kept(&self) -> bool {
+        !self.fell.load(Ordering::Relaxed)
+    }
+
+    /// Whether so many bytes may be asked for: where the machine gives transparent huge
+    /// pages for them, or where so many may fall. Says why not. Counts them.
+    ///
+    /// Where nothing is required, always.
+    pub fn admits(&self, len: usize) -> bool {
+        let Some(share) = self.share() else {
+            return true;
+        };
+        match thp::serves(len) {
+            Ok(()) => {
+                self.count(len, false);
+                true
+            }
+            Err(why) => self.lets_fall(share, len, &why.reason()),
+        }
+    }
+
+    /// Whether so many bytes, for which there are no huge pages, may be had. Says why not.
+    /// Counts them.
+    pub fn lets_fall(&self, share: Share, len: usize, why: &dyn fmt::Display) -> bool {
+        if self.has_room(share, len) {
+            self.count(len, true);
+            return true;
+        }
+        self.note_refused();
+        say_once(
+            &self.said,
+            Level::Error,
+            format_args!(
+                "--require={} is not met: {} would be on base pages: {why}; the request fails",
+                Required(self.segment, share),
+                Amount(len)
+            ),
+        );
+        false
+    }
+
+    /// Says that what was given is not on huge pages, where it is too late to refuse it.
+    pub fn tell_late(&self, share: Share, len: usize) {
+        self.note_refused();
+        say_once(
+            &self.said,
+            Level::Error,
+            format_args!(
+                "--require={} is not met any more: the kernel had no huge page for {}",
+                Required(self.segment, share),
+                Amount(len)
+            ),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_much_may_fall() {
+        static ACCOUNT: Account = Account::of(Segment::Anon);
+        let most = Share::Percent(50);
+        assert!(!ACCOUNT.has_room(most, 1));
+        ACCOUNT.all.store(8 << 20, Ordering::Relaxed);
+        assert!(ACCOUNT.has_room(most, 8 << 20) && !ACCOUNT.has_room(most, 9 << 20));
+        assert!(!ACCOUNT.has_room(Share::Whole, 1));
+    }
+
+    #[test]
+    fn nothing_is_counted_of_what_nobody_requires() {
+        static ACCOUNT: Account = Account::of(Segment::Anon);
+        ACCOUNT.count(1 << 20, true);
+        assert_eq!(ACCOUNT.all.load(Ordering::Relaxed), 0);
+        assert!(ACCOUNT.admits(1 << 20) && ACCOUNT.is_kept());
+        ACCOUNT.note_refused();
+        assert!(!ACCOUNT.is_kept());
+    }
+}

@@ -1,0 +1,182 @@
+//! Private mappings that must be on huge pages (`HUGETLB_REQUIRE`): a request for such
+//! memory fails where the machine gives no huge pages for it. Whether each comes is known
+//! only when it is touched.
+//!
+//! What counts is memory that may be written: a mapping of a huge page and more when it is
+//! made, what was reserved without access when that is opened.
+#![expect(unsafe_code, reason = "takes a mapping back that is refused")]
+
+use core::ffi::c_int;
+
+use hugetools_contract::env::Share;
+
+use super::call::{Call, advise, is_active, large, range};
+use super::{Entry, Plan, opened, remap};
+use crate::kernel::facts;
+use crate::policy::required::ANON;
+use crate::policy::thp;
+use crate::registry::anon as registry;
+use crate::sys::{self, Errno, Result};
+use crate::vmops::remap::call::Call as Remap;
+
+/// Whether such memory is required at all.
+pub(super) fn is_any() -> bool {
+    ANON.share().is_some()
+}
+
+/// Whether so many bytes may be on huge pages. Where they must be it is said later why
+/// not.
+pub(super) fn serves(len: usize) -> bool {
+    match is_any() {
+        true => thp::serves(len).is_ok(),
+        false => thp::serves_mapping(len),
+    }
+}
+
+/// Whether a whole huge page lies in a range.
+fn has_whole(at: usize, len: usize) -> bool {
+    let size = facts::thp_size();
+    let end = at.checked_next_multiple_of(size);
+    let end = end.and_then(|at| at.checked_add(size));
+    end.is_some_and(|end| at.checked_add(len).is_some_and(|last| end <= last))
+}
+
+/// Before a mapping is made.
+pub(super) fn before(call: &Call, plan: Plan) -> Result<()> {
+    let Some(share) = ANON.share() else {
+        return Ok(());
+    };
+    let is_meant = match plan.entry {
+        Entry::New => call.len >= facts::thp_size(),
+        Entry::Stays => !plan.advise || thp::is_disabled(),
+        Entry::Gone => false,
+    };
+    let is_placed = || !call.is_fixed() || plan.entry == Entry::Stays || has_whole_of(call);
+    match is_meant && call.is_writable() {
+        false => Ok(()),
+        true if !plan.advise || thp::is_disabled() => fall(share, call.len, None),
+        true if !is_placed() => fall(share, call.len, Some(NO_PLACE)),
+        true => {
+            ANON.count(call.len, false);
+            Ok(())
+        }
+    }
+}
+
+fn has_whole_of(call: &Call) -> bool {
+    has_whole(call.addr, call.len)
+}
+
+/// After a mapping was made at `at`: one that lies so that no huge page fits is taken back.
+pub(super) fn after(call: &Call, plan: Plan, at: usize) -> Result<()> {
+    let Some(share) = ANON.share() else {
+        return Ok(());
+    };
+    let is_meant = plan.entry == Entry::New && plan.advise && !call.is_fixed();
+    let is_large = call.is_writable() && call.len >= facts::thp_size();
+    if !is_meant || !is_large || has_whole(at, call.len) {
+        return Ok(());
+    }
+    let fell = fall(share, call.len, Some(NO_PLACE));
+    if fell.is_err() {
+        // SAFETY: mapped just now, and known to nobody.
+        let _ = unsafe { sys::munmap(at, call.len) };
+    }
+    fell
+}
+
+const NO_PLACE: &str = "no whole huge page fits where it is to lie";
+
+/// What the machine gives no huge pages for: an error, where it may not fall.
+fn fall(share: Share, len: usize, why: Option<&str>) -> Result<()> {
+    let machine = || thp::serves_private().map_or_else(thp::NoThp::reason, |()| TOO_LITTLE);
+    match ANON.lets_fall(share, len, &why.unwrap_or_else(machine)) {
+        true => Ok(()),
+        false => Err(Errno(libc::ENOMEM)),
+    }
+}
+
+const TOO_LITTLE: &str = "there is too little memory for whole huge pages";
+
+/// Before the program makes memory accessible: what was reserved is advised now.
+///
+/// # Errors
+/// `ENOMEM` where it must be on huge pages and cannot be.
+pub fn commit(addr: usize, len: usize, prot: c_int) -> Result<()> {
+    let Some(share) = ANON.share() else {
+        return Ok(());
+    };
+    for known in opened(addr, len, prot) {
+        let (part, is_advised) = (known.range, known.is_advised);
+        match thp::serves(if is_advised { 0 } else { part.len() }) {
+            Ok(()) if is_advised => {}
+            Ok(()) => {
+                ANON.count(part.len(), false);
+                advise(part.start, part.len());
+            }
+            Err(why) => fall(share, part.len(), Some(why.reason()))?,
+        }
+    }
+    Ok(())
+}
+
+/// Before a mapping is made longer.
+///
+/// # Errors
+/// `ENOMEM` where it must be on huge pages and cannot be.
+pub fn growth(call: &Remap) -> Result<()> {
+    let size = facts::thp_size();
+    let is_meant = call.new_len > call.old_len && call.new_len >= size && is_active();
+    let Some(share) = ANON.share().filter(|_| is_meant) else {
+        return Ok(());
+    };
+    let Some(old) = range(call.addr, call.old_len).filter(|old| !old.is_empty()) else {
+        return Ok(());
+    };
+    let more = match registry::holding(&old) {
+        Some(known) if known.is_advised && !thp::is_disabled() => return Ok(()),
+        Some(_) => call.new_len - call.old_len,
+        None if old.len() < large() && call.new_len >= large() => call.new_len,
+        None => return Ok(()),
+    };
+    if !remap::is_private_memory(&old) {
+        return Ok(());
+    }
+    match thp::serves(more) {
+        Ok(()) => {
+            ANON.count(more, false);
+            Ok(())
+        }
+        Err(why) => fall(share, more, Some(why.reason())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_huge_page_has_room() {
+        let size = facts::thp_size();
+        assert!(has_whole(size, size) && has_whole(size - 4096, 2 * size));
+        assert!(!has_whole(size + 4096, size) && !has_whole(size + 4096, 2 * size - 4097));
+        assert!(!has_whole(usize::MAX - 4096, 4096));
+    }
+
+    #[test]
+    fn nothing_fails_where_nothing_is_required() {
+        let call = Call {
+            addr: 0,
+            len: 64 << 20,
+            prot: libc::PROT_READ | libc::PROT_WRITE,
+            flags: libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+        };
+        let plan = Plan {
+            advise: false,
+            entry: Entry::New,
+        };
+        assert_eq!(before(&call, plan), Ok(()));
+        assert_eq!(after(&call, plan, 4096), Ok(()));
+        assert_eq!(commit(1 << 21, 1 << 21, libc::PROT_WRITE), Ok(()));
+    }
+}

@@ -1,0 +1,165 @@
+//! Private mappings and stacks that must be on huge pages.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{hugectl, refused, starts};
+use crate::support::live::machine;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
+
+/// What `required_anon` prints where so many of its calls are refused with this error.
+fn said(calls: &str, refused: &[&str], error: &str) -> String {
+    let line = |call: &str| match refused.contains(&call) {
+        true => format!("{call}: {error}\n"),
+        false => format!("{call}: had\n"),
+    };
+    let calls = calls.split_whitespace().filter(|call| *call != "off");
+    calls.map(line).collect()
+}
+
+/// Runs it, and looks for one line that says what is not met.
+fn calls(options: &str, program: &Path, calls: &str, refused: &[&str], error: &str, why: &str) {
+    for quiet in ["", "-q "] {
+        let ran = hugectl(&format!("{quiet}{options}"), program, calls);
+        let out = said(calls, refused, error);
+        assert_eq!((ran.status, &ran.out), (0, &out), "{options} {ran:?}");
+        let errors = ran.err.lines().filter(|line| line.contains(" ERROR: "));
+        let errors: Vec<&str> = errors.collect();
+        assert_eq!(errors.len(), usize::from(!refused.is_empty()), "{ran:?}");
+        let is_it = |line: &&str| line.contains(" is not met: ") && line.contains(why);
+        assert!(errors.iter().all(is_it), "{ran:?}");
+    }
+}
+
+const ALL: &str = "map small reserve grow thread tiny";
+
+#[test]
+fn what_the_machine_gives_none_for_fails() {
+    let Some(_live) = machine("private mappings that are required") else {
+        return;
+    };
+    let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
+        return;
+    };
+    let (none, off) = ("", "disabled by prctl; the request fails");
+    let large = ["map", "reserve", "grow"];
+    let banned = format!("map off {ALL}");
+    for share in ["anon", "anon:90"] {
+        let require = format!("--require={share}");
+        calls(&require, &program, ALL, &[], none, none);
+        let off_first = format!("off {ALL}");
+        calls(&require, &program, &off_first, &large, "ENOMEM", off);
+    }
+    // No whole huge page has room there.
+    let place = "no whole huge page fits";
+    calls(
+        "--require=anon",
+        &program,
+        "map place",
+        &["place"],
+        "ENOMEM",
+        place,
+    );
+    calls("--anon", &program, "map place", &[], none, none);
+    calls("--require=anon:80", &program, "map place", &[], none, none);
+    // A half of all may be elsewhere: what came before the ban, and as much again.
+    let ran = hugectl("-q --require=anon:50", &program, "map off map map");
+    assert_eq!(ran.out, "map: had\nmap: had\nmap: ENOMEM\n", "{ran:?}");
+    // Of stacks it is the threads that are not begun.
+    calls("--require=stack", &program, ALL, &[], none, none);
+    calls(
+        "--require=stack",
+        &program,
+        &banned,
+        &["thread"],
+        "EAGAIN",
+        off,
+    );
+    starts(
+        "-q --anon --stack",
+        &program,
+        &banned,
+        &said(&banned, &[], none),
+    );
+}
+
+#[test]
+fn a_main_stack_is_measured() {
+    let Some(_live) = machine("stacks that are required") else {
+        return;
+    };
+    let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
+        return;
+    };
+    let with_limit = |kb: usize, options: &str| -> Ran {
+        let stack = format!("--stack={}", kb << 10);
+        let mut command = Command::new("prlimit");
+        command.arg(stack).arg(tool("hugectl").get_program());
+        command.args(options.split_whitespace()).arg(&program);
+        command.arg("small").stdin(Stdio::null());
+        command.output().unwrap().into()
+    };
+    for (kb, options, met) in [
+        (8 << 10, "--require=stack", true),
+        (8 << 10, "--require=stack:90 --stack-depth=4M", true),
+        (1 << 10, "--require=stack", false),
+        (8 << 10, "--require=stack --stack-depth=16M", false),
+        (8 << 10, "--require=stack:90 --stack-depth=16M", false),
+        (8 << 10, "--require=stack:30 --stack-depth=16M", true),
+        (32 << 10, "--require=stack:90 --stack-depth=16M", true),
+    ] {
+        let ran = with_limit(kb, options);
+        let (status, out) = if met { (0, "small: had\n") } else { (125, "") };
+        assert_eq!((ran.status, &*ran.out), (status, out), "{options} {ran:?}");
+        let cause = format!("a stack of {kb} kB is too small (to have a larger one: ulimit -s ");
+        let is_told =
+            ran.err.contains("is not started: --require=stack") && ran.err.contains(&cause);
+        assert_eq!(is_told, !met, "{options} {ran:?}");
+    }
+    let parts = ["--require=stack and --fallback=base: such memory is on transparent"];
+    refused("--require=stack --fallback=base", &program, "small", &parts);
+}
+
+#[test]
+fn transparent_huge_pages_that_are_switched_off() {
+    let Some(_live) = machine("private mappings where transparent huge pages are off") else {
+        return;
+    };
+    let (Some(program), Some(no_thp)) = (
+        build("required_anon", Libc::Glibc, &["-pthread"]),
+        build("no_thp", Libc::Glibc, &[]),
+    ) else {
+        return;
+    };
+    // Within the program that hugectl starts, only the library can know it.
+    for segment in ["anon", "stack"] {
+        let options = format!("--require={segment} --only=required_anon-Glibc-pthread");
+        let arguments = format!("{} small", program.display());
+        let said = format!("is not started: --require={segment} is not met: ");
+        refused(&options, &no_thp, &arguments, &[&said, "disabled by prctl"]);
+    }
+}
+
+#[test]
+fn a_report_says_what_was_required() {
+    let Some(_live) = machine("reports of private mappings that are required") else {
+        return;
+    };
+    let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
+        return;
+    };
+    let options = "-q --report --require=anon:50,stack:90";
+    for (arguments, anon, stack) in [
+        ("map thread", "met", "met"),
+        ("off map", "NOT met", "met"),
+        ("off thread", "met", "NOT met"),
+    ] {
+        let ran = hugectl(options, &program, arguments);
+        let find = |line: &&str| line.starts_with("required: ");
+        let line = ran.err.lines().find(find).unwrap_or("");
+        let says = |what: &str| line.contains(what);
+        let both = says(&format!("anon:50 {anon} (")) && says(&format!("stack:90 {stack} ("));
+        assert!(both, "{arguments} {ran:?}");
+    }
+}
