@@ -3,6 +3,7 @@
 
 mod own_heaps;
 mod postgres;
+mod redis;
 mod valgrind;
 
 use std::path::Path;

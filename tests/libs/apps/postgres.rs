@@ -2,6 +2,8 @@
 //! asks for it.
 #![expect(clippy::disallowed_methods, reason = "tests write their own files")]
 
+mod whole;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -68,11 +70,17 @@ impl Server {
     }
 
     fn start(&self, options: &[&str]) -> Ran {
+        self.start_by(&[&["--shm"], options].concat())
+    }
+
+    /// Starts under hugectl with these options, or without any by itself.
+    fn start_by(&self, options: &[&str]) -> Ran {
         let log = self.data().join("log");
         let _ = fs::remove_file(&log);
         let hugectl = self.hugectl();
-        let mut before = vec![hugectl.to_str().unwrap(), "--shm"];
+        let mut before = vec![hugectl.to_str().unwrap()];
         before.extend(options);
+        before.retain(|_| !options.is_empty());
         self.run(
             "pg_ctl",
             &["-w", "-l", log.to_str().unwrap(), "start", "-D"],

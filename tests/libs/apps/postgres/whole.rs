@@ -1,0 +1,211 @@
+//! A whole server at work: its page tables, parallel queries over each kind of dynamic
+//! shared memory, a backend that is killed, and nothing that is left.
+
+use std::fmt::Write;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::{Server, segments};
+use crate::support::live::machine;
+use crate::support::tool::Ran;
+
+/// As many clients are there at once.
+const CLIENTS: usize = 20;
+
+/// What `--auto` takes, and all that there is.
+const WAYS: [&[&str]; 2] = [&["--shm"], &["--heap", "--shm", "--anon", "--stack", "-q"]];
+
+const SUM: &str = "select sum(aid), sum(length(filler)), count(*) from pgbench_accounts";
+
+impl Server {
+    fn ask(&self, text: &str) -> Ran {
+        let socket = self.data();
+        let at = ["-h", socket.to_str().unwrap(), "-p", "5544", "-XAtq"];
+        self.run("psql", &[&at[..], &["-c", text, "postgres"]].concat(), &[])
+    }
+
+    fn psql(&self, text: &str) -> String {
+        let ran = self.ask(text);
+        assert_eq!(ran.status, 0, "{text}: {ran:?}");
+        ran.out
+    }
+
+    fn fill(&self) {
+        self.configure("mmap", "off");
+        let ran = self.start_by(&[]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let socket = self.data();
+        let at = ["-h", socket.to_str().unwrap(), "-p", "5544"];
+        let words = [&at[..], &["-i", "-q", "-s", "26", "postgres"]].concat();
+        let ran = self.run("pgbench", &words, &[]);
+        assert_eq!(ran.status, 0, "{ran:?}");
+        self.stop();
+    }
+
+    fn set(&self, more: &str) {
+        self.configure("mmap", "off");
+        let path = self.data().join("postgresql.auto.conf");
+        let mut text = fs::read_to_string(&path).unwrap();
+        writeln!(text, "{more}").unwrap();
+        fs::write(&path, text).unwrap();
+    }
+
+    /// The processes of the server.
+    fn processes(&self) -> Vec<String> {
+        let main = self.pid();
+        let children = format!("/proc/{main}/task/{main}/children");
+        let children = fs::read_to_string(children).unwrap_or_default();
+        let children = children.split_whitespace().map(str::to_owned);
+        std::iter::once(main).chain(children).collect()
+    }
+
+    /// Their page tables, in kB.
+    fn page_tables(&self) -> u64 {
+        let of = |pid: String| {
+            let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            let line = text.lines().find_map(|line| line.strip_prefix("VmPTE:"));
+            let kb = line.and_then(|line| line.split_whitespace().next());
+            kb.and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.processes().into_iter().map(of).sum()
+    }
+
+    /// Page tables while each of many clients has read a whole table.
+    fn page_tables_under_load(&self) -> u64 {
+        self.set("max_parallel_workers_per_gather=0");
+        let script = self.data().join("load.sql");
+        fs::write(&script, format!("{SUM};\nselect pg_sleep(60);\n")).unwrap();
+        // By itself it keeps no large table that is read from one end to the other.
+        self.psql("create extension if not exists pg_prewarm");
+        self.psql("select pg_prewarm('pgbench_accounts')");
+        let socket = self.data();
+        let clients = CLIENTS.to_string();
+        let words = [
+            ["-h", socket.to_str().unwrap(), "-p", "5544"],
+            ["-n", "-t1", "-c", clients.as_str()],
+            ["-j", "2", "-f", script.to_str().unwrap()],
+        ]
+        .concat();
+        let words = [&words[..], &["postgres"]].concat();
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| self.run("pgbench", &words, &[]));
+            let asleep = "from pg_stat_activity where wait_event='PgSleep'";
+            let all = format!("{CLIENTS}\n");
+            let ready = || self.psql(&format!("select count(*) {asleep}")) == all;
+            let came = until(ready);
+            let tables = self.page_tables();
+            self.psql(&format!("select pg_terminate_backend(pid) {asleep}"));
+            load.join().unwrap();
+            assert!(came, "the clients do not come to an end");
+            tables
+        })
+    }
+}
+
+/// Waits for something that comes soon.
+fn until(mut is_so: impl FnMut() -> bool) -> bool {
+    let start = Instant::now();
+    while !is_so() {
+        if start.elapsed() > Duration::from_secs(40) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    true
+}
+
+fn files() -> usize {
+    let all = fs::read_dir("/dev/shm").unwrap();
+    let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
+    let all = all.map(name);
+    all.filter(|name| name.to_string_lossy().starts_with("PostgreSQL"))
+        .count()
+}
+
+#[test]
+fn page_tables_are_a_small_part_of_what_they_were() {
+    let Some(live) = machine("page tables of PostgreSQL") else {
+        return;
+    };
+    let Some(server) = Server::new() else { return };
+    server.fill();
+    live.set_pool(320);
+    let mut tables = Vec::new();
+    for way in [&[][..], WAYS[0], WAYS[1]] {
+        let ran = server.start_by(way);
+        assert_eq!(ran.status, 0, "{way:?} {ran:?}");
+        tables.push(server.page_tables_under_load());
+        server.stop();
+        assert_eq!(
+            (live.free_pages(), segments(), files()),
+            (320, 0, 0),
+            "{way:?}"
+        );
+    }
+    // What is not shared memory's is as it was; with 2 GB of buffers it is a tenth.
+    let [plain, auto, all] = tables[..] else {
+        panic!("{tables:?}")
+    };
+    assert!(auto * 5 < plain * 2 && all * 5 < plain * 2, "{tables:?}");
+}
+
+const PARALLEL: &str = "set parallel_setup_cost=0; set parallel_tuple_cost=0; \
+                        set min_parallel_table_scan_size=0; \
+                        set max_parallel_workers_per_gather=2;";
+
+/// Parallel queries, a backend that is killed, and the same answers after the recovery.
+fn life(server: &Server, way: &[&str], kind: &str) -> [String; 2] {
+    server.set(&format!("dynamic_shared_memory_type={kind}"));
+    let ran = server.start_by(way);
+    assert_eq!(ran.status, 0, "{way:?} {kind}: {ran:?} {}", server.log());
+    let plan = server.psql(&format!("{PARALLEL} explain (analyze, timing off) {SUM}"));
+    assert!(
+        plan.contains("Workers Launched: 2"),
+        "{way:?} {kind}: {plan}"
+    );
+    let before = server.psql(&format!("{PARALLEL} {SUM}"));
+    // A shell whose parent is the backend that serves this.
+    let killed = server.ask("copy (select 1) to program 'kill -9 $PPID'");
+    assert_ne!(killed.status, 0, "{way:?} {kind}: {killed:?}");
+    let main = server.pid();
+    let is_back = || {
+        let log = server.log();
+        let mut back = log
+            .lines()
+            .rev()
+            .skip_while(|line| !line.contains("ready to accept"));
+        back.any(|line| line.contains("terminated by signal 9"))
+    };
+    assert!(until(is_back), "{way:?} {kind}: {}", server.log());
+    assert_eq!(server.pid(), main);
+    let after = server.psql(&format!("{PARALLEL} {SUM}"));
+    assert!(
+        !server.log().contains("libhugetlbfs: ERROR"),
+        "{}",
+        server.log()
+    );
+    server.stop();
+    [before, after]
+}
+
+#[test]
+fn parallel_queries_and_a_killed_backend_are_as_without() {
+    let Some(live) = machine("parallel queries of PostgreSQL") else {
+        return;
+    };
+    let Some(server) = Server::new() else { return };
+    server.fill();
+    live.set_pool(320);
+    let ran = live.hugeadm(&["--set-shm-group", "postgres"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let [plain, recovered] = life(&server, &[], "posix");
+    assert_eq!(plain, recovered);
+    for kind in ["posix", "sysv", "mmap"] {
+        for way in WAYS {
+            let answers = life(&server, way, kind);
+            assert_eq!(answers, [&*plain, &*plain], "{way:?} {kind}");
+            let left = (live.free_pages(), segments(), files());
+            assert_eq!(left, (320, 0, 0), "{way:?} {kind}");
+        }
+    }
+}
