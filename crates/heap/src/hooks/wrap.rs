@@ -70,9 +70,9 @@ unsafe extern "C" fn __wrap_mprotect(addr: *mut c_void, len: usize, prot: c_int)
     sys::c_result(unsafe { sys::mprotect(addr as usize, len, prot) })
 }
 
-/// What the compiler's own library would have, which is not linked: mimalloc
-/// counts bits, and this processor has no instruction for that.
-#[cfg(target_arch = "riscv64")]
+/// What the C compiler's own library would have, which is not linked: mimalloc
+/// counts bits, and not each processor has an instruction for that. Rust's library
+/// has it, too, since some version after 1.85.
 #[unsafe(no_mangle)]
 extern "C" fn __popcountdi2(ones: u64) -> c_int {
     cast::int(ones.count_ones() as usize)
