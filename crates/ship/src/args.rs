@@ -26,7 +26,7 @@ pub enum What {
     Uninstall(Where),
     /// Make packages: hugetools and hugetools-dev
     Packages {
-        /// For which package manager; both where none is named
+        /// For which package manager; each whose tools are here where none is named
         #[arg(value_name = "deb|rpm", value_parser = ["deb", "rpm"], hide_possible_values = true)]
         kinds: Vec<String>,
         /// Where they go [default: target/packages]

@@ -16,6 +16,7 @@ pub mod install;
 pub mod layout;
 pub mod loader;
 pub mod manifest;
+pub mod packages;
 pub mod rpm;
 mod run;
 pub mod stage;

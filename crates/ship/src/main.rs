@@ -5,13 +5,12 @@
     reason = "a tool of the tree"
 )]
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use hugetools_ship::args::{Line, What};
 use hugetools_ship::tree::Tree;
-use hugetools_ship::{Failure, deb, install, rpm};
+use hugetools_ship::{Failure, install, packages};
 
 fn main() -> ExitCode {
     match run(Line::parse()) {
@@ -31,26 +30,6 @@ fn run(line: Line) -> Result<String, Failure> {
     match line.what {
         What::Install(place) => install::install(&Tree::prepare(from)?, &place),
         What::Uninstall(place) => install::uninstall(&place),
-        What::Packages { kinds, output } => packages(&Tree::prepare(from)?, &kinds, output),
+        What::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
     }
-}
-
-/// Makes packages; where they lie.
-fn packages(tree: &Tree, kinds: &[String], output: Option<PathBuf>) -> Result<String, Failure> {
-    let target = tree.built.parent().map(|target| target.join("packages"));
-    let output = output.or(target).unwrap_or_else(|| "packages".into());
-    std::fs::create_dir_all(&output)
-        .map_err(|error| Failure::new(format!("{}: {error}", output.display())))?;
-    let wants = |kind: &str| kinds.is_empty() || kinds.iter().any(|named| named == kind);
-    let mut made = Vec::new();
-    if wants("deb") {
-        made.extend(deb::make(tree, &output)?);
-    }
-    if wants("rpm") {
-        made.extend(rpm::make(tree, &output)?);
-    }
-    Ok(made
-        .iter()
-        .map(|path| format!("{}\n", path.display()))
-        .collect())
 }
