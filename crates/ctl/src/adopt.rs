@@ -56,6 +56,8 @@ pub fn adopt(
     let start = (effects.wall(), effects.cpu());
     let process = open(effects, pid)?;
     let before = Memory::look(root, pid, segments)?;
+    // A look takes time, too, and many processes take many.
+    pace.keep(effects);
     let mut guard = Guard::new(root, pid, &process);
     let mut plan = plan::plan(&before.areas, before.size, &guard.room());
     let mut outcome = Outcome::default();
@@ -67,6 +69,7 @@ pub fn adopt(
             None => Memory::look(root, pid, segments).ok(),
             Some(_) => None,
         };
+        pace.keep(effects);
         let Some(now) = &after else {
             outcome.gone.get_or_insert(Gone::Ended);
             break;

@@ -18,6 +18,15 @@ sys.stdin.read()
 print("same" if look() == before and things[777777].startswith(b"777777x") else "changed", flush=True)
 "#;
 
+/// Nothing to be done: shared memory, of which a look takes long.
+const SHARED: &str = r#"
+import mmap, sys
+room = mmap.mmap(-1, 1 << 30)
+for at in range(0, 1 << 30, 4096): room[at] = 1
+print("ready", flush=True)
+sys.stdin.read()
+"#;
+
 const GO: &str = r#"
 package main
 
@@ -118,6 +127,21 @@ fn a_python_of_800_megabytes() {
     );
     drop(subject.input.take());
     assert_eq!(subject.line(), "same");
+}
+
+#[test]
+fn a_look_keeps_to_the_budget() {
+    let name = "looks at what is to be adopted";
+    let Some(live) = machine(name) else { return };
+    if !is_possible(name, &live) || !needs::programs(name, &["python3"]) {
+        return;
+    }
+    let subject = Subject::start(Command::new("python3").args(["-c", SHARED]));
+    let found = document(&["--pid", &subject.pid(), "--stack", "--budget=2"]);
+    let process = only(&found);
+    let cpu = process["cpu_seconds"].as_f64().unwrap();
+    let seconds = process["seconds"].as_f64().unwrap();
+    assert!(cpu / seconds < 0.1, "{found:#}");
 }
 
 #[test]
