@@ -50,7 +50,7 @@ fn code(entry: &Entry) -> String {
     };
     format!(
         "Entry {{ name: {}, exe: {}, needed: {}, symbols: {}, inside: {inside}, memory: {}, \
-         anon: {}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
+         anon: {:?}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
         text(&entry.name),
         list(&entry.exe),
         list(&entry.needed),

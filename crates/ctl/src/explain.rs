@@ -210,7 +210,9 @@ fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
         return Vec::new();
     };
     let name = &entry.name;
-    let is_told = findings.look.beyond.is_some() && findings.asked.heap.is_some();
+    let asked = findings.asked;
+    let is_asked = asked.heap.is_some() || asked.anon.is_some();
+    let is_told = findings.look.beyond.is_some() && is_asked;
     let own = entry
         .own
         .iter()

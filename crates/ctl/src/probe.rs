@@ -306,7 +306,9 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     let opened = target::open(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
     let mut look = match wants.heap {
         Some(_) => look_for_heap(run, &opened, caller, root),
-        None if run.explain || run.chosen.is_some() => known(run, &opened, caller, root),
+        None if run.explain || run.chosen.is_some() || wants.anon.is_some() => {
+            known(run, &opened, caller, root)
+        }
         None => Look::default(),
     };
     look.target = Some(opened.target);

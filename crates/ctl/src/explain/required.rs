@@ -94,7 +94,11 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
             (Segment::Heap | Segment::Shm, _) => {
                 required.met = Some(begins(rows, segment.name()));
             }
-            (Segment::Anon, _) => required.met = Some(has_thp(rows, segment.name())),
+            (Segment::Anon, _) => {
+                let beyond = findings.look.beyond.as_ref();
+                let is_past = beyond.is_some_and(|beyond| beyond.by_anon == Some(false));
+                required.met = Some(has_thp(rows, segment.name()) && !is_past);
+            }
             // How long it may be shows in the process.
             (Segment::Stack, _) => required.met = Some(false).filter(|_| !has_thp(rows, "stack")),
             (_, Some(target)) => of_file(&mut required, share, target, &findings.parts, rows),

@@ -132,10 +132,10 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         let short = Shortfall::new(Subject::HEAP, fact);
         decision.fall_short(short.outcome("the heap stays as it is"));
     }
-    let is_reached = |beyond: &&Beyond| beyond.by_anon && asked.anon.is_some();
-    let beyond = look.beyond.as_ref().filter(|beyond| !is_reached(beyond));
-    if let (Some(beyond), true) = (beyond, heap) {
-        decision.fall_short(beyond.shortfall());
+    // Of a static program it is said that it is one.
+    let short = |beyond: &Beyond| beyond.shortfall(heap, asked.anon.is_some() && !is_static);
+    if let Some(short) = look.beyond.as_ref().and_then(short) {
+        decision.fall_short(short);
     }
     if let (Some((script, word)), true) = (&look.unread, heap) {
         decision.notes.push(Note::info(format!(

@@ -109,18 +109,34 @@ impl Entry {
 /// Memory that is not malloc's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beyond {
+    /// What it is.
+    pub(crate) memory: String,
     /// What is so.
     pub(crate) fact: String,
     /// What reaches it.
     pub(crate) instead: String,
-    /// Whether `--anon` does.
-    pub(crate) by_anon: bool,
+    /// Whether `--anon` does, where that is known.
+    pub(crate) by_anon: Option<bool>,
 }
 
 impl Beyond {
-    /// What falls short.
-    pub(crate) fn shortfall(&self) -> Shortfall {
-        Shortfall::new(Subject::HEAP, &self.fact).advise(&self.instead)
+    /// What falls short, where `--heap` or `--anon` is asked for.
+    pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
+        let past_anon = anon && self.by_anon == Some(false);
+        let is_reached = anon && self.by_anon == Some(true);
+        let (subject, fact) = match (heap && !is_reached, past_anon) {
+            (false, false) => return None,
+            (true, false) => (Subject::HEAP, self.fact.clone()),
+            (false, true) => (
+                Subject::ANON,
+                format!("--anon does not reach {}", self.memory),
+            ),
+            (true, true) => (
+                Subject::HEAP | Subject::ANON,
+                format!("{}, nor does --anon", self.fact),
+            ),
+        };
+        Some(Shortfall::new(subject, fact).advise(&self.instead))
     }
 }
 
@@ -262,10 +278,11 @@ impl<'e> Lookup<'e> {
             Done::Argument { arguments, .. } => arguments.iter().any(is_spoken_of),
         };
         (!is_left_to_script && !is_done(&to.done, by, self.caller, root)).then(|| Beyond {
+            memory: memory.to_string(),
             fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
             instead: match to.anon {
-                true => format!("--anon reaches it; or {own}"),
-                false => own.to_string(),
+                Some(true) => format!("--anon reaches it; or {own}"),
+                _ => own.to_string(),
             },
             by_anon: to.anon,
         })
@@ -319,9 +336,10 @@ pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
         }
     );
     (is_jemalloc && !is_set(JEMALLOC.0, JEMALLOC.1, caller)).then(|| Beyond {
+        memory: "what jemalloc hands out".to_owned(),
         fact: "jemalloc takes transparent huge pages only when it is told to".to_owned(),
         instead: format!("--anon reaches it; or {TO_JEMALLOC}"),
-        by_anon: true,
+        by_anon: Some(true),
     })
 }
 
@@ -338,9 +356,10 @@ pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> 
         false => (is_always(root), ALWAYS.to_owned()),
     };
     (!is_done).then(|| Beyond {
+        memory: format!("what {name} hands out"),
         fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
         instead,
-        by_anon,
+        by_anon: Some(by_anon),
     })
 }
 

@@ -40,9 +40,8 @@ pub(crate) struct Entry {
     pub(crate) inside: Option<Inside>,
     /// What of its memory is not malloc's.
     pub(crate) memory: Option<Text>,
-    /// Whether `--anon` reaches that.
-    #[serde(default)]
-    pub(crate) anon: bool,
+    /// Whether `--anon` reaches that, where it is known.
+    pub(crate) anon: Option<bool>,
     /// What of its own reaches that, or does better than hugectl.
     pub(crate) own: Option<Text>,
     /// When that was done.

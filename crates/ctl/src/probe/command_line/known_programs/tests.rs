@@ -290,7 +290,32 @@ fn a_library_s_switch_is_named_until_it_is_set() {
     assert!(of_new(jemalloc, &caller, &root).is_some_and(|it| it.instead.contains("MALLOC_CONF")));
     assert_eq!(of_new(jemalloc, &told, &root), None);
     let always = of_new(tcmalloc, &told, &root).unwrap();
-    assert!(always.instead.starts_with("hugeadm --thp-always") && !always.by_anon);
+    assert!(always.instead.starts_with("hugeadm --thp-always") && always.by_anon == Some(false));
     let root = place.root("[always] madvise never");
     assert_eq!(of_new(tcmalloc, &told, &root), None);
+}
+
+#[test]
+fn what_neither_option_reaches_is_said_of_those_that_are_asked_for() {
+    let beyond = |by_anon| Beyond {
+        memory: "its own heap".to_owned(),
+        fact: "its own heap is not malloc's".to_owned(),
+        instead: "nothing".to_owned(),
+        by_anon,
+    };
+    let said = |by_anon, heap, anon| {
+        let short = beyond(by_anon).shortfall(heap, anon);
+        short.map(|short| (short.subject, short.to_string()))
+    };
+    let (not, unknown) = (Some(false), None);
+    assert_eq!(said(not, false, false), None);
+    assert_eq!(said(unknown, false, true), None);
+    assert_eq!(said(Some(true), true, true), None);
+    let (subject, text) = said(not, false, true).unwrap();
+    assert_eq!(subject, Subject::ANON);
+    assert_eq!(text, "--anon does not reach its own heap; nothing");
+    let (subject, text) = said(not, true, true).unwrap();
+    assert_eq!(subject, Subject::HEAP | Subject::ANON);
+    assert!(text.contains("malloc's, nor does --anon"), "{text}");
+    assert_eq!(said(unknown, true, true).unwrap().0, Subject::HEAP);
 }
