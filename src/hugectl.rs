@@ -26,7 +26,7 @@ use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
-use hugetools_ctl::unseen_end::{self, Begun};
+use hugetools_ctl::report_watcher::{self, Begun};
 use hugetools_model::{Head, Root};
 
 use crate::log::Log;
@@ -186,7 +186,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let messages = outlet.as_ref().map(Outlet::file);
     let watcher = match plan.report.clone() {
         Some(to) if run.sysroot.is_none() => {
-            let begun = unseen_end::begin(&root, &to, messages);
+            let begun = report_watcher::begin(&root, &to, messages);
             watch_ends(begun, &mut plan, findings.verbosity)
         }
         _ => None,

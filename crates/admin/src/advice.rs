@@ -1,4 +1,4 @@
-//! What is amiss on a machine, each thing as a fact, what follows from it, and
+//! `--explain`: what is amiss on a machine, each thing as a fact, what follows from it, and
 //! the command that mends it; and what is worth knowing although nothing is
 //! to be done, or nothing that could be done before the next boot.
 //!

@@ -4,7 +4,7 @@
 //! argv --args--> Args (--auto: again, with the options that suit the program)
 //!      --request--> Request
 //!   Run:    probe (looks; changes are behind a seam) --plan--> Plan
-//!           --> print as shell | apply (exec); with a report: unseen_end
+//!           --> print as shell | apply (exec); with a report: report_watcher
 //!   Status: status --> Proof --> table | JSON
 //!   Adopt:  adopt (probe --plan--> steps --apply--> report)
 //! ```
@@ -29,4 +29,4 @@ pub mod say;
 mod shell;
 pub mod status;
 mod sys;
-pub mod unseen_end;
+pub mod report_watcher;

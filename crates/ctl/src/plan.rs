@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::probe::heap_engine::Engine;
 use crate::say::note::{Level, Note};
 use crate::shell::quote;
-use crate::unseen_end::To;
+use crate::report_watcher::To;
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]

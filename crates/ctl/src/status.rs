@@ -1,4 +1,6 @@
-//! What a running process has on huge pages.
+//! `--status`: what a running process has on huge pages. Mappings are sorted into
+//! segments by [`hugetools_contract::segment`], and written by
+//! [`hugetools_contract::report`], as the library does it for `--report`.
 
 mod folios;
 mod mappings;

@@ -1,6 +1,7 @@
 //! The parts of mimalloc's interface that are used here. Its crate is pinned
 //! to one version, since some of them are mimalloc's own affair; the sources come
-//! from it, and are compiled by this crate's build script.
+//! from it, and are compiled by this crate's build script. Its memory comes from
+//! [`crate::arena`].
 //!
 //! * [`direct`]: its blocks with libc's manners.
 //! * [`state`]: how far it is; [`layout`]: which pages it is to have; [`nodes`]: the memory

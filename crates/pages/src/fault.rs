@@ -5,6 +5,9 @@
 //! when it asks for them ([`sigchain`], [`sigmask`]). A handler of ours calls no
 //! function of the program's libc.
 //!
+//! What a `SIGBUS` for want of a page does is in [`crate::migrate`], that of `SIGSEGV` here
+//! ([`sigsegv`]): it asks those who protect memory.
+//!
 //! **Locks.** One, for changes of handlers; who handles a fault takes none.
 //!
 //! **At a fork.** Handlers are inherited. Faults that were raised before memory was

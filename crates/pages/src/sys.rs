@@ -2,7 +2,7 @@
 //!
 //! **Invariants.** Each keeps the thread's `errno` as it was: the caller gets the error
 //! as a value, and the program we run in never sees it. Which are made under a filter of
-//! the program's, [`filter`](fn@filter) says: a call that the program does not make may
+//! the program's, [`seccomp_filter`] says: a call that the program does not make may
 //! end it there.
 //!
 //! **Locks.** None.
@@ -15,7 +15,7 @@ pub mod cast;
 mod clock;
 mod dir;
 mod file;
-mod filter;
+mod seccomp_filter;
 mod futex;
 mod limit;
 mod memory;
@@ -36,8 +36,8 @@ pub use file::{
     File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
     read_link, write, write_quietly,
 };
-pub(crate) use filter::note_no_filter;
-pub use filter::{Filter, filter, note_own_filter};
+pub(crate) use seccomp_filter::note_no_filter;
+pub use seccomp_filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit};
 pub use memory::{

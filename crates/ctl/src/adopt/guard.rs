@@ -13,7 +13,7 @@ use hugetools_model::process::{Pid, cgroup};
 use super::plan::Room;
 use super::reason::Reason;
 use crate::sys::aside;
-use crate::unseen_end::look::Stat;
+use crate::report_watcher::look::Stat;
 
 /// How a process is no more what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

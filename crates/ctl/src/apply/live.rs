@@ -14,7 +14,7 @@ use crate::adopt::effects::Adopts;
 use crate::apply::effects::{Cached, Effects, Piece};
 use crate::sys::page_cache::{Window, write_back};
 use crate::sys::{aside, collapse};
-use crate::unseen_end::look::own_time;
+use crate::report_watcher::look::own_time;
 
 /// So much is written before the clock is looked at.
 const STEP: u64 = 8 << 20;

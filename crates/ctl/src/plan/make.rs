@@ -29,7 +29,7 @@ use crate::request::{Preload, ReportTo, Run};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
-use crate::unseen_end::To;
+use crate::report_watcher::To;
 
 /// Makes the plan: a pure function of its arguments.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {

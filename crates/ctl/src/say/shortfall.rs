@@ -1,6 +1,7 @@
 //! What falls short of a request: the fact behind it, where the kernel or a file
 //! says so, what follows, and what mends it. The line before the start and
-//! `--explain` both come from this one value.
+//! `--explain` both come from this one value. The reasons themselves are found in
+//! [`crate::probe::preflight`], and where the plan is made.
 
 use std::fmt;
 

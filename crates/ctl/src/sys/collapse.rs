@@ -1,5 +1,6 @@
 //! Huge pages for another process: `process_madvise(2)` with `MADV_COLLAPSE`, and
-//! what of its memory is huge already.
+//! what of its memory is huge already. Which ranges `--pid` asks it for, and at what
+//! pace, is decided in [`crate::adopt`].
 #![expect(
     unsafe_code,
     reason = "neither std nor nix has process_madvise or PAGEMAP_SCAN"

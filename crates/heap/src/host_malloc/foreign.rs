@@ -1,6 +1,7 @@
 //! Blocks that are not ours: a library that was loaded with `RTLD_DEEPBIND` has
 //! its blocks from libc and may hand them to the program, which frees them
-//! here. They go to the functions that ours stand before.
+//! here. They go to the functions that ours stand before. Whose a block is
+//! [`crate::malloc`] finds out, in its part `owner`.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::c_void;

@@ -1,4 +1,4 @@
-//! The register: every region of memory that we have handed out.
+//! Every extent that we have, by its address.
 
 use core::ffi::c_int;
 use core::ops::Range;

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_long};
 
 use libc::c_void;
 
-use super::filter;
+use super::seccomp_filter;
 use crate::sys::cast::{int, long, word};
 
 /// An errno value.
@@ -45,18 +45,18 @@ pub unsafe fn any_call(number: c_long, args: [usize; 6]) -> Result<usize> {
 }
 
 /// Runs a system call that reads files, where one may be made; see
-/// [`mod@super::filter`].
+/// [`super::seccomp_filter`].
 pub(super) fn look(number: c_long, args: [usize; 6]) -> Result<usize> {
-    match filter::may_read() {
+    match seccomp_filter::may_read() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }
 }
 
 /// Runs a system call that a program would not expect of its malloc, where one
-/// may be made; see [`mod@super::filter`].
+/// may be made; see [`super::seccomp_filter`].
 pub(super) fn ask(number: c_long, args: [usize; 6]) -> Result<usize> {
-    match filter::may_ask() {
+    match seccomp_filter::may_ask() {
         true => call(number, args),
         false => Err(Errno(libc::EPERM)),
     }

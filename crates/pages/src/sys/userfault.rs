@@ -6,7 +6,7 @@ use core::ops::Range;
 
 use super::call::{Errno, Result, ask, call};
 use super::file::File;
-use super::{filter, limit, valgrind};
+use super::{limit, seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
 
 const API: u64 = 0xaa;
@@ -171,7 +171,7 @@ impl WriteProtection {
 
 fn descriptor(flags: usize) -> Result<usize> {
     match ask(libc::SYS_userfaultfd, [flags, 0, 0, 0, 0, 0]) {
-        Err(Errno(libc::EPERM)) if filter::may_ask() => from_device(flags),
+        Err(Errno(libc::EPERM)) if seccomp_filter::may_ask() => from_device(flags),
         other => other,
     }
 }

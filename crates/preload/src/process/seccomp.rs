@@ -1,7 +1,8 @@
 //! A program that confines itself: from then on nothing is asked of the kernel
 //! that the program does not expect of its malloc. libc has two doors by which
 //! filters of system calls are set, `prctl` and `syscall`; both are watched here
-//! and otherwise left as they are.
+//! and otherwise left as they are. Which calls are made then is for
+//! `hugetools_pages::sys`, in its file `seccomp_filter`.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{c_int, c_long};

@@ -10,7 +10,7 @@ use crate::probe::surroundings::Surroundings;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::{Libc, Target};
 use crate::request::{Library, Request, verbosity};
-use crate::unseen_end::To;
+use crate::report_watcher::To;
 use hugetools_contract::env::Settings;
 use hugetools_elf::Load;
 use hugetools_model::PageSize;

@@ -2,7 +2,8 @@
 //! table says of each what `--heap` does not reach, the program's own switch, and what
 //! `--auto` asks for.
 //!
-//! What is not reached is said before the start, unless the switch is set.
+//! The table is data: `crates/ctl/share/programs.d`, with what a machine and a user add
+//! to it ([`catalog`]). What is not reached is said before the start, unless the switch is set.
 
 mod catalog;
 pub(crate) mod entry;
