@@ -21,12 +21,12 @@ use hugetools_ctl::probe::auto;
 use hugetools_ctl::probe::bundle::Bundle;
 use hugetools_ctl::probe::dry_run::Foreseen;
 use hugetools_ctl::probe::{Findings, probe};
+use hugetools_ctl::report_watcher::{self, Begun};
 use hugetools_ctl::request::thp_policy::ThpPolicy;
 use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
-use hugetools_ctl::report_watcher::{self, Begun};
 use hugetools_model::{Head, Root};
 
 use crate::log::Log;

@@ -26,7 +26,8 @@
 
 static size_t asked;
 
-/* Resident memory and hugetlb pages of this process, in kB. Allocates nothing. */
+/* Memory of this process that is no file's, and hugetlb pages, in kB. Which pages of a
+   library are mapped depends on what of it is in the page cache. Allocates nothing. */
 static size_t taken(void)
 {
 	static char text[1 << 16];
@@ -41,7 +42,7 @@ static size_t taken(void)
 		len += (size_t)got;
 	close(file);
 	text[len] = 0;
-	static const char *const names[] = {"\nRss:", "\nPrivate_Hugetlb:", "\nShared_Hugetlb:"};
+	static const char *const names[] = {"\nAnonymous:", "\nPrivate_Hugetlb:", "\nShared_Hugetlb:"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if ((at = strstr(text, names[i])))
 			sum += strtoul(strchr(at, ':') + 1, NULL, 10);

@@ -17,9 +17,9 @@ use hugetools_model::Head;
 use serde::Serialize;
 
 use crate::probe::heap_engine::Engine;
+use crate::report_watcher::To;
 use crate::say::note::{Level, Note};
 use crate::shell::quote;
-use crate::report_watcher::To;
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]

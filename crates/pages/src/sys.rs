@@ -15,13 +15,13 @@ pub mod cast;
 mod clock;
 mod dir;
 mod file;
-mod seccomp_filter;
 mod futex;
 mod limit;
 mod memory;
 mod path;
 mod policy;
 mod process;
+mod seccomp_filter;
 mod shm;
 mod signal;
 mod userfault;
@@ -36,8 +36,6 @@ pub use file::{
     File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
     read_link, write, write_quietly,
 };
-pub(crate) use seccomp_filter::note_no_filter;
-pub use seccomp_filter::{Filter, filter, note_own_filter};
 pub use futex::futex_wait_for;
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit};
 pub use memory::{
@@ -57,6 +55,8 @@ pub use process::{
     getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
     set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
+pub(crate) use seccomp_filter::note_no_filter;
+pub use seccomp_filter::{Filter, filter, note_own_filter};
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
     shm_remove, shm_state, shmat, shmdt, shmget,

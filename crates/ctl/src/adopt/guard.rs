@@ -12,8 +12,8 @@ use hugetools_model::process::{Pid, cgroup};
 
 use super::plan::Room;
 use super::reason::Reason;
-use crate::sys::aside;
 use crate::report_watcher::look::Stat;
+use crate::sys::aside;
 
 /// How a process is no more what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::adopt::effects::Adopts;
 use crate::apply::effects::{Cached, Effects, Piece};
+use crate::report_watcher::look::own_time;
 use crate::sys::page_cache::{Window, write_back};
 use crate::sys::{aside, collapse};
-use crate::report_watcher::look::own_time;
 
 /// So much is written before the clock is looked at.
 const STEP: u64 = 8 << 20;
