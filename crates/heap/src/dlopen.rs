@@ -23,16 +23,18 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects;
 
+use crate::dlopen::glibc::{LM_ID_BASE, Lmid, RTLD_DEEPBIND};
 use crate::dlopen::rebind::Reach;
 use crate::host_malloc;
 use crate::host_malloc::next::next;
 
+mod glibc;
 pub(crate) mod namespace;
 pub(crate) mod plugin;
 pub(crate) mod rebind;
 
 type Dlopen = unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void;
-type Dlmopen = unsafe extern "C" fn(libc::Lmid_t, *const c_char, c_int) -> *mut c_void;
+type Dlmopen = unsafe extern "C" fn(Lmid, *const c_char, c_int) -> *mut c_void;
 
 /// `dlopen(3)`
 ///
@@ -55,13 +57,13 @@ pub unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_voi
 /// The flags as they were asked for; without `RTLD_DEEPBIND` only where the
 /// library would free our blocks by libc.
 fn allowed(flags: c_int) -> c_int {
-    if flags & libc::RTLD_DEEPBIND == 0 {
+    if flags & RTLD_DEEPBIND == 0 {
         rebind::prepare(Reach::Takers);
         return flags;
     }
     match rebind::prepare(Reach::Family) {
         true => flags,
-        false => flags & !libc::RTLD_DEEPBIND,
+        false => flags & !RTLD_DEEPBIND,
     }
 }
 
@@ -70,22 +72,18 @@ fn allowed(flags: c_int) -> c_int {
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn dlmopen(
-    space: libc::Lmid_t,
-    file: *const c_char,
-    flags: c_int,
-) -> *mut c_void {
+pub unsafe extern "C" fn dlmopen(space: Lmid, file: *const c_char, flags: c_int) -> *mut c_void {
     let real = match real(&DLMOPEN, c"dlmopen") {
         0 => return core::ptr::null_mut(),
         // SAFETY: the address of the function of that name.
         real => unsafe { core::mem::transmute::<usize, Dlmopen>(real) },
     };
     let flags = match space {
-        libc::LM_ID_BASE => allowed(flags),
+        LM_ID_BASE => allowed(flags),
         _ => flags,
     };
     // SAFETY: as the caller says.
-    if space == libc::LM_ID_BASE || !unsafe { is_path(file) } {
+    if space == LM_ID_BASE || !unsafe { is_path(file) } {
         // SAFETY: as the caller says.
         return unsafe { real(space, file, flags) };
     }

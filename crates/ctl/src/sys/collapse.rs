@@ -28,6 +28,8 @@ pub(crate) fn collapse(process: BorrowedFd<'_>, range: &Range<u64>) -> io::Resul
         iov_base: std::ptr::without_provenance_mut(start),
         iov_len: len,
     };
+    /// Linux 6.1; not in each libc's header.
+    const MADV_COLLAPSE: libc::c_int = 25;
     // SAFETY: the kernel reads the vector, and no memory of this process; that of the
     // other one keeps its contents.
     let advised = unsafe {
@@ -36,7 +38,7 @@ pub(crate) fn collapse(process: BorrowedFd<'_>, range: &Range<u64>) -> io::Resul
             process.as_raw_fd(),
             &raw const vector,
             usize::from(len > 0),
-            libc::MADV_COLLAPSE,
+            MADV_COLLAPSE,
             0,
         )
     };

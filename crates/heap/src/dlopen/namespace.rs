@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::Object;
 
+use crate::dlopen::glibc::{RTLD_DI_LINKMAP, RTLD_DI_LMID};
 use crate::dlopen::plugin::{self, LIBCS};
 use crate::dlopen::rebind::{self, Meaning};
 use crate::host_malloc::next::next;
@@ -108,7 +109,7 @@ fn fill(object: &Object<'_>, takers: &[Meaning], before: &[[usize; 2]]) {
 /// Calls `visit` with each object of a library's namespace.
 fn each(handle: *mut c_void, mut visit: impl FnMut(&Object<'_>)) {
     let mut map: *const LinkMap = core::ptr::null();
-    if !dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) {
+    if !dlinfo(handle, RTLD_DI_LINKMAP, (&raw mut map).cast()) {
         return;
     }
     // SAFETY: an entry of the loader's list, which the handle keeps loaded.
@@ -161,6 +162,6 @@ fn dlinfo(handle: *mut c_void, question: c_int, answer: *mut c_void) -> bool {
 /// The number of a library's namespace.
 fn space_of(handle: *mut c_void) -> Option<usize> {
     let mut space: c_long = 0;
-    let is_known = dlinfo(handle, libc::RTLD_DI_LMID, (&raw mut space).cast());
+    let is_known = dlinfo(handle, RTLD_DI_LMID, (&raw mut space).cast());
     usize::try_from(space).ok().filter(|_| is_known)
 }

@@ -31,14 +31,14 @@ pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
     /// The largest size of a fast block that glibc takes.
     const LARGEST_FAST: c_int = 160;
     let taken = match parameter {
-        libc::M_TRIM_THRESHOLD => set_trim_threshold(value),
-        libc::M_MMAP_THRESHOLD => (0..=LARGEST_THRESHOLD).contains(&value),
-        libc::M_MXFAST => (0..=LARGEST_FAST).contains(&value),
-        libc::M_TOP_PAD
-        | libc::M_MMAP_MAX
-        | libc::M_CHECK_ACTION
-        | libc::M_ARENA_TEST
-        | libc::M_ARENA_MAX => true,
+        glibc::M_TRIM_THRESHOLD => set_trim_threshold(value),
+        glibc::M_MMAP_THRESHOLD => (0..=LARGEST_THRESHOLD).contains(&value),
+        glibc::M_MXFAST => (0..=LARGEST_FAST).contains(&value),
+        glibc::M_TOP_PAD
+        | glibc::M_MMAP_MAX
+        | glibc::M_CHECK_ACTION
+        | glibc::M_ARENA_TEST
+        | glibc::M_ARENA_MAX => true,
         _ => false,
     };
     c_int::from(taken)
@@ -111,4 +111,19 @@ pub(crate) fn mallinfo() -> Mallinfo<c_int> {
         fordblks: int(info.fordblks),
         keepcost: 0,
     }
+}
+
+/// Parameters of glibc's `<malloc.h>`: the libraries run under each libc, whichever they
+/// were built for.
+mod glibc {
+    use core::ffi::c_int;
+
+    pub(super) const M_MXFAST: c_int = 1;
+    pub(super) const M_TRIM_THRESHOLD: c_int = -1;
+    pub(super) const M_TOP_PAD: c_int = -2;
+    pub(super) const M_MMAP_THRESHOLD: c_int = -3;
+    pub(super) const M_MMAP_MAX: c_int = -4;
+    pub(super) const M_CHECK_ACTION: c_int = -5;
+    pub(super) const M_ARENA_TEST: c_int = -7;
+    pub(super) const M_ARENA_MAX: c_int = -8;
 }

@@ -43,13 +43,17 @@ pub(crate) unsafe fn of_message(
     if !message.is_null() {
         // SAFETY: as the caller says.
         let message = unsafe { &*message };
-        // Of musl's these are halves, and what is beside them means nothing.
-        let half = |len: usize| len & 0xffff_ffff;
         (all, count) = (message.msg_iov.cast_const(), half(message.msg_iovlen));
         control = range(message.msg_control as usize, half(message.msg_controllen));
     }
     // SAFETY: as the caller says.
     unsafe { ranges(all, count) }.chain(core::iter::once(control))
+}
+
+/// A length of a message's: of musl's these are halves, also where the type says
+/// otherwise, and what is beside them means nothing.
+fn half(len: impl TryInto<usize>) -> usize {
+    len.try_into().map_or(0, |len| len & 0xffff_ffff)
 }
 
 /// The range of an array of so many.
