@@ -53,6 +53,34 @@ fn a_program_may_do_everything_to_memory_on_pages_of_the_pool() {
     }
 }
 
+/// The report says what the message said.
+#[test]
+fn a_report_names_the_group_that_is_missing() {
+    let Some(live) = machine("a report of a user without the group") else {
+        return;
+    };
+    let Some(program) = build("explained", Libc::Glibc, &[]) else {
+        return;
+    };
+    live.set_pool(20);
+    let dir = tempfile::Builder::new()
+        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
+        .tempdir()
+        .unwrap();
+    tool::copy(program, dir.path().join("explained"));
+    let mut command = std::process::Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+    command.arg(tool("hugectl").get_program());
+    command.args(["--shm", "--report", "./explained", "sysv", "20"]);
+    let ran: Ran = command.current_dir(dir.path()).output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let row = ran.err.lines().find(|line| line.starts_with("shm "));
+    assert!(
+        row.is_some_and(|row| row.contains("not in the group of vm.hugetlb_shm_group")),
+        "{ran:?}"
+    );
+}
+
 #[test]
 fn without_a_pool_it_is_the_same_program_and_that_is_said() {
     let Some(live) = machine("shared memory without a pool") else {

@@ -170,6 +170,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
     let (page_name, amount) = (SizeName(page), Amount(size));
     match error.0 {
         libc::EPERM => {
+            BACKOFF.note(pool_backoff::Shortfall::ShmGroup);
             let mut buffer = [0; 64];
             let group = group_name::group_name(&mut buffer);
             required::tell_of_shm(

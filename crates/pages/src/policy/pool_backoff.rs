@@ -37,6 +37,8 @@ pub enum Shortfall {
     Forks = 8,
     /// The pool gave no page, and why cannot be told: its counters cannot be read.
     PoolUnread = 9,
+    /// This user may have no segments of pool pages.
+    ShmGroup = 10,
 }
 
 impl Shortfall {
@@ -55,6 +57,7 @@ impl Shortfall {
             Shortfall::Valgrind => Some(VALGRIND),
             Shortfall::Forks => Some(FORKS_SEEN),
             Shortfall::PoolUnread => Some(POOL_UNREAD),
+            Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
 }
@@ -154,6 +157,11 @@ impl PoolBackoff {
                      (hugetlb cgroup, cpuset or memory policy); {next}"
                 ),
             ),
+            Shortfall::PoolUnread => say_once(
+                &self.said,
+                level,
+                format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
+            ),
             _ => say_once(
                 &self.said,
                 level,
@@ -182,6 +190,7 @@ impl PoolBackoff {
             7 => Shortfall::Valgrind,
             8 => Shortfall::Forks,
             9 => Shortfall::PoolUnread,
+            10 => Shortfall::ShmGroup,
             _ => Shortfall::None,
         }
     }
@@ -356,6 +365,7 @@ mod tests {
             Shortfall::Valgrind,
             Shortfall::Forks,
             Shortfall::PoolUnread,
+            Shortfall::ShmGroup,
         ];
         for shortfall in all {
             backoff.note(shortfall);

@@ -249,10 +249,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             Some(reasons::PAST_MALLOC)
         }
         Segment::Heap if config.heap.is_some() => heap_reason(row, config.heap),
-        Segment::Shm if config.shm.is_some() => Some(
-            reason(SHM_BACKOFF.shortfall(), config.shm, thp::serves_shared())
-                .unwrap_or(reasons::SHM_LEFT_ALONE),
-        ),
+        Segment::Shm if config.shm.is_some() => shm_reason(config.shm),
         Segment::Stack if config.stack.is_some() => Some(stack_reason()),
         Segment::Anon if config.anon.is_some() => Some(anon_reason()),
         Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
@@ -317,6 +314,14 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
         // The pool has served the rest.
         None => thp.err().map(NoThp::reason),
         found => found,
+    }
+}
+
+/// Where pages of the pool may not be had, that is to be mended, and not what follows.
+fn shm_reason(pages: Option<Pages>) -> Option<&'static str> {
+    match SHM_BACKOFF.shortfall() {
+        Shortfall::ShmGroup => Shortfall::ShmGroup.reason(),
+        other => reason(other, pages, thp::serves_shared()).or(Some(reasons::SHM_LEFT_ALONE)),
     }
 }
 
