@@ -13,9 +13,10 @@ use hugetools_admin::{listing, persistent, stats, who};
 use hugetools_contract::level::Level;
 use hugetools_model::hugetlb::node;
 use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::machine::MEMINFO;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{FileError, Machine, PageSize, machine};
+use hugetools_model::{FileError, Machine, PageSize, Root, machine};
 
 use super::run::Run;
 
@@ -25,7 +26,7 @@ impl Run {
         if show.list_all_mounts {
             let rows: Vec<_> = self.mounts()?.iter().map(Into::into).collect();
             if rows.is_empty() {
-                self.say(Level::Warning, "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size");
+                self.say(Level::Warning, no_mounts(&self.root));
             }
             self.out(&listing::mount_list(&rows));
             self.document.mounts = Some(rows);
@@ -75,7 +76,10 @@ impl Run {
         };
         let accounts = seen.as_ref().map(who::account);
         if let (true, Some(seen), Some(accounts)) = (show.who, &seen, &accounts) {
-            self.show(&who::text(accounts));
+            match machine::unseen(&self.root).filter(|_| who::are_empty(accounts)) {
+                None => self.show(&who::text(accounts)),
+                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
+            }
             for why in &seen.unread {
                 self.say(Level::Warning, &not_looked_at(why));
             }
@@ -142,6 +146,16 @@ impl Run {
         let mut mounts = mount::read(&self.root)?;
         mounts.retain(Mount::is_hugetlbfs);
         Ok(mounts)
+    }
+}
+
+/// Why no mount is listed.
+fn no_mounts(root: &Root) -> &'static str {
+    match machine::unseen(root) {
+        Some(MEMINFO) => "no mount can be seen, since /proc/self/mountinfo is not there",
+        _ => {
+            "no hugetlbfs is mounted\n  hugeadm --create-global-mounts mounts one for each page size"
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use super::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, copy, tool};
 
 const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are asked for";
 
@@ -171,6 +171,91 @@ fn without_proc_it_is_explained_all_the_same() {
     }
     let all = explained(&["/sys", "/proc"]);
     assert!(!all.to_string().contains("this machine has no"), "{all}");
+}
+
+/// Nobody is said not to be there, nor anything not to be counted, who or what cannot be
+/// seen.
+#[test]
+fn without_proc_nothing_is_denied() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("tools without /proc", "it needs root").unwrap_or(());
+    }
+    for (name, words, said) in [
+        ("hugectl", "--status all", "no process can be seen: /proc"),
+        ("hugectl", "--status init", "no process can be seen: /proc"),
+        ("hugectl", "--pid init", "no process can be seen: /proc"),
+        (
+            "hugectl",
+            "--data true",
+            "cannot be told, since /proc/meminfo",
+        ),
+        (
+            "hugectl",
+            "--explain --text true",
+            "cannot be told, since /proc/meminfo",
+        ),
+        ("hugeadm", "--who", "can be seen, since /proc/meminfo"),
+        (
+            "hugeadm",
+            "--list-all-mounts",
+            "can be seen, since /proc/self/mountinfo",
+        ),
+        (
+            "hugeadm",
+            "--stats",
+            "unknown: what counts it cannot be seen",
+        ),
+    ] {
+        let mut command = Command::new("unshare");
+        let hide = "mount -t tmpfs none /sys && mount -t tmpfs none /proc && exec \"$@\"";
+        command.args(["--mount", "sh", "-c", hide, "sh"]);
+        command.arg(tool(name).get_program()).args(words.split(' '));
+        let ran: Ran = command.output().unwrap().into();
+        let all = format!("{}{}", ran.out, ran.err);
+        assert!(all.contains(said), "{name} {words}: {ran:?}");
+        for denied in [
+            "this machine has no",
+            "this kernel counts",
+            "nobody",
+            "is mounted\n",
+            "there is no",
+        ] {
+            assert!(!all.contains(denied), "{name} {words}: {ran:?}");
+        }
+    }
+}
+
+/// hugectl finds what is installed with it also where the kernel does not say from which
+/// file it was started.
+#[test]
+fn without_proc_the_library_of_its_prefix_is_found() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("a prefix without /proc", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let [bin, lib] = ["bin", "lib/hugetools"].map(|name| dir.path().join(name));
+    for folder in [&bin, &lib] {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    copy(
+        tool("hugectl").get_program().to_str().unwrap(),
+        bin.join("hugectl"),
+    );
+    copy(env!("HUGETOOLS_HEAP"), lib.join("libhugetlbfs_heap.so"));
+    for name in [
+        bin.join("hugectl").display().to_string(),
+        "hugectl".to_owned(),
+    ] {
+        let mut command = hugectl(&["/sys", "/proc"]);
+        command
+            .args(["sh", "-c", "PATH=$0:$PATH \"$@\""])
+            .arg(&bin)
+            .arg(name);
+        command.args(["--heap", "--explain", "true"]);
+        let ran: Ran = command.output().unwrap().into();
+        let library = format!("library: {}", lib.join("libhugetlbfs_heap.so").display());
+        assert!(ran.out.contains(&library), "{ran:?}");
+    }
 }
 
 /// The loader finds no fault with what is not there.

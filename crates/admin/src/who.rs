@@ -15,7 +15,7 @@ use hugetools_model::PageSize;
 use hugetools_model::hugetlb::pool::Pool;
 use serde::Serialize;
 
-pub use text::text;
+pub use text::{are_empty, text};
 
 /// Pages by memory node.
 pub type Nodes = BTreeMap<u32, u64>;

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::Settings;
 
@@ -31,7 +31,7 @@ pub struct Caller {
 impl Caller {
     /// The process that runs this, with the environment it is told.
     pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
-        Caller {
+        let mut this = Caller {
             env: env.into_iter().collect(),
             pid: std::process::id(),
             uid: nix::unistd::getuid().as_raw(),
@@ -39,7 +39,23 @@ impl Caller {
             gid: nix::unistd::getgid().as_raw(),
             egid: nix::unistd::getegid().as_raw(),
             exe: std::env::current_exe().ok(),
+        };
+        // Without /proc, by the words that started it.
+        if this.exe.is_none() {
+            let word = std::env::args_os().next();
+            this.exe = word.and_then(|word| this.named(Path::new(&word)));
         }
+        this
+    }
+
+    /// The file that a shell would start by a word, where that is a program of that name.
+    fn named(&self, word: &Path) -> Option<PathBuf> {
+        if word.components().nth(1).is_some() {
+            return std::fs::canonicalize(word).ok();
+        }
+        let dirs = std::env::split_paths(self.var("PATH")?);
+        let mut found = dirs.map(|dir| dir.join(word));
+        found.find_map(|path| std::fs::canonicalize(path).ok())
     }
 
     /// How much is to be said, by the environment alone.

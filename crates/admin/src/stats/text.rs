@@ -31,7 +31,11 @@ fn together(out: &mut String, stats: &Stats, group: &Group) {
     let rows: Vec<(&Event, &str)> = rows.collect();
     let _ = writeln!(out, "{}", group.title);
     if rows.iter().all(|(event, _)| event.boot.is_none()) {
-        out.push_str("  unknown: this kernel counts none of it\n");
+        // Each kernel says when it was started.
+        out.push_str(match stats.since_boot {
+            None => "  unknown: what counts it cannot be seen\n",
+            Some(_) => "  unknown: this kernel counts none of it\n",
+        });
         return;
     }
     for (event, means) in rows {

@@ -7,7 +7,7 @@ use super::{Holder, PoolAccount};
 /// The table of all pools.
 pub fn text(pools: &[PoolAccount]) -> String {
     let mut out = String::new();
-    if pools.iter().all(|pool| pool.total == 0) {
+    if are_empty(pools) {
         out.push_str("no pool has pages: nobody holds any\n");
     }
     for pool in pools.iter().filter(|pool| pool.total > 0) {
@@ -27,6 +27,11 @@ pub fn text(pools: &[PoolAccount]) -> String {
         rest(&mut out, pool.held.unaccounted_reserved, "reserved");
     }
     out
+}
+
+/// Whether no pool has pages.
+pub fn are_empty(pools: &[PoolAccount]) -> bool {
+    pools.iter().all(|pool| pool.total == 0)
 }
 
 /// What the account does not explain.

@@ -138,6 +138,10 @@ impl Kernel {
         if wants.are_any() {
             kernel.read_pools(root, wants)?;
             kernel.read_others(root, wants, caller)?;
+        } else {
+            // What was asked for may be impossible because no size can be seen.
+            let hidden = Some(NoPools::find(root));
+            kernel.no_pools = hidden.filter(|none| *none != NoPools::Absent);
         }
         Ok(kernel)
     }

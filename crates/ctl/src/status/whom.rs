@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::base;
+use hugetools_model::machine::{self, MEMINFO};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
@@ -24,14 +25,21 @@ pub struct Chosen {
 /// Finds them.
 ///
 /// # Errors
-/// When nobody goes by a name.
+/// When nobody goes by a name, or nobody can be seen.
 pub fn choose(root: &Root, whom: &[Whom], tree: bool) -> Result<Chosen, Failure> {
     let mut chosen = BTreeSet::new();
     let mut hidden = Vec::new();
+    let is_unseen = machine::unseen(root) == Some(MEMINFO);
     for one in whom {
         match one {
             Whom::Pid(pid) => {
                 chosen.insert(pid.get());
+            }
+            Whom::Name(_) | Whom::All if is_unseen => {
+                return Err(Failure::Own(
+                    "no process can be seen: /proc is not mounted here; mount -t proc proc /proc"
+                        .to_owned(),
+                ));
             }
             Whom::Name(name) => {
                 let those: Vec<u32> = all(root)
