@@ -28,6 +28,7 @@ use crate::{next, program_segments, signals, sysv_shm};
 
 pub mod ends;
 pub mod reads;
+pub mod sbrk;
 pub mod sigmask;
 pub mod syscall;
 pub mod threads;

@@ -1,5 +1,5 @@
 //! Virtual machines and allocators with memory of their own, which `--anon` puts on huge
-//! pages: Java with each of its collectors, PHP, Node.js, jemalloc.
+//! pages: Java with each of its collectors, PHP, Node.js, jemalloc, tcmalloc.
 
 use std::process::Command;
 
@@ -107,6 +107,52 @@ fn what_jemalloc_maps_is_huge() {
     assert_eq!(ran.status, 0, "{ran:?}");
     let full = Judged::find(&ran.out, "full");
     assert!(full.share(full.thp) >= 90, "{ran:?}");
+}
+
+/// It moves the end of the data segment in steps of 1 MB, as a library and inside of a
+/// program.
+#[test]
+fn what_tcmalloc_takes_step_by_step_is_huge() {
+    let Some(_live) = ready("tcmalloc with --anon") else {
+        return;
+    };
+    let library = &["-Wl,--no-as-needed", "-ltcmalloc_minimal"][..];
+    let inside = &[
+        "-Wl,--whole-archive",
+        "-l:libtcmalloc_minimal.a",
+        "-Wl,--no-whole-archive",
+        "-lstdc++",
+        "-lpthread",
+        "-lm",
+    ];
+    for flags in [library, inside] {
+        let Some(program) = build("steps", Libc::Glibc, flags) else {
+            return;
+        };
+        let mut command = tool("hugectl");
+        command.arg("--anon").arg(program).args(["+200", "=full"]);
+        let ran: Ran = command.output().unwrap().into();
+        assert_eq!(ran.status, 0, "{ran:?}");
+        let full = Judged::find(&ran.out, "full");
+        assert!(full.share(full.thp) >= 90, "{ran:?}");
+    }
+}
+
+#[test]
+fn the_end_of_the_data_segment_is_where_the_program_sets_it() {
+    let Some(_live) = ready("sbrk with --anon") else {
+        return;
+    };
+    let Some(program) = build("program_break", Libc::Glibc, &[]) else {
+        return;
+    };
+    let plain: Ran = Command::new(&program).output().unwrap().into();
+    assert!(plain.out.contains("malloc goes on: 1"), "{plain:?}");
+    for options in [&["--anon"][..], &["--heap=thp", "--anon"], &["--shm"]] {
+        let mut command = tool("hugectl");
+        let ran: Ran = command.args(options).arg(&program).output().unwrap().into();
+        assert_eq!(ran, plain, "{options:?}");
+    }
 }
 
 #[test]

@@ -25,10 +25,12 @@ use call::{advise, is_active, large, range};
 
 mod align;
 mod call;
+mod program_break;
 mod remap;
 mod required;
 
 pub use call::{Call, is_asked};
+pub use program_break::break_moved;
 pub use remap::{grow, remapped};
 pub use required::{commit, growth};
 

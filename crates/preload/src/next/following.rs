@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::loader::objects::{self, Object};
 
 /// Their names.
-const NAMES: [&CStr; 40] = [
+const NAMES: [&CStr; 42] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -50,6 +50,8 @@ const NAMES: [&CStr; 40] = [
     c"execvpe",
     c"execveat",
     c"fexecve",
+    c"sbrk",
+    c"__sbrk",
 ];
 
 /// Where they are; 0 until that was looked up.

@@ -347,20 +347,21 @@ pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
 /// What is to be said where `new` is taken from this library.
 pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> {
     let name = by.display().to_string();
-    // tcmalloc takes its memory by brk, or in pieces smaller than a huge page.
-    let by_anon = name.contains("jemalloc");
-    let (is_done, instead) = match by_anon {
-        true => {
-            let is_done = is_set(JEMALLOC.0, JEMALLOC.1, caller);
-            (is_done, format!("--anon reaches it; or {TO_JEMALLOC}"))
-        }
-        false => (is_always(root), ALWAYS.to_owned()),
+    let (is_done, own) = match name.contains("jemalloc") {
+        true => (is_set(JEMALLOC.0, JEMALLOC.1, caller), TO_JEMALLOC),
+        false => (is_always(root), ALWAYS),
+    };
+    // tcmalloc takes its memory by sbrk.
+    let by_anon = ["jemalloc", "tcmalloc"].iter().any(|it| name.contains(it));
+    let instead = match by_anon {
+        true => format!("--anon reaches it; or {own}"),
+        false => own.to_owned(),
     };
     (!is_done).then(|| Beyond {
         memory: format!("what {name} hands out"),
         fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
         instead,
-        by_anon: Some(by_anon),
+        by_anon: by_anon.then_some(true),
     })
 }
 

@@ -290,7 +290,9 @@ fn a_library_s_switch_is_named_until_it_is_set() {
     assert!(of_new(jemalloc, &caller, &root).is_some_and(|it| it.instead.contains("MALLOC_CONF")));
     assert_eq!(of_new(jemalloc, &told, &root), None);
     let always = of_new(tcmalloc, &told, &root).unwrap();
-    assert!(always.instead.starts_with("hugeadm --thp-always") && always.by_anon == Some(false));
+    assert!(always.instead.contains("; or hugeadm --thp-always") && always.by_anon == Some(true));
+    let other = of_new(Path::new("libnew.so"), &told, &root).unwrap();
+    assert!(other.instead.starts_with("hugeadm --thp-always") && other.by_anon.is_none());
     let root = place.root("[always] madvise never");
     assert_eq!(of_new(tcmalloc, &told, &root), None);
 }
