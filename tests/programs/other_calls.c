@@ -1,0 +1,205 @@
+/* Calls that are replaced and that no other program here makes, each with memory of each
+   kind, with what is right and what is wrong: result, error and contents, no address. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+#define SIZE (8 * MIB)
+#define PAGE ((size_t)4096)
+#define RW (PROT_READ | PROT_WRITE)
+
+static const char *kind;
+static void *volatile nowhere = (void *)8;
+
+/* What glibc's headers make of reads into room whose size they know. */
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
+ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
+ssize_t __recv_chk(int, void *, size_t, size_t, int);
+ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
+static char *memory; /* whole pages of SIZE bytes */
+
+static void say(const char *what, long result)
+{
+	int error = errno;
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < SIZE; i += 64)
+		sum = sum * 31 + (unsigned char)memory[i];
+	printf("%s %s: %ld %d %llx\n", kind, what, result, result < 0 ? error : 0,
+	       (unsigned long long)sum);
+	fflush(stdout);
+	errno = 0;
+}
+
+static void fill(void)
+{
+	size_t i;
+
+	for (i = 0; i < SIZE; i++)
+		memory[i] = (char)(i / 61);
+}
+
+static void locks(void)
+{
+	say("mlock2", mlock2(memory + PAGE, 3 * MIB, 0));
+	say("mlock2 later", mlock2(memory + 4 * MIB, PAGE, MLOCK_ONFAULT));
+	say("mlock2 wrong", mlock2(memory, PAGE, 99));
+	say("munlock", munlock(memory, SIZE));
+	say("mlockall wrong", mlockall(99));
+	say("mlockall", mlockall(MCL_CURRENT));
+	say("munlockall", munlockall());
+}
+
+static void keys(void)
+{
+	say("pkey_mprotect", pkey_mprotect(memory + PAGE, 2 * PAGE, PROT_READ, -1));
+	say("pkey_mprotect back", pkey_mprotect(memory + PAGE, 2 * PAGE, RW, -1));
+	say("pkey_mprotect odd", pkey_mprotect(memory + 7, PAGE, RW, -1));
+	say("pkey_mprotect no key", pkey_mprotect(memory, PAGE, RW, 77));
+}
+
+static void advice_of_processes(void)
+{
+	struct iovec parts[] = { { memory + PAGE, PAGE }, { memory + 3 * MIB, MIB } };
+	struct iovec odd = { memory + 7, PAGE };
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	say("process_madvise cold", process_madvise(self, parts, 2, MADV_COLD, 0));
+	say("process_madvise willneed", process_madvise(self, parts, 2, MADV_WILLNEED, 0));
+	say("process_madvise odd", process_madvise(self, &odd, 1, MADV_COLD, 0));
+	say("process_madvise flags", process_madvise(self, parts, 2, MADV_COLD, 1));
+	say("process_madvise nobody", process_madvise(-1, parts, 2, MADV_COLD, 0));
+	close(self);
+}
+
+static void reads(size_t len)
+{
+	char name[] = "/tmp/other_calls.XXXXXX";
+	int file = mkstemp(name), pair[2], poll = epoll_create1(0);
+	struct iovec parts[] = { { memory + 5, 1000 }, { memory + 2 * MIB + 9, len } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	struct epoll_event event = { .events = EPOLLIN, .data.u64 = 7 };
+	char text[3000];
+
+	unlink(name);
+	memset(text, 'r', sizeof text);
+	say("write", write(file, text, sizeof text));
+	say("pread64", pread64(file, memory + MIB + 3, len, 100));
+	say("preadv64", preadv64(file, parts, 2, 50));
+	say("pread64 at its end", pread64(file, memory, len, 5000));
+	say("pread64 nowhere", pread64(file, nowhere, len, 0));
+	say("pread64 of nothing", pread64(-1, memory, len, 0));
+	say("__pread_chk", __pread_chk(file, memory + 5 * MIB + 1, len, 7, MIB));
+	say("__pread64_chk", __pread64_chk(file, memory + 6 * MIB - 9, len, 9, MIB));
+	lseek(file, 11, SEEK_SET);
+	say("__read_chk", __read_chk(file, memory + 7 * MIB - 3, len, MIB));
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, pair))
+		exit(3);
+	send(pair[1], text, 2000, 0);
+	say("recvfrom", recvfrom(pair[0], memory + 3 * MIB + 1, len, 0, NULL, NULL));
+	send(pair[1], text, 2000, 0);
+	say("recvmsg", recvmsg(pair[0], &message, 0));
+	send(pair[1], text, 2000, 0);
+	say("recv", recv(pair[0], memory + 4 * MIB - 100, len, MSG_PEEK));
+	say("__recv_chk", __recv_chk(pair[0], memory + 33, len, MIB, MSG_PEEK));
+	say("__recvfrom_chk", __recvfrom_chk(pair[0], memory + 2 * MIB - 7, len, MIB, 0, NULL,
+					     NULL));
+	say("recvfrom nowhere", recvfrom(pair[0], nowhere, len, MSG_DONTWAIT, NULL, NULL));
+	say("recvfrom nothing", recvfrom(pair[0], memory, len, MSG_DONTWAIT, NULL, NULL));
+	epoll_ctl(poll, EPOLL_CTL_ADD, pair[0], &event);
+	say("epoll_wait nothing", epoll_wait(poll, (void *)(memory + 4096), 4, 0));
+	send(pair[1], text, 1, 0);
+	say("epoll_wait", epoll_wait(poll, (void *)(memory + 4096), 4, 1000));
+	say("epoll_wait none", epoll_wait(poll, (void *)(memory + 4096), 0, 0));
+	close(pair[0]);
+	close(pair[1]);
+	close(poll);
+	close(file);
+}
+
+static void with(const char *name, char *at)
+{
+	kind = name;
+	memory = at;
+	fill();
+	errno = 0;
+	locks();
+	keys();
+	advice_of_processes();
+	reads(1500);
+}
+
+static void aligned(void)
+{
+	size_t lens[] = { 0, 1, 5000, 3 * MIB }, i;
+	char *at;
+
+	for (i = 0; i < 4; i++) {
+		at = valloc(lens[i]);
+		printf("valloc %zu: %d %d\n", lens[i], at != NULL, (uintptr_t)at % PAGE == 0);
+		free(at);
+		at = pvalloc(lens[i]);
+		printf("pvalloc %zu: %d %d %d\n", lens[i], at != NULL, (uintptr_t)at % PAGE == 0,
+		       malloc_usable_size(at) >= (lens[i] + PAGE - 1) / PAGE * PAGE);
+		free(at);
+	}
+	errno = 0;
+	at = pvalloc(SIZE_MAX - 5);
+	printf("pvalloc too much: %d %d\n", at == NULL, errno == ENOMEM);
+}
+
+static void becomes(int by_number)
+{
+	char *words[] = { "echo", by_number ? "by execveat" : "by fexecve", NULL };
+	char *none[] = { "A=b", NULL };
+	int file = open("/bin/echo", O_RDONLY | O_CLOEXEC), status = -1;
+
+	fflush(stdout);
+	if (fork() == 0) {
+		if (by_number)
+			execveat(file, "", words, none, AT_EMPTY_PATH);
+		else
+			fexecve(file, words, none);
+		_Exit(9);
+	}
+	wait(&status);
+	printf("%d\n", status);
+	errno = 0;
+	printf("%d %d\n", execveat(-1, "nothing", words, none, 0), errno);
+	errno = 0;
+	printf("%d %d\n", fexecve(-1, words, none), errno);
+	close(file);
+}
+
+int main(void)
+{
+	int any = MAP_ANONYMOUS;
+
+	with("block", aligned_alloc(PAGE, SIZE));
+	with("shared", mmap64(NULL, SIZE, RW, MAP_SHARED | any, -1, 0));
+	with("private", mmap64(NULL, SIZE, RW, MAP_PRIVATE | any, -1, 0));
+	memory = mmap64(NULL, 0, RW, MAP_PRIVATE | any, -1, 0);
+	printf("mmap64 nothing: %d %d\n", memory == MAP_FAILED, errno);
+	memory = mmap64(NULL, PAGE, RW, MAP_SHARED | any, -1, 1);
+	printf("mmap64 odd: %d %d\n", memory == MAP_FAILED, errno);
+	aligned();
+	becomes(0);
+	becomes(1);
+	_Exit(5);
+}
