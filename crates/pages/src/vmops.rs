@@ -44,6 +44,7 @@ pub mod map_file;
 pub mod map_shared;
 pub mod mbind;
 pub mod named;
+pub mod own_code;
 pub mod private;
 mod range;
 pub mod remap;

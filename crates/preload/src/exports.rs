@@ -21,7 +21,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, remap};
+use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, own_code, remap};
 
 use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
@@ -68,7 +68,7 @@ pub unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: as the caller says.
-    let map = |flags| unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    let map = |flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let call = anon::Call {
         addr: addr as usize,
         len,
@@ -90,6 +90,35 @@ pub unsafe extern "C" fn mmap(
         map_file::mapped(at as usize, len, fd);
     }
     at
+}
+
+/// What the next `mmap` gives, or where that takes whole huge pages only, a copy.
+///
+/// # Safety
+/// As for `mmap`.
+unsafe fn map_or_copy(
+    addr: *mut c_void,
+    len: usize,
+    prot: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: libc::off_t,
+) -> *mut c_void {
+    let before = sys::errno();
+    // SAFETY: as the caller says.
+    let at = unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    if at != libc::MAP_FAILED || !own_code::is_concerned(prot, flags, offset) {
+        return at;
+    }
+    // SAFETY: as the caller says.
+    match unsafe { own_code::map(addr as usize, len, prot, fd, offset) } {
+        None => at,
+        Some(copy) => {
+            sys::set_errno(before);
+            copy as *mut c_void
+        }
+    }
 }
 
 /// `mmap(2)`, by the name for large files.

@@ -218,3 +218,19 @@ fn a_directory_that_others_can_write_to_is_refused() {
         .into();
     assert!(ran.err.contains("is not on a hugetlbfs"), "{ran:?}");
 }
+
+/// As V8 maps its built-in functions, and ends where it cannot.
+#[test]
+fn a_program_may_map_its_own_code_once_more() {
+    let Some(place) = Place::new("shared text that is mapped again") else {
+        return;
+    };
+    let Some(program) = build("own_code", Libc::Glibc, &["-fno-pie", "-no-pie"]) else {
+        return;
+    };
+    let ran = run(&program);
+    let copies = place.copies();
+    assert_eq!(copies.len(), 1, "{ran:?}");
+    assert_eq!(ran.out, format!("{} 42\n", copies[0].display()), "{ran:?}");
+    fs::remove_dir_all(&place.shelf).unwrap();
+}

@@ -115,15 +115,7 @@ impl File {
 
     /// Reads once from an offset into a buffer; how much.
     pub fn read_at(&self, buffer: &mut [u8], offset: usize) -> Result<usize> {
-        let args = [
-            extended(self.0),
-            buffer.as_mut_ptr() as usize,
-            buffer.len(),
-            offset,
-            0,
-            0,
-        ];
-        call(libc::SYS_pread64, args)
+        read_at(self.0, buffer, offset)
     }
 
     /// Waits until there is something to read, so many milliseconds at most; whether
@@ -252,6 +244,28 @@ pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
         0,
     ];
     look(libc::SYS_readlinkat, args)
+}
+
+/// Reads once from an offset of an open file into a buffer; how much.
+pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
+    let args = [
+        extended(fd),
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        offset,
+        0,
+        0,
+    ];
+    call(libc::SYS_pread64, args)
+}
+
+/// Whether the blocks of an open file are as large as those on a hugetlbfs.
+pub fn has_huge_blocks(fd: c_int) -> bool {
+    const SMALLEST: u64 = 64 << 10;
+    status(fd).is_some_and(|stat| {
+        stat.st_mode & libc::S_IFMT == libc::S_IFREG
+            && u64::try_from(stat.st_blksize).is_ok_and(|size| size >= SMALLEST)
+    })
 }
 
 /// What tells one open file from another: device and inode.
