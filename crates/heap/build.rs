@@ -134,7 +134,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "cargo::rustc-cdylib-link-arg=-Wl,--undefined={name}"
         ));
     }
-    for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c"] {
+    for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c", "torn.c"] {
         emit(&format!("cargo::rerun-if-changed={file}"));
     }
     emit("cargo::rerun-if-changed=no-start.ld");

@@ -96,6 +96,7 @@ static uint8_t *area_with_what_precedes(const mi_page_t *page, size_t *size)
 #undef mi_page_area
 
 #include "slices.c"
+#include "torn.c"
 
 #include "random.c"
 

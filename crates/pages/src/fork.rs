@@ -54,7 +54,8 @@
 //! for other threads' stacks, which could not wait for a page. What the kernel
 //! refuses then is tried once more (`refused`). While a device is at work, and other
 //! threads that nothing keeps from writing, without `userfaultfd(2)`, a child whose
-//! memory the pools cannot hold twice gets copies that were taken while those threads ran.
+//! memory the pools cannot hold twice gets copies that were taken while those threads ran;
+//! `torn` tells the allocator so.
 //! `wp_monitor` keeps those waiting who write to copied pages until libc has forked, and
 //! `apart` has a thread leave its stack where its child gets a copy of that.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
@@ -91,6 +92,7 @@ mod guard;
 pub mod recollapse;
 mod refused;
 mod shared;
+pub mod torn;
 mod way;
 mod wp_monitor;
 

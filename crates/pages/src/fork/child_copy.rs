@@ -21,12 +21,13 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 use crate::extent::unit::State;
 use crate::extent::{Extent, index};
 use crate::fault::sigsegv;
+use crate::kernel::facts;
 use crate::migrate::shield::Shield;
 use crate::sys;
 
 use super::asides::{self, Aside, all};
 use super::shared::Copied;
-use super::{Descriptors, refused, wp_monitor};
+use super::{Descriptors, refused, torn, wp_monitor};
 use crate::migrate::runs;
 
 /// How many of the asides the child has put in place.
@@ -69,6 +70,7 @@ pub(super) fn begin(shield: Shield, which: &Copied, descriptors: Descriptors) ->
     }
     asides.iter().for_each(Aside::release);
     asides::publish(asides.len());
+    torn::note(facts::has_threads());
     match shield {
         Shield::Whole(protection) if is_closed && descriptors == Descriptors::Copied => {
             if let Err(protection) = wp_monitor::begin(protection) {
@@ -165,6 +167,9 @@ pub(super) fn in_child() -> bool {
     put_all();
     let any = all().iter().any(Aside::has_copy);
     end();
+    if any {
+        torn::mend();
+    }
     any
 }
 

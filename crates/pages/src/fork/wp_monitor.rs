@@ -22,6 +22,7 @@ use crate::rt::side_stack::OwnStack;
 use crate::sys::{self, File, NoSignals, WriteProtection};
 
 use super::asides::{self, Aside};
+use super::torn;
 
 /// The thread makes system calls and holds a line of text.
 const STACK: usize = 16 << 10;
@@ -73,12 +74,14 @@ pub(super) fn begin(protection: WriteProtection) -> Result<(), WriteProtection> 
     // SAFETY: within the new stack, above what is used of it.
     unsafe { watch.write(new) };
     FORKED.store(false, Ordering::Relaxed);
+    torn::note(false);
     let begun = {
         let _none = NoSignals::begin();
         // SAFETY: its stack stays until it has ended; it calls the kernel only.
         unsafe { sys::begin_thread(place, look_on, watch.cast(), &THREAD) }
     };
     if begun.is_err() {
+        torn::note(true);
         // SAFETY: written above, and nobody else has it.
         return Err(unsafe { watch.read() }.protection);
     }
@@ -158,6 +161,7 @@ impl Watch {
                 false => 0,
             };
             if stuck == LOOKS || now >= last {
+                torn::note(true);
                 return open_to_all(&self.protection);
             }
         }
