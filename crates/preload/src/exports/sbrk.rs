@@ -8,15 +8,16 @@ use hugetools_pages::vmops::anon;
 
 use crate::next::following::Following;
 
+static SBRK: Following = Following::named(c"sbrk");
+
 /// `sbrk(2)`
 ///
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
-    static NEXT: Following = Following::named(c"sbrk");
     // SAFETY: as the caller says.
-    unsafe { moved(&NEXT, increment) }
+    unsafe { moved(&SBRK, increment) }
 }
 
 /// `sbrk(2)`, by glibc's own name, which tcmalloc calls.
@@ -34,7 +35,8 @@ pub unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
 /// As libc's; `next` is one of the two.
 unsafe fn moved(next: &Following, increment: isize) -> *mut c_void {
     type Call = unsafe extern "C" fn(isize) -> *mut c_void;
-    let Some(address) = next.address() else {
+    // Not each libc has the second name, which a program may look for.
+    let Some(address) = next.address().or_else(|| SBRK.address()) else {
         return sys::c_address(Err(Errno(libc::ENOMEM)));
     };
     // SAFETY: the address of the function of that name.
