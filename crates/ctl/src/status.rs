@@ -7,6 +7,7 @@ mod mappings;
 mod objects;
 mod reason;
 mod several;
+mod shm_group;
 mod totals;
 mod whole;
 mod whom;

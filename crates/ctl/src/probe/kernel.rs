@@ -1,7 +1,7 @@
 //! What preflight needs to know of the kernel: read once, and no file more
 //! than the request calls for, because every program waits for it.
 
-mod group;
+pub(crate) mod group;
 pub(crate) mod namespace;
 mod source;
 

@@ -13,6 +13,7 @@ use hugetools_model::thp::Thp;
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
 use super::mappings::Mappings;
+use super::shm_group;
 use super::whole::Whole;
 use crate::probe::kernel::{NoPools, SETTINGS, are_settings_hidden};
 
@@ -129,7 +130,13 @@ impl Reasons {
                 None => Some(not_asked("--shm")),
                 Some(_) if without_library.is_some() => without_library.clone(),
                 Some(pages) => ruled_out(pages, asked.fallback)
-                    .or(joined(shortage(root, pid, pages)?, shared))
+                    .or(joined(
+                        match shortage(root, pid, pages)? {
+                            None if pages != Pages::Thp => shm_group::reason(root, pid, mappings)?,
+                            short => short,
+                        },
+                        shared,
+                    ))
                     .or_else(|| Some(reasons::SHM_LEFT_ALONE.to_owned())),
             },
             text: wanted(asked.elfmap.text, "--text")?,

@@ -278,6 +278,43 @@ fn what_was_asked_and_lost_is_not_called_not_asked_for() {
     assert!(said.contains("the pool of 2MB pages is empty"), "{said}");
 }
 
+/// The pool has pages; whether they may be had is a matter of rights.
+#[test]
+fn a_segment_without_the_right_to_pool_pages_has_that_as_its_reason() {
+    let recorded = never();
+    let segment = "/SYSV00000000 (deleted)";
+    recorded.put(
+        "proc/7/smaps",
+        SMAPS.replace("/dev/zero (deleted)", segment).as_bytes(),
+    );
+    recorded.put("proc/7/environ", b"HUGETLB_SHM=yes\0");
+    let served = MEMINFO
+        .replace("Total: 0", "Total: 9")
+        .replace("Free: 0", "Free: 9");
+    recorded.put("proc/meminfo", served.as_bytes());
+    recorded.put("proc/sys/vm/hugetlb_shm_group", b"500\n");
+    let reason = |groups: &str, capabilities: &str| {
+        let status = format!(
+            "Gid:\t65534\t65534\t65534\t65534\nGroups:\t{groups}\nCapEff:\t{capabilities}\n"
+        );
+        recorded.put("proc/7/status", status.as_bytes());
+        let value = recorded.value();
+        let rows = value["segments"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["segment"] == "shm").unwrap();
+        row["reason"].as_str().unwrap().to_owned()
+    };
+    let none = "0000000000000000";
+    let said = reason("100 101", none);
+    assert!(
+        said.contains("vm.hugetlb_shm_group, which is 500 now"),
+        "{said}"
+    );
+    for (groups, capabilities) in [("100 500", none), ("", "000001ffffffffff")] {
+        let said = reason(groups, capabilities);
+        assert!(!said.contains("hugetlb_shm_group"), "{said}");
+    }
+}
+
 /// Redis clears its environment for its title: then it is not known what was
 /// asked for.
 #[test]

@@ -29,31 +29,48 @@ use crate::probe::kernel::namespace::user_namespace;
 
 /// Whether the caller may have `SHM_HUGETLB`: by `CAP_IPC_LOCK` or by group.
 pub(super) fn may_lock(root: &Root, caller: &Caller) -> Result<MayLock, FileError> {
-    const CAP_IPC_LOCK: u64 = 1 << 14;
     let Some(status) = root.read_opt(&KPath::from(STATUS))? else {
         return Ok(MayLock::Unknown);
     };
-    let line = |name: &[u8]| std::str::from_utf8(keyed::value(&status, name)?).ok();
-    let capabilities = line(b"CapEff:").and_then(|text| u64::from_str_radix(text, 16).ok());
     // That of another user namespace does not count.
     let is_own = user_namespace(root)?.is_none();
-    if is_own && capabilities.is_some_and(|set| set & CAP_IPC_LOCK != 0) {
+    if is_own && has_capability(&status) {
         return Ok(MayLock::Yes);
     }
     let now = root.number_opt(&sysctl::shm_group_path())?;
-    let in_group = |gid: u64| {
-        let mut others = line(b"Groups:")
-            .unwrap_or_default()
-            .split_ascii_whitespace();
-        gid == u64::from(caller.egid) || others.any(|other| other.parse() == Ok(gid))
-    };
+    let is_in = |gid| gid == u64::from(caller.egid) || has_group(&status, gid);
     // Group 0 is what the sysctl says when no group is set; it counts all the
     // same.
-    Ok(match now.is_some_and(in_group) {
+    Ok(match now.is_some_and(is_in) {
         true => MayLock::Yes,
         false => MayLock::Group {
             group: accounts::group(caller.egid),
             now,
         },
     })
+}
+
+/// Whether a process whose `/proc/PID/status` this is has `CAP_IPC_LOCK`.
+pub(crate) fn has_capability(status: &[u8]) -> bool {
+    const CAP_IPC_LOCK: u64 = 1 << 14;
+    let set = words(status, b"CapEff:").next();
+    let set = set.and_then(|set| u64::from_str_radix(set, 16).ok());
+    set.is_some_and(|set| set & CAP_IPC_LOCK != 0)
+}
+
+/// Whether it has a group besides its effective one.
+fn has_group(status: &[u8], gid: u64) -> bool {
+    words(status, b"Groups:").any(|word| word.parse() == Ok(gid))
+}
+
+/// Whether it is in a group, by its effective one or another.
+pub(crate) fn is_in_group(status: &[u8], gid: u64) -> bool {
+    let effective = words(status, b"Gid:").nth(1);
+    effective.is_some_and(|word| word.parse() == Ok(gid)) || has_group(status, gid)
+}
+
+/// The words of a line.
+fn words<'a>(status: &'a [u8], name: &[u8]) -> impl Iterator<Item = &'a str> + use<'a> {
+    let line = keyed::value(status, name).and_then(|line| std::str::from_utf8(line).ok());
+    line.unwrap_or_default().split_ascii_whitespace()
 }
