@@ -324,7 +324,7 @@ fn next_rung(size: usize) -> &'static str {
         _ if size > LARGEST_UNIT => "smaller pages follow",
         Fallback::Thp if thp::serves_private().is_ok() => "transparent huge pages follow",
         Fallback::Thp | Fallback::Base => "base pages follow",
-        Fallback::None => "the request fails",
+        Fallback::None => "requests for more fail",
     }
 }
 
