@@ -81,3 +81,150 @@ set edit:completion:arg-completer[hugeadm] = {|@words|
     ]
     $completions[$command]
 }
+
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+use path
+use re
+
+fn hugeadm-named {|kb|
+    if (== (% $kb 1048576) 0) {
+        put (/ $kb 1048576)GB
+    } elif (== (% $kb 1024) 0) {
+        put (/ $kb 1024)MB
+    } else {
+        put $kb'kB'
+    }
+}
+
+fn hugeadm-kb {|dir|
+    num (str:trim-suffix (str:trim-prefix (path:base $dir) hugepages-) kB)
+}
+
+fn hugeadm-sizes {
+    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
+        hugeadm-named (hugeadm-kb $dir)
+    }
+}
+
+fn hugeadm-pools {
+    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
+        put (hugeadm-named (hugeadm-kb $dir)):(str:trim-space (slurp < $dir/nr_hugepages))
+    }
+}
+
+fn hugeadm-modes {
+    for dir [/sys/kernel/mm/transparent_hugepage/hugepages-*[nomatch-ok]kB] {
+        put (str:trim-prefix (path:base $dir) hugepages-):{always inherit madvise never}
+    }
+}
+
+fn hugeadm-processes {
+    put all
+    var names = [&]
+    for dir [/proc/*[nomatch-ok]] {
+        var pid = (path:base $dir)
+        if (re:match '^\d+$' $pid) {
+            try {
+                var comm = (str:trim-space (slurp < $dir/comm))
+                edit:complex-candidate $pid &display=$pid' '$comm
+                set names[$comm] = $true
+            } catch {
+                # It has ended.
+            }
+        }
+    }
+    keys $names
+}
+
+# The first words of the lines of a list of accounts.
+fn hugeadm-accounts {|file|
+    from-lines < $file | each {|line| put (str:split &max=2 ':' $line | take 1) }
+}
+
+# What an option may have behind it, as its own word or behind an equals sign.
+var hugeadm-values = [
+    &--pool-list={ put classic long }
+    &--pool-pages-min={ hugeadm-pools }
+    &--pool-pages-max={ hugeadm-pools }
+    &--pool-spread={ hugeadm-pools }
+    &--demote={ hugeadm-pools }
+    &--hvo={ put on off }
+    &--create-user-mounts={ hugeadm-accounts /etc/passwd }
+    &--create-group-mounts={ hugeadm-accounts /etc/group }
+    &--max-size={ hugeadm-sizes }
+    &--min-size={ hugeadm-sizes }
+    &--mount-mode={ put 0700 0750 0770 0755 1777 }
+    &--thp-defrag={ put always defer defer+madvise madvise never }
+    &--thp-shmem={ put always within_size advise never deny force }
+    &--thp-size={ hugeadm-modes }
+    &--thp-use-zero-page={ put on off }
+    &--set-shm-group={ hugeadm-accounts /etc/group }
+    &--set-userfaultfd-group={ hugeadm-accounts /etc/group }
+    &--color={ put auto always never }
+]
+
+# The options that take the next word.
+var hugeadm-taking = [
+    &--pool-pages-min=$true
+    &--pool-pages-max=$true
+    &--pool-spread=$true
+    &--demote=$true
+    &--hvo=$true
+    &--create-user-mounts=$true
+    &--create-group-mounts=$true
+    &--max-size=$true
+    &--min-size=$true
+    &--max-inodes=$true
+    &--mount-mode=$true
+    &--thp-khugepaged-pages=$true
+    &--thp-khugepaged-alloc-sleep=$true
+    &--thp-khugepaged-scan-sleep=$true
+    &--thp-defrag=$true
+    &--thp-shmem=$true
+    &--thp-size=$true
+    &--thp-max-ptes-none=$true
+    &--thp-use-zero-page=$true
+    &--set-shm-group=$true
+    &--set-userfaultfd-group=$true
+    &--verbose=$true
+    &--sysroot=$true
+]
+
+# Where the program is in a line; nothing before it comes.
+fn hugeadm-program {|words|
+    var at = (num 1)
+    var last = (- (count $words) 1)
+    var found = $nil
+    while (and (eq $found $nil) (<= $at $last)) {
+        if (str:has-prefix $words[$at] '-') {
+            set at = (+ $at (if (has-key $hugeadm-taking $words[$at]) { put 2 } else { put 1 }))
+        } else {
+            set found = $at
+        }
+    }
+    put $found
+}
+
+var hugeadm-frame = $edit:completion:arg-completer[hugeadm]
+set edit:completion:arg-completer[hugeadm] = {|@words|
+    var last = $words[-1]
+    var before = $words[-2]
+    var program = (hugeadm-program $words)
+    if (and (str:has-prefix $last '--') (str:contains $last '=')) {
+        var option = $last[0..(str:index $last '=')]
+        if (has-key $hugeadm-values $option) {
+            $hugeadm-values[$option] | each {|value|
+                put $option'='(if (eq (kind-of $value) string) { put $value } else { put $value[stem] })
+            }
+        }
+    } elif (and (has-key $hugeadm-taking $before) (not (has-key $hugeadm-values $before))) {
+        edit:complete-filename $last
+    } elif (has-key $hugeadm-taking $before) {
+        $hugeadm-values[$before]
+    } elif (or (eq $program $nil) (str:has-prefix $last '-')) {
+        $hugeadm-frame hugeadm $last
+    } else {
+        edit:complete-filename $last
+    }
+}

@@ -72,3 +72,144 @@ set edit:completion:arg-completer[hugectl] = {|@words|
     ]
     $completions[$command]
 }
+
+# What the machine and the line tell: this part is by hand, see
+# tests/generated/shell.
+use path
+use re
+
+fn hugectl-named {|kb|
+    if (== (% $kb 1048576) 0) {
+        put (/ $kb 1048576)GB
+    } elif (== (% $kb 1024) 0) {
+        put (/ $kb 1024)MB
+    } else {
+        put $kb'kB'
+    }
+}
+
+fn hugectl-kb {|dir|
+    num (str:trim-suffix (str:trim-prefix (path:base $dir) hugepages-) kB)
+}
+
+fn hugectl-sizes {
+    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
+        hugectl-named (hugectl-kb $dir)
+    }
+}
+
+fn hugectl-pools {
+    for dir [/sys/kernel/mm/hugepages/hugepages-*[nomatch-ok]kB] {
+        put (hugectl-named (hugectl-kb $dir)):(str:trim-space (slurp < $dir/nr_hugepages))
+    }
+}
+
+fn hugectl-modes {
+    for dir [/sys/kernel/mm/transparent_hugepage/hugepages-*[nomatch-ok]kB] {
+        put (str:trim-prefix (path:base $dir) hugepages-):{always inherit madvise never}
+    }
+}
+
+fn hugectl-processes {
+    put all
+    var names = [&]
+    for dir [/proc/*[nomatch-ok]] {
+        var pid = (path:base $dir)
+        if (re:match '^\d+$' $pid) {
+            try {
+                var comm = (str:trim-space (slurp < $dir/comm))
+                edit:complex-candidate $pid &display=$pid' '$comm
+                set names[$comm] = $true
+            } catch {
+                # It has ended.
+            }
+        }
+    }
+    keys $names
+}
+
+# The first words of the lines of a list of accounts.
+fn hugectl-accounts {|file|
+    from-lines < $file | each {|line| put (str:split &max=2 ':' $line | take 1) }
+}
+
+# What an option may have behind it, as its own word or behind an equals sign.
+var hugectl-values = [
+    &--text={ hugectl-sizes; put thp }
+    &--data={ hugectl-sizes; put thp }
+    &--bss={ hugectl-sizes; put thp }
+    &--heap={ hugectl-sizes; put thp }
+    &--heap-engine={ put libc arena }
+    &--shm={ hugectl-sizes; put thp }
+    &--anon={ hugectl-sizes; put thp }
+    &--anon-min={ hugectl-sizes }
+    &--stack={ hugectl-sizes; put thp }
+    &--thp-policy={ put always advised never }
+    &--fallback={ put thp base none }
+    &--limit={ hugectl-sizes }
+    &--require={ put text data bss heap shm anon stack }
+    &--status={ hugectl-processes }
+    &--color={ put auto always never }
+    &--emit={ put systemd environment docker kubernetes }
+]
+
+# The options that take the next word.
+var hugectl-taking = [
+    &--heap-engine=$true
+    &--anon-min=$true
+    &--stack-depth=$true
+    &--thp-policy=$true
+    &--fallback=$true
+    &--limit=$true
+    &--only=$true
+    &--require=$true
+    &--status=$true
+    &--sysroot=$true
+    &--pid=$true
+    &--budget=$true
+    &--library-path=$true
+    &--verbose=$true
+    &--messages=$true
+]
+
+# Where the program is in a line; nothing before it comes.
+fn hugectl-program {|words|
+    var at = (num 1)
+    var last = (- (count $words) 1)
+    var found = $nil
+    while (and (eq $found $nil) (<= $at $last)) {
+        if (str:has-prefix $words[$at] '-') {
+            set at = (+ $at (if (has-key $hugectl-taking $words[$at]) { put 2 } else { put 1 }))
+        } else {
+            set found = $at
+        }
+    }
+    put $found
+}
+
+var hugectl-frame = $edit:completion:arg-completer[hugectl]
+set edit:completion:arg-completer[hugectl] = {|@words|
+    var last = $words[-1]
+    var before = $words[-2]
+    var program = (hugectl-program $words)
+    if (and (str:has-prefix $last '--') (str:contains $last '=')) {
+        var option = $last[0..(str:index $last '=')]
+        if (has-key $hugectl-values $option) {
+            $hugectl-values[$option] | each {|value|
+                put $option'='(if (eq (kind-of $value) string) { put $value } else { put $value[stem] })
+            }
+        }
+    } elif (and (has-key $hugectl-taking $before) (not (has-key $hugectl-values $before))) {
+        edit:complete-filename $last
+    } elif (has-key $hugectl-taking $before) {
+        $hugectl-values[$before]
+    } elif (or (eq $program $nil) (str:has-prefix $last '-')) {
+        $hugectl-frame hugectl $last
+    } elif (not (has-value $words --status)) {
+        edit:complete-sudo hugectl (all $words[$program..])
+    } elif (has-value $words --status) {
+        hugectl-processes
+    } else {
+        edit:complete-filename $last
+    }
+}

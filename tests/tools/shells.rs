@@ -1,5 +1,5 @@
 //! Completions in real shells: bash by its own variables, fish by its own command,
-//! zsh in a terminal of its own.
+//! zsh and elvish in a terminal of their own.
 
 use std::path::Path;
 use std::process::Command;
@@ -127,5 +127,33 @@ fn zsh_offers_what_there_is() {
     let script = format!("export FOUND={}\n{ZSH}", file.path().display());
     tried("zsh_offers_what_there_is", "zsh", &|line| {
         words("zsh", &script, line)
+    });
+}
+
+/// What the completer offers for a line; the shell itself leaves out what does not begin
+/// with the last word.
+const ELVISH: &str = r#"
+use str
+eval (slurp < completions/(str:split ' ' $E:LINE | take 1).elv)
+var words = [(str:split ' ' $E:LINE)]
+$edit:completion:arg-completer[$words[0]] $@words | each {|found|
+    var text = (if (eq (kind-of $found) string) { put $found } else { put $found[stem] })
+    if (str:has-prefix $text $words[-1]) { echo $text }
+} > $E:FOUND
+exit
+"#;
+
+#[test]
+fn elvish_offers_what_there_is() {
+    let place = tempfile::tempdir().unwrap();
+    let (script, found) = (place.path().join("rc.elv"), place.path().join("found"));
+    std::fs::write(&script, ELVISH).unwrap();
+    let line = format!("script -qec 'elvish -rc {}' /dev/null", script.display());
+    let shell = format!(
+        "FOUND={0} timeout 30 {line} </dev/null >{0}.screen 2>&1 || cat {0}.screen >&2; cat {0}",
+        found.display()
+    );
+    tried("elvish_offers_what_there_is", "elvish", &|line| {
+        words("sh", &shell, line)
     });
 }
