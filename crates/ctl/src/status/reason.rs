@@ -130,13 +130,7 @@ impl Reasons {
                 None => Some(not_asked("--shm")),
                 Some(_) if without_library.is_some() => without_library.clone(),
                 Some(pages) => ruled_out(pages, asked.fallback)
-                    .or(joined(
-                        match shortage(root, pid, pages)? {
-                            None if pages != Pages::Thp => shm_group::reason(root, pid, mappings)?,
-                            short => short,
-                        },
-                        shared,
-                    ))
+                    .or(joined(shared_shortage(root, pid, pages, mappings)?, shared))
                     .or_else(|| Some(reasons::SHM_LEFT_ALONE.to_owned())),
             },
             text: wanted(asked.elfmap.text, "--text")?,
@@ -262,6 +256,19 @@ fn shortage(root: &Root, pid: Pid, pages: Pages) -> Result<Option<String>, FileE
     };
     let limit = cgroup::tightest(root, &pid.path("cgroup"), size)?;
     Ok(limit.as_ref().and_then(used_up).or_else(|| empty(&pool)))
+}
+
+/// The same of shared memory, to which not each user has a right.
+fn shared_shortage(
+    root: &Root,
+    pid: Pid,
+    pages: Pages,
+    mappings: &Mappings,
+) -> Result<Option<String>, FileError> {
+    match shortage(root, pid, pages)? {
+        None if pages != Pages::Thp => shm_group::reason(root, pid, mappings),
+        short => Ok(short),
+    }
 }
 
 fn used_up(limit: &Limit) -> Option<String> {
