@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::support::bless;
 use crate::support::live::skip;
+use crate::support::tool::write;
 
 /// What a shell's script prints in the project's directory, one word to a line.
 fn words(shell: &str, script: &str, line: &str) -> Vec<String> {
@@ -147,7 +148,7 @@ exit
 fn elvish_offers_what_there_is() {
     let place = tempfile::tempdir().unwrap();
     let (script, found) = (place.path().join("rc.elv"), place.path().join("found"));
-    std::fs::write(&script, ELVISH).unwrap();
+    write(&script, ELVISH.as_bytes());
     let line = format!("script -qec 'elvish -rc {}' /dev/null", script.display());
     let shell = format!(
         "FOUND={0} timeout 30 {line} </dev/null >{0}.screen 2>&1 || cat {0}.screen >&2; cat {0}",
