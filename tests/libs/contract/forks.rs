@@ -80,6 +80,7 @@ rows! {
         args: &["1"], pools: HOLDING, users: &[Root],
     }
     others_free_while_a_child_gets_copies: "frees_meanwhile" { pools: &[60, 100] }
+    a_coroutine_that_forks_is_on_ordinary_memory: "coroutine_forks" {}
     memory_is_populated_while_a_child_is_made: "populated" { pools: &[36, 60] }
     a_handler_waits_while_a_child_gets_copies: "prepare_waits" {
         library: true, pools: HOLDING, users: &[Root],

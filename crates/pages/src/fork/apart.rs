@@ -7,6 +7,9 @@
 //! kernel copies them at once, and the fork fails. On another stack the thread
 //! writes nothing there between its copy and its child.
 //!
+//! Where no device is at work such a stack leaves its pool before the fork, if there are
+//! other threads: one that forks while it shares its pages with a child gets signals, too.
+//!
 //! What libc keeps for a thread cannot be left so: the kernel writes there by
 //! itself (`rseq(2)`), in the child before it runs, and neither waits nor tells. It
 //! is on such a page where the program has put a whole thread's stack there. Such a
@@ -20,6 +23,7 @@ use crate::extent::stacks::Stack;
 use crate::extent::{index, stacks};
 use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::facts;
+use crate::migrate::off_pool;
 use crate::rt::message::{Level, say};
 use crate::rt::side_stack::on_own_stack;
 use crate::rt::weak;
@@ -46,7 +50,10 @@ pub fn apart(fork: impl FnOnce() -> c_int) -> c_int {
     let here = 0_u8;
     let stack = (&raw const here) as usize;
     match need(stack) {
-        Need::Nothing => fork(),
+        Need::Nothing => {
+            leave_pool(stack);
+            fork()
+        }
         Need::Stack => on_own_stack(SIZE, || {
             // Back on it this thread could not wait for a page either.
             keep(stack);
@@ -95,6 +102,33 @@ fn need(stack: usize) -> Need {
         None => Need::Stack,
     }
 }
+
+/// Moves what is used of this thread's stack off pools, where there are other threads and
+/// it is a block of the heap. While a child shares its page the kernel could not write the
+/// frame of a signal there without another one, and would end the process.
+fn leave_pool(stack: usize) {
+    if page_at(stack).is_none() || !facts::has_threads() || facts::has_known_filter() {
+        return;
+    }
+    let signals = sys::block_signals(!sys::FAULTS);
+    on_own_stack(SIZE, || {
+        let here = 0_u8;
+        // Where there is no other stack it stays.
+        if page_at((&raw const here) as usize).is_none() {
+            keep(stack);
+            let low = stack.saturating_sub(FRAMES);
+            let _ = off_pool::step_down(low, stack - low + CALLERS);
+        }
+    });
+    sys::set_blocked_signals(signals);
+}
+
+/// So much below where a stack is used has room for frames of signals.
+const FRAMES: usize = 16 << 10;
+
+/// So much above it do its callers have, to whom it returns: a coroutine's whole stack, as
+/// most programs make them. What lies behind a smaller one only leaves its pool, too.
+const CALLERS: usize = 256 << 10;
 
 /// Notes this thread's stack, where it is on memory of ours.
 fn keep(stack: usize) {
