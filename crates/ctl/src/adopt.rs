@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The kernel does it by `process_madvise(2)` with `MADV_COLLAPSE`: contents, addresses
-//! and rights stay, so that the program sees nothing of it. One huge page at a time is
-//! asked for, since the program's faults wait meanwhile.
+//! and rights stay, so that the program sees nothing of it. The program's faults wait while
+//! the kernel is at one huge page; a call asks for few, and pauses follow.
 
 mod apply;
 pub mod effects;

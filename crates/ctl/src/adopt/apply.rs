@@ -1,5 +1,7 @@
 //! One huge page after the other, at the pace that was asked for.
 
+mod run;
+
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsFd;
@@ -10,6 +12,7 @@ use super::pace::Pace;
 use super::plan::{Plan, Step};
 use super::reason::Reason;
 use crate::adopt::effects::Adopts;
+use run::Run;
 
 /// The time after which somebody looks whether all is as it was.
 const LOOK: Duration = Duration::from_millis(100);
@@ -86,21 +89,31 @@ pub(super) fn apply(
     let all = plan.bytes();
     let mut done = 0;
     let mut busy = Vec::new();
-    for step in &plan.steps {
+    let mut run = Run::new();
+    let mut rest = plan.steps.as_slice();
+    while let [step, later @ ..] = rest {
         if work.is_over(effects, step) {
+            rest = later;
             continue;
         }
-        if !work.take(effects, step) {
-            busy.push(step);
+        let steps = run.next(rest, work.pace.is_slowed());
+        if steps.len() == 1 {
+            if !work.take(effects, step, &mut run) {
+                busy.push(step);
+            }
+        } else if !work.take_all(effects, steps, &mut run) {
+            run.has_failed(steps);
+            continue;
         }
-        done += step.bytes;
+        rest = &rest[steps.len()..];
+        done += steps.iter().map(|step| step.bytes).sum::<u64>();
         progress(Progress { done, all });
     }
     if !busy.is_empty() && work.outcome.gone.is_none() {
         effects.rest(AGAIN);
     }
     for step in busy {
-        if !work.is_over(effects, step) && !work.take(effects, step) {
+        if !work.is_over(effects, step) && !work.take(effects, step, &mut run) {
             work.outcome.left.insert(step.range.start, Reason::Busy);
         }
     }
@@ -155,9 +168,20 @@ impl Work<'_, '_> {
         self.stop.is_some() || self.outcome.gone.is_some()
     }
 
+    /// Tries some that follow each other; false where not each of them became huge.
+    fn take_all(&mut self, effects: &mut dyn Adopts, steps: &[Step], run: &mut Run) -> bool {
+        let done = self.ask(effects, steps, run).is_ok();
+        if done {
+            self.outcome.done += steps.iter().map(|step| step.bytes).sum::<u64>();
+            self.lacking = 0;
+        }
+        self.pace.keep(effects);
+        done
+    }
+
     /// Tries one; false where it is to be tried again.
-    fn take(&mut self, effects: &mut dyn Adopts, step: &Step) -> bool {
-        let came = effects.collapse(self.guard.process().as_fd(), &step.range);
+    fn take(&mut self, effects: &mut dyn Adopts, step: &Step, run: &mut Run) -> bool {
+        let came = self.ask(effects, std::slice::from_ref(step), run);
         let came = self.came(came);
         let is_busy = matches!(came, Came::Busy);
         self.lacking = match came {
@@ -179,6 +203,16 @@ impl Work<'_, '_> {
         }
         self.pace.keep(effects);
         !is_busy
+    }
+
+    /// Asks for steps that follow each other.
+    fn ask(&self, effects: &mut dyn Adopts, steps: &[Step], run: &mut Run) -> io::Result<()> {
+        let before = effects.cpu();
+        let end = steps.last().map_or(0, |step| step.range.end);
+        let start = steps.first().map_or(end, |step| step.range.start);
+        let came = effects.collapse(self.guard.process().as_fd(), &(start..end));
+        run.took(steps.len(), effects.cpu().saturating_sub(before));
+        came
     }
 
     fn came(&self, result: io::Result<()>) -> Came {

@@ -59,6 +59,11 @@ impl Pace {
         };
     }
 
+    /// Whether it goes on more slowly than was asked for.
+    pub(super) fn is_slowed(&self) -> bool {
+        self.slower > 1
+    }
+
     /// Whether it cannot go on more slowly.
     pub(super) fn is_slowest(&self) -> bool {
         self.slower >= SLOWEST

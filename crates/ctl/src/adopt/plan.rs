@@ -31,8 +31,9 @@ pub(super) struct Step {
 /// What is to be done.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    /// Huge pages in their order: those that hold most come first, of these those of the
-    /// memory that is used most, and of equal ones those of lower addresses.
+    /// Huge pages in their order: those that hold most come first, by quarters; of these
+    /// those of the memory that is used most, and then those of lower addresses, so that
+    /// neighbours can go together.
     pub(super) steps: Vec<Step>,
     /// Why others are left, by their first address.
     pub(super) left: BTreeMap<u64, Reason>,
@@ -68,9 +69,8 @@ pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
         }
     }
     wanted.sort_by_key(|(used, unit)| {
-        let present = unit.touched.present;
-        let quarters = present.saturating_mul(4) / size.max(1);
-        (Reverse((quarters, *used, present)), unit.start)
+        let quarters = unit.touched.present.saturating_mul(4) / size.max(1);
+        (Reverse((quarters, *used)), unit.start)
     });
     let mut rest = room.bytes.saturating_sub(size);
     for (_, unit) in wanted {

@@ -15,9 +15,12 @@ const MEMINFO: &str = "MemTotal: 16000000 kB\nMemFree: 9000000 kB\nMemAvailable:
 struct Simulated {
     /// The errors of the calls, 0 for none; afterwards none fails.
     answers: VecDeque<i32>,
-    /// What a call takes, on a processor and in all.
+    /// What each huge page takes, on a processor and in all.
     takes: Duration,
+    /// The first huge page of each call.
     asked: Vec<u64>,
+    /// How many the calls were for.
+    pages: Vec<u64>,
     cpu: Duration,
     wall: Duration,
     rested: Duration,
@@ -31,8 +34,9 @@ impl Simulated {
     fn new(answers: &[i32]) -> Simulated {
         Simulated {
             answers: answers.iter().copied().collect(),
-            takes: Duration::from_millis(1),
+            takes: Duration::from_millis(4),
             asked: Vec::new(),
+            pages: Vec::new(),
             cpu: Duration::ZERO,
             wall: Duration::ZERO,
             rested: Duration::ZERO,
@@ -49,8 +53,11 @@ impl Adopts for Simulated {
 
     fn collapse(&mut self, _: BorrowedFd<'_>, range: &Range<u64>) -> io::Result<()> {
         self.asked.push(range.start / SIZE);
-        self.cpu += self.takes;
-        self.wall += self.takes;
+        let pages = (range.end - range.start) / SIZE;
+        self.pages.push(pages);
+        let takes = self.takes * u32::try_from(pages).unwrap();
+        self.cpu += takes;
+        self.wall += takes;
         if let Some((at, happens)) = &mut self.at {
             if *at == self.asked.len() {
                 happens();
@@ -185,6 +192,20 @@ fn what_fails_is_left_and_the_rest_goes_on() {
     ];
     assert_eq!(left(&outcome), wanted);
     assert_eq!((outcome.done, outcome.gone), (3 * SIZE, None));
+}
+
+/// Where calls are short; those that fail together are told apart.
+#[test]
+fn neighbours_are_asked_for_together() {
+    let mut kernel = Simulated::new(&[0, 0, libc::EAGAIN, 0, libc::EINVAL]);
+    kernel.takes = Duration::from_millis(1);
+    let outcome = World::new().run(&mut kernel, 20, 25);
+    assert_eq!(kernel.asked, [0, 1, 3, 3, 4, 5, 6, 7, 11, 15, 19]);
+    assert_eq!(kernel.pages, [1, 2, 4, 1, 1, 1, 1, 4, 4, 4, 1]);
+    assert_eq!(left(&outcome), [(4, Reason::Refused(libc::EINVAL))]);
+    assert_eq!(outcome.done, 19 * SIZE);
+    let share = kernel.cpu.as_secs_f64() / kernel.wall.as_secs_f64();
+    assert!((0.24..=0.26).contains(&share), "{share}");
 }
 
 #[test]
