@@ -111,13 +111,14 @@ static int figures(void)
 static int settings(void)
 {
 	CHECK(mallopt_(-3, 1 << 20) == 1); /* M_MMAP_THRESHOLD */
-	CHECK(mallopt_(-3, 1 << 30) == 0);
+	CHECK(mallopt_(-3, 1 << 30) == 1);
 	CHECK(mallopt_(-8, 4) == 1); /* M_ARENA_MAX */
 	CHECK(mallopt_(-1, 64 << 20) == 1); /* M_TRIM_THRESHOLD */
 	CHECK(mallopt_(-2, 0) == 1); /* M_TOP_PAD */
 	CHECK(mallopt_(1, 64) == 1); /* M_MXFAST */
 	CHECK(mallopt_(1, 100000) == 0);
 	CHECK(mallopt_(-6, 0xaa) == 0); /* M_PERTURB */
+	CHECK(mallopt_(-99, 1) == 1);
 	return 0;
 }
 

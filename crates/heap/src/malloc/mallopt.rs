@@ -24,22 +24,16 @@ pub(crate) fn trim() -> c_int {
 
 /// `mallopt(3)`: 1 where a setting is taken. Those that adjust how glibc's own
 /// malloc divides its memory have nothing to adjust here and are taken if
-/// glibc takes them; what would be asked for in vain is refused.
+/// glibc takes them, and it takes what it does not know; only what would change
+/// what a program sees, and is not done here, is refused.
 pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
-    /// The largest threshold for `mmap` that glibc takes.
-    const LARGEST_THRESHOLD: c_int = 32 << 20;
     /// The largest size of a fast block that glibc takes.
     const LARGEST_FAST: c_int = 160;
     let taken = match parameter {
         glibc::M_TRIM_THRESHOLD => set_trim_threshold(value),
-        glibc::M_MMAP_THRESHOLD => (0..=LARGEST_THRESHOLD).contains(&value),
         glibc::M_MXFAST => (0..=LARGEST_FAST).contains(&value),
-        glibc::M_TOP_PAD
-        | glibc::M_MMAP_MAX
-        | glibc::M_CHECK_ACTION
-        | glibc::M_ARENA_TEST
-        | glibc::M_ARENA_MAX => true,
-        _ => false,
+        glibc::M_PERTURB => false,
+        _ => true,
     };
     c_int::from(taken)
 }
@@ -120,10 +114,5 @@ mod glibc {
 
     pub(super) const M_MXFAST: c_int = 1;
     pub(super) const M_TRIM_THRESHOLD: c_int = -1;
-    pub(super) const M_TOP_PAD: c_int = -2;
-    pub(super) const M_MMAP_THRESHOLD: c_int = -3;
-    pub(super) const M_MMAP_MAX: c_int = -4;
-    pub(super) const M_CHECK_ACTION: c_int = -5;
-    pub(super) const M_ARENA_TEST: c_int = -7;
-    pub(super) const M_ARENA_MAX: c_int = -8;
+    pub(super) const M_PERTURB: c_int = -6;
 }
