@@ -168,7 +168,11 @@ fn stripped_programs_are_known_by_their_texts() {
     let haskell = "Warning: Ignoring GHCRTS variable as RTS options are disabled.";
     let (own, prefixed) = ("<jemalloc>: x", "_RJEM_MALLOC_CONF\\0<jemalloc>: x");
     for (text, memory, instead) in [
-        (haskell, "the heap of Haskell", "nothing reaches it yet"),
+        (
+            haskell,
+            "the heap of Haskell",
+            "hugectl --pid reaches it once it runs",
+        ),
         (
             own,
             "what the jemalloc",
