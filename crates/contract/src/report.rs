@@ -21,10 +21,10 @@ use core::fmt::{self, Write};
 
 pub use self::life::{Ended, Life, Peak};
 pub use self::required::Met;
+pub use self::tenths::Tenths;
 
 use hugetools_kernfs::size_name::SizeName;
 
-use self::tenths::Tenths;
 use crate::segment::{ALL, Row};
 
 /// What was found out about a process.

@@ -4,10 +4,11 @@ use core::fmt::{self, Write};
 
 /// A percentage with one digit behind the point, rounded down, so that 100.0
 /// means all of it.
-pub(super) struct Tenths(u64);
+pub struct Tenths(u64);
 
 impl Tenths {
-    pub(super) fn of(part: u64, whole: u64) -> Tenths {
+    /// So much of a whole; of nothing it is 0.
+    pub fn of(part: u64, whole: u64) -> Tenths {
         match whole {
             0 => Tenths(0),
             whole => {
@@ -46,5 +47,18 @@ impl Write for Short {
         place.copy_from_slice(text.as_bytes());
         self.len = end;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_but_one_byte_is_not_all() {
+        let tenths = |part, whole| Tenths::of(part, whole).0;
+        assert_eq!(tenths((1 << 40) - 1, 1 << 40), 999);
+        assert_eq!(tenths(1 << 40, 1 << 40), 1000);
+        assert_eq!(tenths(5, 0), 0);
     }
 }

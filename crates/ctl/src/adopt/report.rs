@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use hugetools_contract::report::Tenths;
 use hugetools_contract::segment::{ALL, Segment};
 use hugetools_model::Head;
 use serde::Serialize;
@@ -217,12 +218,12 @@ impl Adopted {
             after: self.after.clone(),
         };
         for row in self.segments.iter().chain([&sum]) {
-            let share = row.after.huge() as f64 * 100.0 / row.after.resident.max(1) as f64;
+            let share = Tenths::of(row.after.huge(), row.after.resident);
             let (name, resident) = (row.segment, row.after.resident / 1024);
             let (before, after) = (row.before.huge() / 1024, row.after.huge() / 1024);
             let _ = writeln!(
                 text,
-                "{name:<8} {resident:>12} {before:>14} {after:>14}  {share:>5.1}%"
+                "{name:<8} {resident:>12} {before:>14} {after:>14}  {share:>5}%"
             );
         }
         for left in &self.left {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use hugetools_contract::report::Tenths;
 use hugetools_contract::segment::{ALL, Extent, Huge, Row, Segment, pieces};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::zone;
@@ -162,9 +163,9 @@ impl Folios {
             let all: u64 = sum.iter().map(|size| size.bytes).sum();
             for Huge { page_size, bytes } in sum {
                 let (name, size) = (segment.name(), SizeName(page_size).to_string());
-                let share = bytes as f64 * 100.0 / all as f64;
+                let share = Tenths::of(bytes, all);
                 let kib = bytes / 1024;
-                let _ = writeln!(text, "{name:<8} {size:>10} {kib:>12}  {share:>5.1}%");
+                let _ = writeln!(text, "{name:<8} {size:>10} {kib:>12}  {share:>5}%");
             }
         }
         text

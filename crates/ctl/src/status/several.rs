@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hugetools_contract::report::{self, Proof};
+use hugetools_contract::report::{self, Proof, Tenths};
 
 use super::Snapshot;
 
@@ -61,7 +61,7 @@ fn tables(snapshots: &[Snapshot]) -> String {
         text += &snapshot.folio_table(false);
         text.push('\n');
     }
-    let share = total.huge as f64 * 100.0 / total.resident.max(1) as f64;
+    let share = Tenths::of(total.huge, total.resident);
     let (resident, huge) = (total.resident / 1024, total.huge / 1024);
     let processes = match snapshots.len() {
         1 => "1 process".to_owned(),
@@ -69,7 +69,7 @@ fn tables(snapshots: &[Snapshot]) -> String {
     };
     let _ = writeln!(
         text,
-        "{processes}: {resident} kB resident, {huge} kB huge, {share:.1}%; what they share is counted for each"
+        "{processes}: {resident} kB resident, {huge} kB huge, {share}%; what they share is counted for each"
     );
     text
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
-use hugetools_contract::report::{self, Lossy, base};
+use hugetools_contract::report::{self, Lossy, Tenths, base};
 use hugetools_model::process::{self, Pid};
 use hugetools_model::smaps::records;
 use hugetools_model::{FileError, Root};
@@ -89,12 +89,12 @@ fn line(
     [resident, thp, hugetlb]: [u64; 3],
     last: &dyn std::fmt::Display,
 ) -> std::fmt::Result {
-    let share = (thp + hugetlb) as f64 * 100.0 / resident.max(1) as f64;
+    let share = Tenths::of(thp + hugetlb, resident);
     let [resident, thp, hugetlb] = [resident, thp, hugetlb].map(|bytes| bytes / 1024);
     let first = first.to_string();
     writeln!(
         out,
-        "{first:>8} {resident:>12} {thp:>12} {hugetlb:>12}  {share:>5.1}%  {last}"
+        "{first:>8} {resident:>12} {thp:>12} {hugetlb:>12}  {share:>5}%  {last}"
     )
 }
 
