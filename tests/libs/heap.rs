@@ -106,6 +106,32 @@ fn a_pool_that_is_too_small_is_used_up_and_transparent_pages_follow() {
     assert!(ran.err.contains("hugeadm --pool-pages-min"), "{ran:?}");
 }
 
+/// The program is huge throughout, and yet not as it was asked for: what was said while it
+/// ran and the report agree.
+#[test]
+fn the_report_says_that_the_last_page_of_the_pool_was_used() {
+    let Some(live) = machine("report of a small pool") else {
+        return;
+    };
+    let Some(program) = build("blocks", Libc::Glibc, &[]) else {
+        return;
+    };
+    let ways: [(u64, &[&str], bool); 3] = [
+        (50, &["--heap", "--report"], true),
+        (50, &["--heap", "--fallback=base", "--report"], true),
+        (200, &["--heap", "--report"], false),
+    ];
+    for (pages, options, is_short) in ways {
+        live.set_pool(pages);
+        let ran = hugectl(options, &program, &["medium", "150"]);
+        let heap = ran.err.lines().find(|line| line.starts_with("heap "));
+        let reason = "  (the pool has no page left)";
+        assert_eq!(ran.err.contains("has no page left; "), is_short, "{ran:?}");
+        let is_told = heap.is_some_and(|line| line.ends_with(reason));
+        assert_eq!(is_told, is_short, "{ran:?}");
+    }
+}
+
 #[test]
 fn the_fallback_is_what_was_asked_for() {
     let Some(live) = machine("fallback") else {

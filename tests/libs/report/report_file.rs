@@ -19,6 +19,17 @@ fn perl(file: &Path, options: &[&str], program: &str) -> Ran {
     command.output().unwrap().into()
 }
 
+/// A disk that is full is no reason for a program to fail, and none for silence.
+#[test]
+fn a_report_that_cannot_be_written_is_told() {
+    for (options, said) in [(&["--shm"] as &[&str], 1), (&["--shm", "-q", "-q"], 0)] {
+        let ran = perl(Path::new("/dev/full"), options, "print 7");
+        assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
+        let line = "libhugetlbfs: WARNING: no report: /dev/full cannot be written (errno 28)";
+        assert_eq!(ran.err.matches(line).count(), said, "{ran:?}");
+    }
+}
+
 /// Servers that drop their rights could not open the file at the end.
 #[test]
 fn a_report_comes_after_rights_were_dropped() {

@@ -43,7 +43,7 @@ fn tell(pid: u32, level: Level, text: fmt::Arguments<'_>) {
             "libhugetlbfs: {}: process {own}: {text}",
             level.name()
         ));
-        sys::write_quietly(file.fd(), line.bytes());
+        let _ = sys::write_quietly(file.fd(), line.bytes());
     }
 }
 

@@ -57,10 +57,11 @@ pub fn is_open() -> bool {
 /// signals as [`sys::write_quietly`] asks for.
 pub fn write(bytes: &[u8]) {
     if let Some(fd) = PLACE.get() {
-        return sys::write_quietly(fd, bytes);
+        let _ = sys::write_quietly(fd, bytes);
+        return;
     }
     if let Some(file) = elsewhere().and_then(open) {
-        sys::write_quietly(file.fd(), bytes);
+        let _ = sys::write_quietly(file.fd(), bytes);
     }
 }
 

@@ -187,19 +187,30 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
 /// time. What a write raises does not reach the program: `SIGPIPE` where the
 /// reader is gone, `SIGXFSZ` where the file is as long as it may be. To be
 /// called while both are blocked.
-pub fn write_quietly(fd: c_int, buffer: &[u8]) {
+///
+/// # Errors
+/// When the file does not take all of it; not when nobody reads it.
+pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     if !takes_bytes(fd) {
-        return;
+        return Ok(());
     }
     let before = pending_signals();
-    let raised = match write(fd, buffer) {
+    let result = match write(fd, buffer) {
+        Ok(written) if written < buffer.len() => Err(Errno(libc::ENOSPC)),
+        result => result.map(drop),
+    };
+    let raised = match result {
         Err(Errno(libc::EPIPE)) => libc::SIGPIPE,
         Err(Errno(libc::EFBIG)) => libc::SIGXFSZ,
-        _ => return,
+        result => return result,
     };
     let set = 1_u64 << (raised - 1);
     if before & set == 0 {
         take_signal(set);
+    }
+    match raised {
+        libc::SIGPIPE => Ok(()),
+        _ => result,
     }
 }
 

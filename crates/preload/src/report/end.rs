@@ -234,8 +234,8 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
             .filter(|why| why.is_of_file())
             .map(Why::reason);
     }
-    if row.segment == Segment::Heap && row.thp > 0 {
-        row.reason = off_pools(config.heap);
+    if row.segment == Segment::Heap {
+        row.reason = off_pools(row, config.heap);
     }
     if row.huge_bytes() >= row.resident / 100 * 99 {
         return;
@@ -262,16 +262,17 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
     };
 }
 
-/// Why a heap is not on the pages of pools that were asked for, where forks are the
-/// reason: it may be huge all the same.
-fn off_pools(asked: Option<Pages>) -> Option<&'static str> {
+/// Why a heap is not on the pages of pools that were asked for: it may be huge all the
+/// same, by transparent pages, or since what would be on base pages was never touched.
+fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
         shortfall,
         Shortfall::Fork | Shortfall::Copy | Shortfall::Forks
     );
     let is_asked = asked.is_some_and(|pages| pages != Pages::Thp);
-    shortfall.reason().filter(|_| is_fork && is_asked)
+    let is_here = row.thp > 0 || !is_fork;
+    shortfall.reason().filter(|_| is_asked && is_here)
 }
 
 /// Whether there is more of it than threads' stacks and small things.

@@ -59,21 +59,24 @@ pub(crate) fn is_json() -> bool {
 /// of several processes do not mix.
 pub(crate) fn send(text: &[u8]) -> Option<()> {
     if let Some(fd) = kept() {
-        write_quietly(fd, text);
+        append(fd, text);
         return Some(());
     }
     match open() {
         None => on_side_stack(|| outlet::write(text)),
-        Some(Ok(file)) => write_quietly(file.fd(), text),
-        Some(Err(Errno(number))) => say(
-            Level::Warning,
-            format_args!(
-                "no report: {} cannot be opened (errno {number})",
-                name().unwrap_or("its file")
-            ),
-        ),
+        Some(Ok(file)) => append(file.fd(), text),
+        Some(Err(error)) => lost("opened", error),
     }
     Some(())
+}
+
+/// The report is not where it was to be.
+fn lost(verb: &str, Errno(number): Errno) {
+    let file = name().unwrap_or("its file");
+    say(
+        Level::Warning,
+        format_args!("no report: {file} cannot be {verb} (errno {number})"),
+    );
 }
 
 /// The file that was asked for.
@@ -86,6 +89,8 @@ fn name() -> Option<&'static str> {
 
 /// Where the reader is gone, or the file is as long as it may be, the program
 /// ends as it would have.
-fn write_quietly(fd: c_int, text: &[u8]) {
-    on_side_stack(|| sys::write_quietly(fd, text));
+fn append(fd: c_int, text: &[u8]) {
+    if let Err(error) = on_side_stack(|| sys::write_quietly(fd, text)) {
+        lost("written", error);
+    }
 }
