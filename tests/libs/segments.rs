@@ -146,6 +146,29 @@ fn what_a_pool_lacks_for_segments_is_told() {
     assert_eq!(run(100 + lacking).err, "", "{advice}");
 }
 
+/// A filter is in the way of mremap, and there is memory enough.
+#[test]
+fn what_keeps_a_copy_from_its_place_is_named() {
+    let Some(live) = machine("a filter that refuses mremap") else {
+        return;
+    };
+    live.set_pool(20);
+    let programs = build("no_mremap", Libc::Glibc, &[]).zip(build("stream", Libc::Glibc, &[]));
+    let Some((filter, program)) = programs else {
+        return;
+    };
+    let mut command = Command::new(filter);
+    command.arg(tool("hugectl").get_program());
+    command.args(["--data", "--report"]).arg(program);
+    let ran: Ran = command.output().unwrap().into();
+    let why = "the system refuses mremap, which puts a copy in its place";
+    let data = ran.err.lines().find(|line| line.starts_with("data "));
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(data.is_some_and(|line| line.contains(why)), "{ran:?}");
+    assert_eq!(ran.err.matches("on huge pages (").count(), 1, "{ran:?}");
+    assert!(!ran.err.contains("no memory for a copy"), "{ran:?}");
+}
+
 #[test]
 fn a_variable_that_does_nothing_is_told() {
     let run = |variables: &[(&str, &str)]| -> Ran {

@@ -2,6 +2,8 @@
 
 mod files;
 
+use std::process::Command;
+
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
@@ -102,6 +104,35 @@ fn without_a_pool_it_is_the_same_program_and_that_is_said() {
             }
         }
     }
+}
+
+/// Where the pool has the pages, its figure alone would be no reason.
+#[test]
+fn a_limit_that_keeps_pages_from_shared_memory_is_told() {
+    let Some(live) = machine("a limit for shared memory") else {
+        return;
+    };
+    let Some(group) = live.hugetlb_group("a limit for shared memory") else {
+        return;
+    };
+    let Some(program) = build("explained", Libc::Glibc, &[]) else {
+        return;
+    };
+    live.set_pool(30);
+    group.limit(live.default_size(), "rsvd.max", "8M");
+    let script = format!(
+        "echo $$ > {}/cgroup.procs && exec \"$@\"",
+        group.path.display()
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, "sh"]);
+    command.arg(tool::hugectl()).arg("--shm").arg(&program);
+    let ran: Ran = command.args(["mmap", "20"]).output().unwrap().into();
+    let told = "10 are needed, 30 are free; ";
+    let why = " (the pool has them: a limit keeps them from this process, such as one of a \
+               hugetlb cgroup, a cpuset or a memory policy)\n";
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.err.contains(told) && ran.err.ends_with(why), "{ran:?}");
 }
 
 #[test]

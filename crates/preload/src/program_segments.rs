@@ -190,7 +190,9 @@ fn level(got: Got, why: Option<Why>) -> Level {
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
-        Some(Why::Threads | Why::OtherFile | Why::NoMemory) => config::level_of_news(),
+        Some(Why::Threads | Why::OtherFile | Why::NoMemory | Why::Refused) => {
+            config::level_of_news()
+        }
         Some(_) => config::level(),
     }
 }

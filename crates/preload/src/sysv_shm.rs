@@ -21,7 +21,7 @@ use hugetools_contract::env::Pages;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes;
-use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
+use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use hugetools_pages::kernel::{constraints, populate};
 use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::registry::sysv::On;
@@ -186,11 +186,11 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
             let pages = size.div_ceil(page);
             BACKOFF.note(pool_backoff::shortfall_of(page, pages));
             let free = hugetlb_pool::free(page);
-            let grow = ToGrow {
+            let grow = ToHave(ToGrow {
                 size: page,
                 needed: pages,
                 free,
-            };
+            });
             required::tell_of_shm(
                 may_follow,
                 format_args!(

@@ -140,6 +140,22 @@ impl fmt::Display for ToGrow {
     }
 }
 
+/// The same of memory that is had as a whole or not at all; and where the pool has
+/// the pages, that something else is in the way.
+pub struct ToHave(pub ToGrow);
+
+impl fmt::Display for ToHave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.free {
+            Free(Some(free)) if free >= self.0.needed as u64 => f.write_str(
+                " (the pool has them: a limit keeps them from this process, such as one of a \
+                 hugetlb cgroup, a cpuset or a memory policy)",
+            ),
+            _ => self.0.fmt(f),
+        }
+    }
+}
+
 /// Free pages of a memory node; `None` where that cannot be read.
 pub fn free_on(node: usize, size: usize) -> Option<u64> {
     let number = || {

@@ -77,7 +77,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     }
     let aside = Aside::from_pool(range.len(), size);
     let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
-    aside.try_to_move(size).map_err(|_| Why::OldKernel)?;
+    aside.try_to_move(size).map_err(Why::of_move)?;
     let done = aside.len();
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Data, load.prot);
@@ -103,7 +103,7 @@ unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> R
     unsafe { contents::copy(load, range, aside.addr) };
     aside.protect(load.prot).map_err(|_| Why::Denied)?;
     // SAFETY: as the caller says, it holds what is there.
-    unsafe { aside.replace(range.start) }.map_err(|_| Why::NoMemory)
+    unsafe { aside.replace(range.start) }.map_err(Why::of_replace)
 }
 
 /// Maps what comes from the file in one go, instead of page by page.

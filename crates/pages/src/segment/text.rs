@@ -194,7 +194,7 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     aside.protect(load.prot).map_err(denied)?;
     aside.name(c"hugetlbfs-text");
     // SAFETY: it is what the segment is, and nobody writes to it.
-    unsafe { aside.replace(range.start) }.map_err(|_| Why::NoMemory)
+    unsafe { aside.replace(range.start) }.map_err(Why::of_replace)
 }
 
 fn denied(error: Errno) -> Why {

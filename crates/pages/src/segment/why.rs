@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp::NoThp;
+use crate::sys::Errno;
 
 /// Why a segment is not, or not in the best way, on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub enum Why {
     Valgrind = 24,
     /// The pool gave no page, and its counters cannot be read.
     PoolUnread = 25,
+    /// Memory may not be moved to another address.
+    Refused = 26,
 }
 
 impl Why {
@@ -76,6 +79,22 @@ impl Why {
             self,
             Why::Wrapper | Why::Mapped | Why::TooMuch | Why::Untold
         )
+    }
+
+    /// Why a copy could not be put in its place.
+    pub(super) fn of_replace(error: Errno) -> Why {
+        match error {
+            Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Why::Refused,
+            _ => Why::NoMemory,
+        }
+    }
+
+    /// Why pages of a pool could not be moved.
+    pub(super) fn of_move(error: Errno) -> Why {
+        match Why::of_replace(error) {
+            Why::Refused => Why::Refused,
+            _ => Why::OldKernel,
+        }
     }
 
     /// Whether it kept a copy from being shared, which is a loss wherever its pages lie.
@@ -99,6 +118,10 @@ impl Why {
             }
             Why::OldKernel => "this kernel cannot move hugetlb memory",
             Why::NoMemory => "no memory for a copy",
+            Why::Refused => {
+                "the system refuses mremap, which puts a copy in its place (a filter of system \
+                 calls, or sealed memory)"
+            }
             Why::Denied => "the system does not allow a copy to be executed",
             Why::ThpNever => NoThp::Never.reason(),
             Why::ThpDisabled => NoThp::Disabled.reason(),
@@ -153,7 +176,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 25] = [
+const ALL: [Why; 26] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -179,6 +202,7 @@ const ALL: [Why; 25] = [
     Why::Untold,
     Why::Valgrind,
     Why::PoolUnread,
+    Why::Refused,
 ];
 
 /// What is remembered for the report.

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::config::{self, starter_message};
 use crate::extent::page_sizes;
 use crate::fork;
-use crate::kernel::hugetlb_pool::{self, ToGrow};
+use crate::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use crate::kernel::{constraints, facts, populate};
 use crate::policy::pool_backoff::{self, PoolBackoff};
 use crate::policy::thp::{self, NoThp};
@@ -119,7 +119,7 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
             Amount(len),
             SizeName(size),
             next_rung(may_follow),
-            ToGrow { size, needed, free },
+            ToHave(ToGrow { size, needed, free }),
         ),
     );
 }

@@ -10,7 +10,7 @@ use core::ffi::{c_ulong, c_void};
 use core::ptr::null_mut;
 
 use hugetools_kernfs::size_name::SizeName;
-use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
+use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use hugetools_pages::policy::first_look;
 use hugetools_pages::registry::named::region::{self, Source};
 use hugetools_pages::registry::named::{change, fallback};
@@ -118,7 +118,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
                 format_args!(
                     "get_huge_pages: {amount} cannot be on {name} pages: {pages} are needed, \
                      {free}{}",
-                    ToGrow { size, needed, free }
+                    ToHave(ToGrow { size, needed, free })
                 ),
             );
         }
