@@ -100,6 +100,20 @@ fn pages_are_written_as_mandoc_wants() {
     assert_eq!(said, "");
 }
 
+/// As lintian looks at them, which is about tables that cross the end of a page, too.
+#[test]
+fn pages_are_set_without_a_word_of_groff() {
+    if !Path::new("/usr/bin/man").exists() {
+        return skip("pages_are_set_without_a_word_of_groff", "there is no man").unwrap_or(());
+    }
+    let each = "for page in man/*; do man --warnings -E UTF-8 -l -Tutf8 -Z $page; done >/dev/null";
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", each]).env("LC_ALL", "C.UTF-8");
+    command.env("MANROFFSEQ", "").env("MANWIDTH", "120");
+    let output = command.current_dir(bless::project("")).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
 #[test]
 fn completions_are_those_of_the_code() {
     for tool in TOOLS {
