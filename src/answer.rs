@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hugetools_model::root::error::describe_errno;
 use serde::Serialize;
 
 use crate::console::{Reader, out};
@@ -23,8 +24,22 @@ fn written(log: &Log, result: io::Result<Reader>) -> u8 {
     match result {
         Ok(_) => 0,
         Err(error) => {
-            log.error(&format!("cannot write to standard output: {error}"));
+            unwritable(log, &error);
             1
         }
+    }
+}
+
+/// Says that standard output cannot be written.
+pub fn unwritable(log: &Log, error: &io::Error) {
+    let cause = cause(error);
+    log.error(&format!("cannot write to standard output: {cause}"));
+}
+
+/// What has kept something from being written, as in `no space left on device (ENOSPC)`.
+pub fn cause(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(errno) => describe_errno(errno),
+        None => error.to_string(),
     }
 }

@@ -154,6 +154,6 @@ fn print(log: &Log, text: &str) -> Status {
 }
 
 fn unwritable(log: &Log, error: &io::Error) -> Status {
-    log.error(&format!("cannot write to standard output: {error}"));
+    answer::unwritable(log, error);
     Status::Failed
 }

@@ -113,7 +113,10 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 fn unwritable(error: std::io::Error) -> Failure {
-    Failure::Own(format!("cannot write the output: {error}"))
+    Failure::Own(format!(
+        "cannot write to standard output: {}",
+        answer::cause(&error)
+    ))
 }
 
 /// Says what `--auto` chose: of who leaves the choice to us it is no detail.

@@ -7,6 +7,7 @@ use clap::{Arg, ArgAction, Command, value_parser};
 use hugetools_link::ld;
 use hugetools_link::ld::caller::Caller;
 
+use crate::answer;
 use crate::console;
 use crate::log::Log;
 
@@ -22,7 +23,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         // The linker's own help follows.
         let help = command().render_help().to_string() + "\nThe linker's own options:\n\n";
         if let Err(error) = console::out(&help) {
-            LOG.error(&format!("cannot write to standard output: {error}"));
+            answer::unwritable(&LOG, &error);
             return ld::FAILED;
         }
     }

@@ -52,7 +52,13 @@ pub fn explain(error: &clap::Error, command: &Command) -> String {
     let end = ["\n\nUsage:", "\n\nFor more information"];
     let ends = end.iter().filter_map(|mark| text.find(mark));
     let text = &text[..ends.min().unwrap_or(text.len())];
-    text.trim_end().replace("\n\n", "\n")
+    plain(text.trim_end()).replace("\n\n", "\n")
+}
+
+/// Rust's own words for a text that is no number, in ours.
+fn plain(text: &str) -> String {
+    text.replace("invalid digit found in string", "not a number")
+        .replace("number too large to fit in target type", "too large")
 }
 
 /// The same on one line, for hugectl.
@@ -66,7 +72,7 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     let text = error.to_string();
     let mut lines = text.lines().map(str::trim);
     let first = lines.next().unwrap_or_default();
-    let first = first.strip_prefix("error: ").unwrap_or(first);
+    let first = plain(first.strip_prefix("error: ").unwrap_or(first));
     match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
         Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
         None => format!("{first}{} (see hugectl --help)", similar(error, command)),

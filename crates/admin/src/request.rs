@@ -282,6 +282,14 @@ impl Request {
     }
 }
 
+/// A value as messages show it, where it is empty, too.
+fn shown(value: &str) -> &str {
+    match value {
+        "" => "\"\"",
+        value => value,
+    }
+}
+
 /// What a killed run left: what it noted, and temporary swap. Names of swap
 /// files that shall stay are collected on the way.
 fn leftovers(

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hugetools_contract::env::{Fallback, Limit, Pages, Require};
 use hugetools_model::units::seconds;
+use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::args::given::{ANY, OF_STATUS};
@@ -376,6 +377,9 @@ fn pages(option: &str, text: &str) -> Result<Pages, Failure> {
     }
     match text.parse::<PageSize>() {
         Ok(size) => Ok(Pages::Size(size.get())),
+        Err(SizeError::NoNumber) => usage(format!(
+            "{option}={text}: neither thp nor a page size, such as 2MB"
+        )),
         Err(error) => usage(format!("{option}={text}: {error}")),
     }
 }

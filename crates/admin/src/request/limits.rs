@@ -1,6 +1,6 @@
 //! `--set-shm-group`, `--set-userfaultfd-group`.
 
-use super::{GroupOption, Request};
+use super::{GroupOption, Request, shown};
 use crate::args::Limits;
 use crate::effects::Effects;
 
@@ -11,7 +11,7 @@ pub(super) fn check(
     errors: &mut Vec<String>,
 ) {
     let mut group = |option: &str, name: &Option<String>| {
-        let option = format!("{option} {}", name.as_ref()?);
+        let option = format!("{option} {}", shown(name.as_ref()?));
         match effects.group(name.as_ref()?) {
             Ok(Some(group)) => {
                 let gid = group.id;

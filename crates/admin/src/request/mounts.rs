@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hugetools_model::mount::mounted_at;
 use hugetools_model::{Bytes, Machine, PageSize};
 
-use super::{MountLimits, MountSet, Request, Unmount};
+use super::{MountLimits, MountSet, Request, Unmount, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 
@@ -25,13 +25,13 @@ pub(super) fn check(
     if let Some(name) = &args.create_user_mounts {
         match account("user", name, effects.user(name)) {
             Ok(Account { id: uid, name, .. }) => request.mounts.push(MountSet::User { name, uid }),
-            Err(error) => errors.push(format!("--create-user-mounts {name}: {error}")),
+            Err(error) => errors.push(format!("--create-user-mounts {}: {error}", shown(name))),
         }
     }
     if let Some(name) = &args.create_group_mounts {
         match account("group", name, effects.group(name)) {
             Ok(Account { id: gid, name, .. }) => request.mounts.push(MountSet::Group { name, gid }),
-            Err(error) => errors.push(format!("--create-group-mounts {name}: {error}")),
+            Err(error) => errors.push(format!("--create-group-mounts {}: {error}", shown(name))),
         }
     }
     if args.create_global_mounts {

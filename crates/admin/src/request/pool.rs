@@ -10,7 +10,7 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
 
 use self::amount::{count, rounding};
-use super::{Change, Demotion, Growth, Place, PoolChange, Request};
+use super::{Change, Demotion, Growth, Place, PoolChange, Request, shown};
 use crate::args::Pools;
 use crate::request::spec::spread::{Spread, Weights, divide};
 use crate::request::spec::{Direction, Spec};
@@ -64,7 +64,7 @@ fn each<T>(
 ) -> Vec<T> {
     let mut found = Vec::new();
     for text in specs {
-        let option = &format!("{name} {text}");
+        let option = &format!("{name} {}", shown(text));
         match check(&Written { option, text }) {
             Ok(one) => found.push(one),
             Err(error) => errors.push(format!("{option}: {error}")),

@@ -5,7 +5,7 @@ use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::SizeError;
 use hugetools_model::{KPath, Machine, PageSize, thp};
 
-use super::{Request, Setting, SettingValue};
+use super::{Request, Setting, SettingValue, shown};
 use crate::args::{Args, Thp};
 
 const MODES: [&str; 4] = ["always", "inherit", "madvise", "never"];
@@ -20,7 +20,7 @@ pub(super) fn check(
     modes(&args.thp, machine, request);
     khugepaged(&args.thp, machine, request);
     for text in &args.thp.thp_size {
-        let option = format!("--thp-size {text}");
+        let option = format!("--thp-size {}", shown(text));
         match size_mode(text, machine) {
             Ok((size, mode)) => {
                 let path = thp::size_dir(size).join("enabled");

@@ -219,6 +219,10 @@ mod tests {
             ),
             (":5", "page size \"\": not a number"),
             ("0:5", "page size \"0\": must not be zero"),
+            (
+                "2.5G:1",
+                "page size \"2.5G\": no whole number: 1536M is 1.5G",
+            ),
             ("DEFAULT:5:6", "page size \"DEFAULT:5\": not a number"),
             ("2MB@:5", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
             (
@@ -234,13 +238,7 @@ mod tests {
         ] {
             assert_eq!(parse(text), Err(told.to_owned()), "{text}");
         }
-        for text in [
-            "DEFAULT:12abc",
-            "2mfoo:5",
-            "DEFAULT:5%%",
-            "DEFAULT:5M%",
-            "2.5G:1",
-        ] {
+        for text in ["DEFAULT:12abc", "2mfoo:5", "DEFAULT:5%%", "DEFAULT:5M%"] {
             assert!(parse(text).unwrap_err().contains("unknown unit"), "{text}");
         }
     }

@@ -23,6 +23,10 @@ impl Whom {
             return Ok(Whom::All);
         }
         if word.is_empty() || word.contains('/') {
+            let word = match word {
+                "" => "\"\"",
+                word => word,
+            };
             return Err(format!(
                 "{word}: neither the number of a process nor a name, which has no directory"
             ));

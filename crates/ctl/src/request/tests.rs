@@ -55,7 +55,10 @@ fn segments_of_the_program() {
     assert!(segments("--perf-map x").perf_map);
     assert!(segments("--disable x").off && segments("--disable=yes x").off);
     assert_eq!(segments("x"), Segments::default());
-    assert_eq!(wrong("--bss=big x"), "--bss=big: not a number");
+    assert_eq!(
+        wrong("--bss=big x"),
+        "--bss=big: neither thp nor a page size, such as 2MB"
+    );
     assert!(wrong("--status 1 --text-libs").contains("--text-libs has no meaning"));
 }
 
@@ -91,9 +94,15 @@ fn what_is_required_is_asked_for() {
 
 #[test]
 fn odd_sizes_name_the_option() {
-    assert_eq!(wrong("--heap=lots x"), "--heap=lots: not a number");
+    assert_eq!(
+        wrong("--heap=lots x"),
+        "--heap=lots: neither thp nor a page size, such as 2MB"
+    );
     assert_eq!(wrong("--shm=0 x"), "--shm=0: must not be zero");
-    assert_eq!(wrong("--heap= x"), "--heap=: not a number");
+    assert_eq!(
+        wrong("--heap= x"),
+        "--heap=: neither thp nor a page size, such as 2MB"
+    );
     assert_eq!(
         wrong("--heap=99999999999T x"),
         "--heap=99999999999T: does not fit into 64 bits"

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hugetools_contract::env::Limit;
 use hugetools_model::Bytes;
-use hugetools_model::units::size::Quantity;
+use hugetools_model::units::size::{Quantity, SizeError};
 
 use super::usage;
 use crate::say::failure::Failure;
@@ -37,6 +37,9 @@ pub(super) fn length(option: &str, text: Option<&str>) -> Result<Option<Bytes>, 
     let bytes = text.parse::<Quantity>().and_then(Quantity::bytes);
     match bytes {
         Ok(bytes) if bytes.get() > 0 => Ok(Some(bytes)),
+        Err(error @ (SizeError::Overflow | SizeError::Fraction)) => {
+            usage(format!("{option}={text}: {error}"))
+        }
         _ => usage(format!("{option}={text}: not a size, such as 2MB")),
     }
 }

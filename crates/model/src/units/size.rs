@@ -182,6 +182,8 @@ pub enum SizeError {
     NoNumber,
     /// What follows the number is not K, M, G or T.
     UnknownUnit,
+    /// The number has a fraction.
+    Fraction,
     /// The number does not fit into 64 bits.
     Overflow,
     /// A size of zero.
@@ -193,6 +195,7 @@ impl fmt::Display for SizeError {
         f.write_str(match self {
             SizeError::NoNumber => "not a number",
             SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B or iB",
+            SizeError::Fraction => "no whole number: 1536M is 1.5G",
             SizeError::Overflow => "does not fit into 64 bits",
             SizeError::Zero => "must not be zero",
         })
@@ -225,6 +228,9 @@ impl FromStr for Quantity {
 }
 
 fn unit(text: &str) -> Result<Option<u64>, SizeError> {
+    if text.starts_with(['.', ',']) {
+        return Err(SizeError::Fraction);
+    }
     let lower = text.to_ascii_lowercase();
     let letter = lower
         .strip_suffix("ib")
@@ -279,7 +285,7 @@ mod tests {
         assert_eq!(bytes("+2M"), Err(SizeError::NoNumber));
         assert_eq!(bytes(" 2M"), Err(SizeError::NoNumber));
         assert_eq!(bytes("2mfoo"), Err(SizeError::UnknownUnit));
-        assert_eq!(bytes("2.5G"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("2.5G"), Err(SizeError::Fraction));
         assert_eq!(bytes("2iB"), Err(SizeError::UnknownUnit));
         assert_eq!(bytes("2B"), Err(SizeError::UnknownUnit));
         assert_eq!(bytes("08"), Err(SizeError::NoNumber));
