@@ -6,6 +6,9 @@ pub const SMALL_HEAP_BYTES: usize = 16 << 20;
 /// Why a small heap is on base pages.
 pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 
+/// Why some of a heap is that has grown and is huge else.
+pub const HEAD_OF_HEAP: &str = "what a heap begins with, up to 16 MiB, is on base pages";
+
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 

@@ -56,6 +56,8 @@ pub struct Look {
 
 const STATIC: &str = "the program is static, so no library can be added to it";
 
+const BY_PID: &str = "hugectl --pid reaches it once it runs";
+
 const HEAP_STAYS: &str = "the heap stays on base pages";
 
 const KEPT: &str = "the heap stays with the program's own glibc, which GLIBC_TUNABLES tells";
@@ -230,31 +232,30 @@ impl Decision {
             )),
             (true, Some(true)) => self.notes.push(Note::info(format!("{KEPT}: {STATIC}"))),
             (true, tunable) => {
-                let fact = match tunable {
-                    None => format!("{STATIC}, and whether its glibc could be told cannot be read"),
-                    _ => format!(
-                        "{STATIC}, and it has no glibc of 2.35 or later, which could be told"
-                    ),
+                let glibc = match tunable {
+                    None => "whether its glibc could be told cannot be read",
+                    _ => "it has no glibc of 2.35 or later, which could be told",
                 };
-                self.fall_short(Shortfall::new(Subject::HEAP, fact).outcome(HEAP_STAYS));
+                let fact = format!("{STATIC}, and {glibc}");
+                let short = Shortfall::new(Subject::HEAP, fact).outcome(HEAP_STAYS);
+                self.fall_short(short.advise(BY_PID));
             }
             (false, _) => {}
         }
-        if asked.shm.is_some() {
-            let short = Shortfall::new(Subject::SHM, STATIC);
-            self.fall_short(short.outcome("shared memory stays as it is"));
-        }
-        if asked.anon.is_some() {
-            let short = Shortfall::new(Subject::ANON, STATIC);
-            self.fall_short(short.outcome("private mappings stay as they are"));
-        }
-        if asked.stack.is_some() {
-            let short = Shortfall::new(Subject::STACK, STATIC);
-            self.fall_short(short.outcome("stacks stay as they are"));
-        }
-        if asked.data.is_some() {
-            let short = Shortfall::new(Subject::DATA, STATIC);
-            self.fall_short(short.outcome("data and bss stay on base pages"));
+        let rows = [
+            (asked.shm, Subject::SHM, "shared memory stays as it is"),
+            (
+                asked.anon,
+                Subject::ANON,
+                "private mappings stay as they are",
+            ),
+            (asked.stack, Subject::STACK, "stacks stay as they are"),
+            (asked.data, Subject::DATA, "data and bss stay on base pages"),
+        ];
+        for (_, subject, stay) in rows.into_iter().filter(|(asked, ..)| asked.is_some()) {
+            let short = Shortfall::new(subject, STATIC).outcome(stay);
+            let by_pid = subject == Subject::ANON;
+            self.fall_short(if by_pid { short.advise(BY_PID) } else { short });
         }
     }
 }

@@ -104,8 +104,8 @@ impl Reasons {
             _ => format!("not asked for, see hugectl {option}"),
         };
         let without_library = matches!(lost, Some(Lost::Library)).then(|| {
-            "asked for, but the library is not in it: what started it dropped LD_PRELOAD, or takes \
-             no library"
+            "asked for, but the library is not in it: what started it dropped LD_PRELOAD, or it takes \
+             no library, as a static program; hugectl --pid reaches what runs"
                 .to_owned()
         });
         let wanted = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {

@@ -10,7 +10,7 @@ use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_kernfs::smaps::records;
 use hugetools_pages::config;
-use hugetools_pages::extent::usage::SMALL_HEAP;
+use hugetools_pages::extent::usage::{GROWN_HEAP, SMALL_HEAP};
 use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::kernel::{facts, procfile};
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
@@ -311,6 +311,7 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
+        None if small && row.huge_bytes() > GROWN_HEAP as u64 => Some(reasons::HEAD_OF_HEAP),
         None if small => Some(reasons::SMALL_HEAP),
         // The pool has served the rest.
         None => thp.err().map(NoThp::reason),
