@@ -8,7 +8,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{Flock, FlockArg};
@@ -191,6 +191,42 @@ fn one_that_was_killed_or_stopped_keeps_nobody() {
     assert!(Part::find(&ran.out, "text").is_huge(), "{ran:?}");
     drop(lock);
     fs::remove_dir_all(&place.shelf).unwrap();
+}
+
+/// Carried out as root, the command that is named mends it for the user who was told.
+#[test]
+fn the_mount_that_is_advised_is_one_for_the_user() {
+    let Some(live) = machine("the text of an ordinary user") else {
+        return;
+    };
+    live.set_pool(40);
+    // Of a name without "=", which env(1) would take for a variable.
+    let Some(program) = build("stream", Libc::Glibc, &FLAGS[1..]) else {
+        return;
+    };
+    let nobody = || -> Ran {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);
+        // Not for setpriv itself.
+        let library = format!("LD_PRELOAD={}", env!("HUGETOOLS_PRELOAD"));
+        command.args(["env", &library, "HUGETLB_ELFMAP=R=2M", "HUGETLB_SHARE=1"]);
+        command.arg(&program).output().unwrap().into()
+    };
+    let ran = nobody();
+    let told = "(to mount one: hugeadm --create-user-mounts 65534)";
+    assert!(ran.status == 0 && ran.err.contains(told), "{ran:?}");
+    let mend = live.hugeadm(&["--create-user-mounts", "65534"]);
+    assert_eq!(mend.status, 0, "{mend:?}");
+    let ran = nobody();
+    let user = nix::unistd::User::from_uid(65534.into()).unwrap().unwrap();
+    let shelf = format!(
+        "/var/lib/hugetlbfs/user/{}/pagesize-{}/elflink-uid-65534",
+        user.name,
+        live.default_size()
+    );
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(fs::read_dir(&shelf).unwrap().count(), 1);
+    fs::remove_dir_all(&shelf).unwrap();
 }
 
 #[test]

@@ -119,8 +119,8 @@ impl Why {
             Why::OldKernel => "this kernel cannot move hugetlb memory",
             Why::NoMemory => "no memory for a copy",
             Why::Refused => {
-                "the system refuses mremap, which puts a copy in its place (a filter of system \
-                 calls, or sealed memory)"
+                "the system refuses mremap, which puts a copy in its place: a filter of system \
+                 calls, or sealed memory"
             }
             Why::Denied => "the system does not allow a copy to be executed",
             Why::ThpNever => NoThp::Never.reason(),

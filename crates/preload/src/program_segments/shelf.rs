@@ -1,5 +1,7 @@
 //! Which directory holds the shared copy of the text.
 
+use core::fmt;
+
 use hugetools_contract::env::{Pages, SHARE_PATH};
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
@@ -7,6 +9,7 @@ use hugetools_pages::extent::page_sizes::asked_size;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::path::Path;
 use hugetools_pages::segment::share::{NoShelf, Shelf};
+use hugetools_pages::sys::geteuid;
 
 use crate::api::mounts;
 
@@ -46,11 +49,24 @@ fn own(size: usize) -> Option<Shelf> {
                 Level::Warning,
                 format_args!(
                     "text: not shared, since no hugetlbfs with pages of {} can be written to \
-                     (to mount one: hugeadm --create-mounts)",
-                    SizeName(size)
+                     (to mount one: hugeadm {})",
+                    SizeName(size),
+                    Mounts(geteuid())
                 ),
             );
             None
+        }
+    }
+}
+
+/// The option of hugeadm that makes mounts for a user.
+struct Mounts(u32);
+
+impl fmt::Display for Mounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("--create-mounts"),
+            uid => write!(f, "--create-user-mounts {uid}"),
         }
     }
 }
