@@ -56,19 +56,7 @@ impl Run {
 
     pub(super) fn list_after(&mut self) -> Result<(), FileError> {
         let show = self.args.show.clone();
-        if show.page_sizes {
-            let sizes = self.usable_sizes()?;
-            if sizes.is_empty() {
-                self.log.info("no page size has both a pool and a mount");
-            }
-            self.out(&listing::size_lines(&sizes));
-            self.document.page_sizes = Some(sizes);
-        }
-        if show.page_sizes_all {
-            let sizes: Vec<_> = self.pools()?.iter().map(|pool| pool.size).collect();
-            self.out(&listing::size_lines(&sizes));
-            self.document.page_sizes_all = Some(sizes);
-        }
+        self.list_sizes(show.page_sizes, show.page_sizes_all)?;
         // All processes are looked at once, whoever wants to know.
         let seen = match show.who || show.explain && self.root.is_live() {
             true => Some(live::who::look(&self.root)?),
@@ -106,14 +94,41 @@ impl Run {
             self.document.facts = Some(facts);
         }
         if show.print_persistent {
-            let lines = persistent::persistent(&Machine::read(&self.root)?);
-            self.out(&persistent::text(&lines));
+            let machine = Machine::read(&self.root)?;
+            let lines = persistent::persistent(&machine);
+            self.out(&persistent::text(&lines, machine.unseen));
             self.document.persistent = Some(lines);
         }
         if show.bug_report {
             let report = BugReport::read(&self.root);
             self.out(&bug_report::text(&report));
             self.document.bug_report = Some(report);
+        }
+        Ok(())
+    }
+
+    /// The sizes that can be used, and all of them.
+    fn list_sizes(&mut self, usable: bool, all: bool) -> Result<(), FileError> {
+        if usable {
+            let sizes = self.usable_sizes()?;
+            match machine::unseen(&self.root).filter(|_| sizes.is_empty()) {
+                None if sizes.is_empty() => {
+                    self.log.info("no page size has both a pool and a mount");
+                }
+                None => {}
+                unseen => self.say(Level::Warning, &machine::none_offered(unseen)),
+            }
+            self.out(&listing::size_lines(&sizes));
+            self.document.page_sizes = Some(sizes);
+        }
+        if all {
+            let sizes: Vec<_> = self.pools()?.iter().map(|pool| pool.size).collect();
+            if sizes.is_empty() {
+                let unseen = machine::unseen(&self.root);
+                self.say(Level::Warning, &machine::none_offered(unseen));
+            }
+            self.out(&listing::size_lines(&sizes));
+            self.document.page_sizes_all = Some(sizes);
         }
         Ok(())
     }

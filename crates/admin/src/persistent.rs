@@ -47,8 +47,8 @@ pub fn persistent(machine: &Machine) -> Persistent {
     lines
 }
 
-/// The text of all places that have lines.
-pub fn text(lines: &Persistent) -> String {
+/// The text of all places that have lines; `unseen` is a file that would say more.
+pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
     let parameters: Vec<String> = match lines.kernel_parameters.is_empty() {
         true => Vec::new(),
         false => vec![lines.kernel_parameters.join(" ")],
@@ -63,9 +63,10 @@ pub fn text(lines: &Persistent) -> String {
     .filter(|(_, lines)| !lines.is_empty())
     .map(|(place, lines)| format!("# {place}\n{}\n", lines.join("\n")))
     .collect();
-    match parts.is_empty() {
-        true => "# nothing: a boot makes the present state\n".to_owned(),
-        false => parts.join("\n"),
+    match (parts.is_empty(), unseen) {
+        (true, None) => "# nothing: a boot makes the present state\n".to_owned(),
+        (true, Some(path)) => format!("# not known, since {path} is not there\n"),
+        (false, _) => parts.join("\n"),
     }
 }
 

@@ -31,10 +31,20 @@ fn without_proc_and_sys_nothing_is_known() {
         assert!(!ran.out.contains(claim), "{ran:?}");
     }
     let unseen = "no huge page size can be seen, since /proc/meminfo is not there";
-    for option in ["--pool-list", "--pool-pages-min DEFAULT:1"] {
+    let sizes = ["--page-sizes", "--page-sizes-all"];
+    for option in ["--pool-list", "--pool-pages-min DEFAULT:1"]
+        .into_iter()
+        .chain(sizes)
+    {
         let ran = run(&format!("\"$HUGEADM\" {option}"));
         assert!(ran.err.contains(unseen), "{option}: {ran:?}");
     }
+    let ran = run("\"$HUGEADM\" --thp-always");
+    let told = "/sys/kernel/mm/transparent_hugepage/enabled: it cannot be seen, since \
+                /proc/meminfo is not there\n  mount -t proc proc /proc; mount -t sysfs sysfs /sys\n";
+    assert!(ran.status == 1 && ran.err.ends_with(told), "{ran:?}");
+    let ran = run("\"$HUGEADM\" --print-persistent");
+    assert_eq!(ran.out, "# not known, since /proc/meminfo is not there\n");
     let ran = run("\"$PAGESIZE\" --huge-only");
     assert!(ran.err.contains(unseen), "{ran:?}");
     let ran = run("\"$HUGECTL\" --status 1");

@@ -173,13 +173,20 @@ fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
     }
 }
 
+/// What lets the machine be seen.
+const MOUNT: &str = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
+
 fn absent(machine: &Machine) -> (String, String) {
-    let (why, hint) = match machine.thp {
-        None => (
+    let (why, hint) = match (&machine.thp, machine.unseen) {
+        (None, Some(path)) => {
+            let why = format!("it cannot be seen, since {path} is not there");
+            return (why, MOUNT.to_owned());
+        }
+        (None, None) => (
             "this machine has no transparent huge pages",
             "the processor must have them, and the kernel CONFIG_TRANSPARENT_HUGEPAGE",
         ),
-        Some(_) => (
+        (Some(_), _) => (
             "this kernel has no such setting",
             "a newer kernel may have it",
         ),
