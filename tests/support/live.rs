@@ -8,6 +8,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use hugetools_model::thp::{self, Thp};
 use hugetools_model::{Machine, PageSize, Root};
@@ -147,6 +148,20 @@ impl Live {
     /// Free pages of the default size.
     pub(crate) fn free_pages(&self) -> u64 {
         self.now().default_pool().unwrap().free.get()
+    }
+
+    /// Free pages once there are so many, as soon as processes that ended have given theirs
+    /// back: whoever looks at the memory of one at that moment (`/proc/PID/smaps`) keeps it
+    /// until he has done. What is missing after five seconds is lost.
+    pub(crate) fn free_pages_at_last(&self, wanted: u64) -> u64 {
+        let end = Instant::now() + Duration::from_secs(5);
+        loop {
+            let free = self.free_pages();
+            if free == wanted || Instant::now() > end {
+                return free;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Whether private memory can be on transparent huge pages.

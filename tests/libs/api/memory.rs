@@ -23,7 +23,7 @@ fn each(name: &str, mut check: impl FnMut(&Path, With)) {
 
 /// The free pages, once those of a process that ended are back.
 fn all_back(live: &Live, pool: u64, what: &str) {
-    assert_eq!(live.free_pages(), pool, "{what}");
+    assert_eq!(live.free_pages_at_last(pool), pool, "{what}");
 }
 
 const TAKEN: &str = "\
