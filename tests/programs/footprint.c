@@ -5,6 +5,7 @@
    footprint blocks SIZE MiB
    footprint shifted SIZE COUNT
    footprint rested SIZE COUNT
+   footprint aligned SIZE COUNT: COUNT blocks at multiples of 2 MiB
    footprint threads SIZE COUNT: COUNT blocks of each of sixteen sizes between
       SIZE and twice SIZE in each of four threads
    footprint replaced SIZE COUNT: COUNT blocks of any size up to SIZE, replaced by
@@ -49,10 +50,17 @@ static size_t taken(void)
 	return sum;
 }
 
+/* What blocks are aligned to, or 0 where nothing is asked for. */
+static size_t alignment;
+
 static void *filled(size_t size)
 {
-	char *block = malloc(size);
+	void *block = NULL;
 
+	if (!alignment)
+		block = malloc(size);
+	else if (posix_memalign(&block, alignment, size))
+		block = NULL;
 	if (!block) {
 		perror("footprint");
 		exit(3);
@@ -68,9 +76,9 @@ static void drop(void *block, size_t size)
 	asked -= size;
 }
 
-static void blocks(size_t size, size_t bytes)
+static void blocks(size_t size, size_t count)
 {
-	for (size_t i = 0; i < bytes / size; i++)
+	for (size_t i = 0; i < count; i++)
 		filled(size);
 }
 
@@ -143,8 +151,11 @@ int main(int argc, char **argv)
 	before = taken();
 	room = space();
 	if (!strcmp(argv[1], "blocks"))
-		blocks(size, number << 20);
-	else if (!strcmp(argv[1], "shifted") && number <= sizeof block / sizeof *block)
+		blocks(size, (number << 20) / size);
+	else if (!strcmp(argv[1], "aligned")) {
+		alignment = 2 << 20;
+		blocks(size, number);
+	} else if (!strcmp(argv[1], "shifted") && number <= sizeof block / sizeof *block)
 		shifted(size, number, block, 0);
 	else if (!strcmp(argv[1], "rested") && number <= sizeof block / sizeof *block)
 		shifted(size, number, block, 1500000);

@@ -21,10 +21,10 @@ use hugetools_pages::sys::{self, Errno, set_errno};
 
 use crate::arena;
 use crate::host_malloc::{self, foreign};
-use crate::large_blocks::growing;
+use crate::large_blocks::{aligned, growing};
 use crate::malloc::owner::Owner;
 use crate::mimalloc::direct::{LEAST_ALIGNMENT, at_least, checked, realloc_here};
-use crate::mimalloc::{mi_free, mi_malloc, mi_malloc_aligned, mi_usable_size, mi_zalloc};
+use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size, mi_zalloc};
 
 pub(crate) mod large;
 pub(crate) mod mallopt;
@@ -184,7 +184,7 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 
 fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     match arena::ready() {
-        true => mi_malloc_aligned(at_least(size), alignment.max(LEAST_ALIGNMENT)),
+        true => aligned::create(alignment.max(LEAST_ALIGNMENT), at_least(size)),
         false => host_malloc::memalign(alignment, size),
     }
 }

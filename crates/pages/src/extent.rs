@@ -28,6 +28,7 @@ use self::unit::{State, Unit};
 use crate::sys::{self, Errno, Result};
 
 pub mod address_space;
+pub mod block_end;
 pub mod index;
 pub mod mlocked;
 pub mod page_sizes;

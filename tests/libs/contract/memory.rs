@@ -11,4 +11,5 @@ rows! {
     what_is_freed_is_given_back: "give_back" {
         pools: &[0, 60, 150], judged: RightHere,
     }
+    blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
 }

@@ -11,7 +11,7 @@ use crate::support::tool::{Ran, tool};
 /// What is asked for, and what the better of jemalloc 5.3 and mimalloc 2.0 takes
 /// on base pages, in thousandths of that: measured with the same program under
 /// `LD_PRELOAD`.
-const ROWS: [(&[&str], u64); 19] = [
+const ROWS: [(&[&str], u64); 24] = [
     (&["blocks", "4368", "200"], 1173),
     (&["blocks", "5120", "200"], 1001),
     (&["blocks", "6600", "200"], 1093),
@@ -29,6 +29,11 @@ const ROWS: [(&[&str], u64); 19] = [
     (&["blocks", "1500000", "400"], 1003),
     (&["shifted", "3400000", "100"], 1002),
     (&["rested", "3400000", "100"], 1002),
+    (&["aligned", "100000", "300"], 1068),
+    (&["aligned", "600000", "100"], 1011),
+    (&["aligned", "2400000", "40"], 1003),
+    (&["aligned", "5074000", "40"], 1001),
+    (&["aligned", "13765000", "20"], 1001),
     (&["threads", "4096", "3"], 1393),
     (&["threads", "16384", "3"], 1135),
 ];

@@ -9,6 +9,14 @@ pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 /// Why some of a heap is that has grown and is huge else.
 pub const HEAD_OF_HEAP: &str = "what a heap begins with, up to 16 MiB, is on base pages";
 
+/// Why a part of a heap is on base pages that has fallen short of nothing.
+pub const ALIGNED: &str = "blocks that are aligned to more than 64 kB end on base pages, or are on them, where a huge \
+     page would hold little else";
+
+/// Why memory is that lies outside of the heap, in a process with such blocks.
+pub const ITS_OWN_OR_ALIGNED: &str =
+    "mapped by the program itself, or blocks below a huge page that are aligned to more than 64 kB";
+
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 

@@ -11,6 +11,7 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
+use hugetools_pages::sys::Result;
 
 use crate::large_blocks::overcommit;
 use crate::mimalloc::layout;
@@ -20,7 +21,7 @@ pub(crate) const SMALLEST: usize = 8 << 20;
 
 /// So many extents at most, since the register has places for 512 and the
 /// allocator needs some of them.
-const MOST: usize = 128;
+const MOST: usize = 256;
 
 /// The room that a block has is the machine's memory, between these. Only twice
 /// the block's size is reserved: a limit of address space counts that.
@@ -59,10 +60,24 @@ pub(crate) fn create(size: usize) -> Option<*mut c_void> {
     let twice = size.checked_mul(2)?;
     let memory = facts::total_memory().unwrap_or(LEAST_ROOM);
     let room = memory.clamp(LEAST_ROOM, MOST_ROOM).max(twice);
+    with_extent(room, twice, layout, |extent| {
+        commit::commit(extent, extent.base, size, layout::wish()).map(|_| ())
+    })
+}
+
+/// A block at the beginning of an extent for it alone, of which there are `first`
+/// bytes, and may be `room`; `fill` puts memory behind it. `None` where there are
+/// enough of such, or there is no room or memory for it.
+pub(crate) fn with_extent(
+    room: usize,
+    first: usize,
+    layout: Layout,
+    fill: impl FnOnce(&Extent) -> Result<()>,
+) -> Option<*mut c_void> {
     if COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
-        let block = index::create_growing(room, twice, layout)
+        let block = index::create_growing(room, first, layout)
             .ok()
-            .and_then(|extent| filled(extent, size));
+            .and_then(|extent| filled(extent, fill));
         if block.is_some() {
             return block;
         }
@@ -78,14 +93,17 @@ fn least(layout: &Layout) -> usize {
 }
 
 /// Puts memory behind a new extent's block, or frees the extent.
-fn filled(extent: &'static Extent, size: usize) -> Option<*mut c_void> {
-    match commit::commit(extent, extent.base, size, layout::wish()) {
-        Ok(_) => {
+fn filled(
+    extent: &'static Extent,
+    fill: impl FnOnce(&Extent) -> Result<()>,
+) -> Option<*mut c_void> {
+    match fill(extent) {
+        Ok(()) => {
             layout::watch_growth();
             Some(extent.base as *mut c_void)
         }
         Err(_) => {
-            commit::decommit(extent, extent.base, size);
+            commit::decommit(extent, extent.base, len(extent));
             index::destroy(extent);
             None
         }

@@ -7,6 +7,7 @@ use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::sys::Result;
 
+use crate::large_blocks::aligned;
 use crate::mimalloc::layout::{layout, watch_growth, wish};
 
 /// Blocks of the program with extents of their own: how many, and their bytes.
@@ -14,17 +15,17 @@ static BLOCKS: AtomicUsize = AtomicUsize::new(0);
 static BLOCK_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// So many of them at most, since the register has places for 512 extents.
-const MOST_BLOCKS: usize = 256;
+const MOST_BLOCKS: usize = 160;
 
 /// A block of the program that mimalloc maps by itself, since it is too large
 /// or too far aligned for an arena: an extent of its own, all in use. `None`
-/// where there is no place for an extent.
+/// where there is no place for an extent, or it is not worth one.
 pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     let mut layout = layout();
     if len < layout.big {
         layout.big = 0;
     }
-    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS {
+    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS || aligned::is_too_small(len, layout.unit) {
         return None;
     }
     let extent = index::create(0, len, layout.unit, layout).ok()?;

@@ -9,7 +9,7 @@ use hugetools_contract::env::Pages;
 use crate::config;
 use crate::extent::unit::State;
 use crate::extent::usage::{GROWN_HEAP, in_use};
-use crate::extent::{Extent, index};
+use crate::extent::{Extent, block_end, index};
 use crate::migrate::to_pool::Mover;
 use crate::policy::thp;
 use crate::rt::side_stack;
@@ -37,7 +37,8 @@ fn raise() {
 }
 
 fn collapse(extent: &Extent) {
-    for (index, unit) in extent.units().iter().enumerate() {
+    let units = extent.units().iter().enumerate();
+    for (index, unit) in units.filter(|(index, _)| !block_end::is_plain(extent, *index)) {
         let Some(used) = unit.claim(State::Base) else {
             continue;
         };

@@ -10,6 +10,7 @@ use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Extent, Row, Segment};
 use hugetools_kernfs::smaps::records;
 use hugetools_pages::config;
+use hugetools_pages::extent::block_end;
 use hugetools_pages::extent::usage::{GROWN_HEAP, SMALL_HEAP};
 use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::kernel::{facts, procfile};
@@ -252,7 +253,12 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Shm if config.shm.is_some() => shm_reason(config.shm),
         Segment::Stack if config.stack.is_some() => Some(stack_reason()),
         Segment::Anon if config.anon.is_some() => Some(anon_reason()),
-        Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
+        Segment::Anon if config.heap.is_some() && unreached(row) => {
+            Some(match block_end::was_plain() {
+                true => reasons::ITS_OWN_OR_ALIGNED,
+                false => reasons::ITS_OWN,
+            })
+        }
         Segment::Heap | Segment::Anon
             if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
         {
@@ -311,6 +317,8 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
+        None if small && row.huge_bytes() == 0 => Some(reasons::SMALL_HEAP),
+        None if block_end::was_plain() => Some(reasons::ALIGNED),
         None if small && row.huge_bytes() > GROWN_HEAP as u64 => Some(reasons::HEAD_OF_HEAP),
         None if small => Some(reasons::SMALL_HEAP),
         // The pool has served the rest.
