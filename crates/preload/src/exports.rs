@@ -204,13 +204,12 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    let result = match vmops::madvise(addr as usize, len, advice) {
+    let once = || match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => populate::made_again(addr, len, advice, || unsafe {
-            next::madvise(addr, len, advice)
-        }),
+        None => unsafe { next::madvise(addr, len, advice) },
     };
+    let result = populate::made_again(addr, len, advice, once);
     if result == 0 {
         anon::advised(addr as usize, len, advice);
     }

@@ -7,7 +7,6 @@ use core::ops::Range;
 use crate::extent::unit::State;
 use crate::extent::{Extent, index};
 use crate::fault::late;
-use crate::migrate::shield::Shield;
 use crate::migrate::sigbus;
 use crate::sys::PastLimit;
 
@@ -97,9 +96,7 @@ fn make_ready(extent: &Extent, range: &Range<usize>) -> bool {
         let (state, _) = word.settled();
         done |= state != before;
         if state.is_inherited() {
-            // Where another thread is at it this one waits for that.
-            done |= sigbus::mend_page(extent, unit, state, &Shield::best())
-                || word.settled().0 != state;
+            done |= sigbus::mend_page(extent, unit, state);
         }
     }
     done

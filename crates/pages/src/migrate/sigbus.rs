@@ -5,7 +5,7 @@
 #![expect(unsafe_code, reason = "is entered by the kernel")]
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, index, spare_range};
@@ -59,21 +59,35 @@ fn mend_unit(extent: &Extent, unit: usize) -> bool {
     // Another thread may be mending it.
     let (state, _) = word.settled();
     if state.is_hugetlb() && state.is_ours_to_mend() {
-        // The program may have no descriptor to spare.
-        let _past_limit = PastLimit::begin();
-        let shield = Shield::best();
-        return mend_page(extent, unit, state, &shield) || word.load().0 != state;
+        return mend_page(extent, unit, state);
     }
     late::is_to_be_tried_again(extent.address(unit))
 }
 
 /// Sees to it that the page of a unit can be written without another one of the
-/// pool; whether it can.
+/// pool; whether it can, or is another one by now.
 ///
+/// What keeps it from that may be another thread that has the last descriptor or the
+/// last address space, or is at the same page and fails: it is tried for a while.
+pub(crate) fn mend_page(extent: &Extent, unit: usize, state: State) -> bool {
+    const TIMES: u32 = 50;
+    const PAUSE: u64 = 2;
+    static NOBODY_WAKES: AtomicU32 = AtomicU32::new(0);
+    // The program may have no descriptor to spare.
+    let _past_limit = PastLimit::begin();
+    (0..TIMES).any(|time| {
+        if time > 0 {
+            sys::futex_wait_for(&NOBODY_WAKES, 0, PAUSE);
+        }
+        // Where another thread is at it this one waits for that.
+        mend_once(extent, unit, state) || extent.units()[unit].settled().0 != state
+    })
+}
+
 /// It moves off the pool while another process maps it. One that this process maps
 /// alone need not: the kernel lets it be written as it is, and a device may be
 /// writing there, since that never happens to a page which is shared.
-pub(crate) fn mend_page(extent: &Extent, unit: usize, state: State, shield: &Shield) -> bool {
+fn mend_once(extent: &Extent, unit: usize, state: State) -> bool {
     let page = extent.page_of(unit, state);
     let addr = extent.address(page.start);
     let is_alone = || is_alone(addr);
@@ -81,8 +95,9 @@ pub(crate) fn mend_page(extent: &Extent, unit: usize, state: State, shield: &Shi
         late::note();
         return true;
     }
-    let moved = off_pool::move_units_where(extent, page, state, shield, || !is_alone()).is_some()
-        || move_in_place(extent, shield);
+    let shield = Shield::best();
+    let moved = off_pool::move_units_where(extent, page, state, &shield, || !is_alone()).is_some()
+        || move_in_place(extent, &shield);
     if moved {
         pool_backoff::BACKOFF.note(Shortfall::Copy);
     }
