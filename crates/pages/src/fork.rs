@@ -66,7 +66,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::extent::index;
-use crate::fault::sigsegv;
+use crate::fault::{late, sigsegv};
 use crate::kernel::facts;
 use crate::migrate::shield::Shield;
 use crate::migrate::{runs, sigbus, write_freeze};
@@ -301,6 +301,8 @@ fn note_separation() {
 }
 
 extern "C" fn parent() {
+    // A call into memory that the child shares now may have stopped there.
+    late::note();
     pool_backoff::go_on();
     let Some(guard) = Guard::of_this_thread() else {
         return;

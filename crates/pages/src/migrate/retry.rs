@@ -8,6 +8,7 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, index};
 use crate::fault::late;
 use crate::migrate::sigbus;
+use crate::policy::pool_backoff;
 use crate::sys::PastLimit;
 
 /// So often at most is a call made again.
@@ -33,10 +34,10 @@ impl Call {
     }
 
     /// Whether a call that was not done ends there because the memory behind could
-    /// not be written. Where nothing was replaced meanwhile that may be so at the
-    /// beginning of a huge page only.
+    /// not be written. Where nothing was replaced meanwhile, and no fork has made a page
+    /// one that a child shares, that may be so at the beginning of a huge page only.
     pub fn may_have_stopped_at(&self, addr: usize) -> bool {
-        if late::generation() != self.generation {
+        if pool_backoff::is_forking() || late::generation() != self.generation {
             return true;
         }
         index::look(|| {

@@ -306,13 +306,18 @@ pub(crate) fn go_on_alone() {
     FORKS.store(0, Ordering::SeqCst);
 }
 
+/// Whether a fork is under way.
+pub(crate) fn is_forking() -> bool {
+    FORKS.load(Ordering::SeqCst) > 0
+}
+
 /// Whether the heap is to take hugetlb pages at all: not during a fork, never
 /// again after some forks, and after a move not while there is a child, since
 /// the next fork, and the next move, may be near; not under valgrind.
 pub fn may_have_hugetlb() -> bool {
     // Where it cannot be told, there is one.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
-    FORKS.load(Ordering::SeqCst) == 0
+    !is_forking()
         && !NO_HUGETLB.load(Ordering::Relaxed)
         && !is_parent()
         && !sys::is_under_valgrind()

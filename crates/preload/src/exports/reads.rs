@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use hugetools_pages::sys::cast;
 use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
 
-use crate::kernel_writes::buffers::{again, array, filled, of_message, range, ranges};
+use crate::kernel_writes::buffers::{again, array, filled, filled_from, of_message, range, ranges};
 use crate::kernel_writes::stacks;
 use crate::next::call::{NO_CALL, next};
 use crate::process::atfork;
@@ -339,15 +339,20 @@ pub unsafe extern "C" fn recvmsg(socket: c_int, message: *mut msghdr, flags: c_i
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrandom(buffer: *mut c_void, len: usize, flags: c_uint) -> isize {
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    again(buffers, || {
-        next!(
-            c"getrandom",
-            fn(*mut c_void, usize, c_uint) -> isize,
-            libc::SYS_getrandom,
-            (buffer, len, flags)
-        )
-    })
+    // It stops early where a signal comes, too, and has more then.
+    filled_from(
+        || true,
+        buffer as usize,
+        len,
+        |done| {
+            next!(
+                c"getrandom",
+                fn(*mut c_void, usize, c_uint) -> isize,
+                libc::SYS_getrandom,
+                (buffer.wrapping_byte_add(done), len - done, flags)
+            )
+        },
+    )
 }
 
 /// `epoll_wait(2)`

@@ -68,10 +68,13 @@ pub(crate) fn again<I: Iterator<Item = Range<usize>>, R: PartialEq + From<i8>>(
     buffers: impl Fn() -> I,
     call: impl Fn() -> R,
 ) -> R {
-    let mut state = Call::begin();
+    let (before, mut state) = (sys::errno(), Call::begin());
     let mut got = call();
     if got == R::from(-1) && sys::errno() == Errno(libc::EFAULT) {
         got = go_on(&mut state, &buffers, &call, got);
+        if got != R::from(-1) {
+            sys::set_errno(before);
+        }
     }
     got
 }
@@ -97,19 +100,35 @@ fn go_on<I: Iterator<Item = Range<usize>>, R: PartialEq + From<i8>>(
 /// where it fails, or stops early in a plain file for the same reason.
 #[inline]
 pub(crate) fn filled(file: c_int, addr: usize, len: usize, read: impl Fn(usize) -> isize) -> isize {
-    let state = Call::begin();
+    filled_from(|| sys::is_plain_file(file), addr, len, read)
+}
+
+/// The same, from what `has_all` tells of: whether it has all that is asked for at once,
+/// or ends.
+#[inline]
+pub(crate) fn filled_from(
+    has_all: impl Fn() -> bool,
+    addr: usize,
+    len: usize,
+    read: impl Fn(usize) -> isize,
+) -> isize {
+    let (before, state) = (sys::errno(), Call::begin());
     let got = read(0);
     let is_whole = usize::try_from(got).is_ok_and(|got| got == len || got == 0);
-    match is_whole || got < 0 && sys::errno() != Errno(libc::EFAULT) {
-        true => got,
-        false => fill_on(state, file, range(addr, len), got, &read),
+    if is_whole || got < 0 && sys::errno() != Errno(libc::EFAULT) {
+        return got;
     }
+    let got = fill_on(state, &has_all, range(addr, len), got, &read);
+    if got >= 0 {
+        sys::set_errno(before);
+    }
+    got
 }
 
 #[cold]
 fn fill_on(
     mut state: Call,
-    file: c_int,
+    has_all: &impl Fn() -> bool,
     buffer: Range<usize>,
     first: isize,
     read: &impl Fn(usize) -> isize,
@@ -125,7 +144,7 @@ fn fill_on(
         }
         let rest = buffer.start + done..buffer.end;
         let is_cut = || match got {
-            1.. => state.may_have_stopped_at(rest.start) && sys::is_plain_file(file),
+            1.. => state.may_have_stopped_at(rest.start) && has_all(),
             _ => true,
         };
         if rest.is_empty() || !is_cut() || !state.is_to_be_made_again(core::iter::once(rest)) {

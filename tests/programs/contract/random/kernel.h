@@ -188,42 +188,48 @@ static void read_by_ring(void)
 	}
 }
 
+static const char *const CALLS[] = {"fstat", "getcwd", "poll", "sigprocmask", "getrandom", "read"};
+
 /* Calls that write a little. */
 static void ask_kernel(void)
 {
 	struct block *block = any(8192);
 	unsigned char *at;
-	int result = 0;
+	long got, wanted = 0;
+	int which;
 
 	if (!block)
 		return;
 	at = block->at + (draw(block->size - 4096) & ~(size_t)15);
-	switch (draw(6)) {
+	errno = 0;
+	switch ((which = (int)draw(6))) {
 	case 0:
-		result = fstat(episode.file, (struct stat *)(void *)at);
-		MUST(result || ((struct stat *)(void *)at)->st_size == (off_t)FILE_SIZE);
+		got = fstat(episode.file, (struct stat *)(void *)at);
+		MUST(got || ((struct stat *)(void *)at)->st_size == (off_t)FILE_SIZE);
 		break;
 	case 1:
-		result = getcwd((char *)at, 4096) ? 0 : -1;
+		wanted = 1;
+		got = getcwd((char *)at, 4096) != NULL;
 		break;
 	case 2:
+		wanted = 1;
 		*(struct pollfd *)(void *)at = (struct pollfd){.fd = episode.zero, .events = POLLIN};
-		result = poll((struct pollfd *)(void *)at, 1, 0) == 1 ? 0 : -1;
+		got = poll((struct pollfd *)(void *)at, 1, 0);
 		/* Another thread may just have limited descriptors to none. */
-		if (result && errno == EINVAL)
-			result = 0;
+		if (got < 0 && errno == EINVAL)
+			got = 1;
 		break;
 	case 3:
-		result = sigprocmask(SIG_BLOCK, NULL, (sigset_t *)(void *)at);
+		got = sigprocmask(SIG_BLOCK, NULL, (sigset_t *)(void *)at);
 		break;
 	case 4:
-		result = getrandom(at, 256, 0) == 256 ? 0 : -1;
+		got = getrandom(at, (size_t)(wanted = 256), 0);
 		break;
 	default:
-		result = read(episode.zero, at, 4096) == 4096 ? 0 : -1;
+		got = read(episode.zero, at, (size_t)(wanted = 4096));
 	}
-	if (result)
-		differ("a call that writes to %p fails", (void *)at);
+	if (got != wanted)
+		differ("%s that writes to %p is %ld, not %ld", CALLS[which], (void *)at, got, wanted);
 	refill(block, at, 4096);
 	check(block);
 }
