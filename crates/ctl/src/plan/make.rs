@@ -412,14 +412,14 @@ impl Maker<'_> {
         let has_segments = served.text.is_some() || served.data.is_some();
         let has_anon = served.anon.is_some();
         let has_stack = served.stack.is_some();
-        let is_told = (!has_heap || checked.heap_told)
-            && (!has_segments || checked.segments_told)
-            && (!has_anon || checked.anon_told)
-            && (!has_stack || checked.stack_told);
+        let is_told = (!has_heap || checked.heap_told) && (!has_segments || checked.segments_told);
+        // Of these the library has news only: what hugectl cannot know, and has not said.
+        let has_news = has_anon && !checked.anon_told || has_stack && !checked.stack_told;
+        let is_told = is_told && (has_heap || has_segments || !has_news);
         match has_heap || has_segments || has_anon || has_stack {
             true if is_told => {
                 self.set(env::PID, "0");
-                self.listen_for_news();
+                self.listen_for_news(has_news);
             }
             // Whoever it is that gets huge pages says it.
             true if self.is_left_out() => {}
@@ -429,12 +429,12 @@ impl Maker<'_> {
     }
 
     /// What was said will not be so where the program turns transparent huge pages
-    /// off: then it speaks all the same.
-    fn listen_for_news(&mut self) {
+    /// off: then it speaks all the same, as where it has news (`has_news`) of something else.
+    fn listen_for_news(&mut self, has_news: bool) {
         let Findings { served, kernel, .. } = self.findings;
         let announced = served.fallback == Fallback::Thp && kernel.serves_private();
         // Shared memory has set it already.
-        if announced && self.run.shm.is_none() {
+        if (announced || has_news) && self.run.shm.is_none() {
             self.set_process(env::STARTER);
         }
     }

@@ -157,3 +157,23 @@ fn a_static_program_has_its_file_s_own_pages_or_none() {
     let plan = make(&run, &caller(&[]), &findings);
     assert!(warnings(&plan)[1].starts_with("text stays on base pages: the program is static"));
 }
+
+/// Of the heap hugectl has said it; of stacks there may be news.
+#[test]
+fn what_was_said_of_the_heap_is_not_said_again_beside_stacks() {
+    for (options, last) in [
+        ("--heap x", "HUGETLB_STARTER=$$"),
+        ("--heap --stack x", "HUGETLB_STARTER=$$"),
+        ("--heap --anon --stack x", "HUGETLB_STARTER=$$"),
+        ("--heap --stack --fallback=none x", "HUGETLB_STARTER=$$"),
+    ] {
+        let run = run(options);
+        let mut findings = findings(&run, large(Image::Dynamic(Libc::Glibc)));
+        findings.kernel.sources.clear();
+        let lines = lines(&make(&run, &caller(&[]), &findings));
+        assert!(
+            lines.ends_with(&["HUGETLB_PID='0'".into(), last.into()]),
+            "{options}: {lines:?}"
+        );
+    }
+}
