@@ -46,7 +46,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let script = source.join("nodes.map");
     link_argument(&format!("-Wl,--version-script={}", script.display()));
     link_argument(&format!("-Wl,-T,{}", source.join("start.ld").display()));
-    assemble("hugetools_preload", &["src/words.s", "src/rt/marker.s"])?;
+    let files = [
+        "src/words.s",
+        "src/rt/marker.s",
+        "src/kernel_writes/powerpc64le.s",
+    ];
+    assemble("hugetools_preload", &files)?;
     emit("cargo::rerun-if-changed=nodes.map");
     emit("cargo::rerun-if-changed=start.ld");
     Ok(())

@@ -1,6 +1,6 @@
 //! Memory of the program's that the kernel writes to by itself, where no signal handler
 //! of ours can help: buffers that system calls fill ([`buffers`]), memory that is locked
-//! ([`mlock`]) or populated ([`populate`]), stacks ([`stacks`]).
+//! ([`mlock`]) or populated ([`populate`]), stacks ([`stacks`]), also of [`coroutines`].
 //!
 //! **Invariants.** A call that the kernel refuses because of what we do to the memory is
 //! made again, and the program never sees that it failed; one that fails for another
@@ -13,6 +13,7 @@
 //! protected, and is made again.
 
 pub(crate) mod buffers;
+mod coroutines;
 pub(crate) mod mlock;
 pub(crate) mod populate;
 pub(crate) mod stacks;

@@ -81,6 +81,7 @@ rows! {
     }
     others_free_while_a_child_gets_copies: "frees_meanwhile" { pools: &[60, 100] }
     a_coroutine_that_forks_is_on_ordinary_memory: "coroutine_forks" {}
+    coroutines_are_on_ordinary_memory: "coroutines" {}
     memory_is_populated_while_a_child_is_made: "populated" { pools: &[36, 60] }
     a_handler_waits_while_a_child_gets_copies: "prepare_waits" {
         library: true, pools: HOLDING, users: &[Root],

@@ -4,30 +4,9 @@
 #include "contract.h"
 
 #ifdef __GLIBC__
-#include <ucontext.h>
-
 #define SIZE ((size_t)64 << 10)
 
 static ucontext_t outer, inner;
-
-/* The size of the pages behind an address, in kB. */
-static unsigned long page_of(const void *address)
-{
-	unsigned long start, end, size = 0, at = (unsigned long)address;
-	char line[512], mode[8];
-	int is_there = 0;
-	FILE *file = fopen("/proc/self/smaps", "r");
-
-	CHECK(file);
-	while (fgets(line, sizeof line, file)) {
-		if (sscanf(line, "%lx-%lx %7s ", &start, &end, mode) == 3)
-			is_there = start <= at && at < end;
-		else if (is_there && sscanf(line, "KernelPageSize: %lu kB", &size) == 1)
-			break;
-	}
-	fclose(file);
-	return size;
-}
 
 static void run(void)
 {
@@ -56,7 +35,7 @@ int main(void)
 	inner.uc_stack.ss_sp = get(SIZE);
 	inner.uc_stack.ss_size = SIZE;
 	inner.uc_link = &outer;
-	makecontext(&inner, run, 0);
+	untold_makecontext()(&inner, run, 0);
 	CHECK(!swapcontext(&outer, &inner));
 	check_heap("parent");
 	right();

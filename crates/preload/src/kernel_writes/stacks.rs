@@ -47,6 +47,11 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     }
 }
 
+/// The stack of a coroutine.
+pub(super) fn of_coroutine(stack: &libc::stack_t) {
+    make_ordinary(stack.ss_sp as usize, stack.ss_size, Stack::Signals);
+}
+
 /// `pthread_attr_setstack`
 ///
 /// # Safety

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::loader::objects::{self, Object};
 
 /// Their names.
-const NAMES: [&CStr; 42] = [
+const NAMES: [&CStr; 43] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -28,6 +28,7 @@ const NAMES: [&CStr; 42] = [
     c"epoll_wait",
     c"sigaltstack",
     c"pthread_attr_setstack",
+    c"makecontext",
     c"pthread_attr_getstack",
     c"pthread_attr_getstacksize",
     c"pthread_attr_getguardsize",
