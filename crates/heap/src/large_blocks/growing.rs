@@ -11,6 +11,7 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, index};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
+use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::Result;
 
 use crate::large_blocks::overcommit;
@@ -75,9 +76,8 @@ pub(crate) fn with_extent(
     fill: impl FnOnce(&Extent) -> Result<()>,
 ) -> Option<*mut c_void> {
     if COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
-        let block = index::create_growing(room, first, layout)
-            .ok()
-            .and_then(|extent| filled(extent, fill));
+        let create = || index::create_growing(room, first, layout).ok();
+        let block = on_side_stack(|| create().and_then(|extent| filled(extent, fill)));
         if block.is_some() {
             return block;
         }
