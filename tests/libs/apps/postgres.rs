@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::support::live::{Live, machine};
 use crate::support::postgres;
@@ -172,10 +173,15 @@ fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, Str
     let (huge, log) = (server.huge_bytes(), server.log());
     server.stop();
     assert_eq!(
-        live.free_pages(),
+        live.free_pages_at_last(free),
         free,
         "{kind} {huge_pages}: a page is left"
     );
+    // Removed, it stays until the last process that has it has ended.
+    let end = Instant::now() + Duration::from_secs(5);
+    while segments() != before && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     assert_eq!(segments(), before, "{kind} {huge_pages}: a segment is left");
     (huge, log)
 }
