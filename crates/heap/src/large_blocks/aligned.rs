@@ -45,10 +45,7 @@ fn create_far(alignment: usize, size: usize) -> *mut c_void {
 /// One with an extent of its own; `None` where it is not worth that, or there is no room
 /// or memory for it.
 fn with_extent(alignment: usize, size: usize) -> Option<*mut c_void> {
-    let mut layout = layout::layout();
-    if size < layout.big {
-        layout.big = 0;
-    }
+    let layout = layout::of_block(size);
     let is_worth_it = size >= layout.unit || config::heap_is_strict();
     if !is_worth_it || alignment > layout.unit || !overcommit::may_be_had(size) {
         return None;

@@ -8,7 +8,7 @@ use hugetools_pages::heap::commit;
 use hugetools_pages::sys::Result;
 
 use crate::large_blocks::aligned;
-use crate::mimalloc::layout::{layout, watch_growth, wish};
+use crate::mimalloc::layout::{of_block, watch_growth, wish};
 
 /// Blocks of the program with extents of their own: how many, and their bytes.
 static BLOCKS: AtomicUsize = AtomicUsize::new(0);
@@ -21,10 +21,7 @@ const MOST_BLOCKS: usize = 160;
 /// or too far aligned for an arena: an extent of its own, all in use. `None`
 /// where there is no place for an extent, or it is not worth one.
 pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
-    let mut layout = layout();
-    if len < layout.big {
-        layout.big = 0;
-    }
+    let layout = of_block(len);
     if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS || aligned::is_too_small(len, layout.unit) {
         return None;
     }

@@ -40,6 +40,16 @@ pub(crate) fn layout() -> Layout {
     }
 }
 
+/// The same for a block of so many bytes with an extent of its own: no larger page than
+/// it fills.
+pub(crate) fn of_block(len: usize) -> Layout {
+    let layout = layout();
+    match len < layout.big {
+        true => Layout { big: 0, ..layout },
+        false => layout,
+    }
+}
+
 /// Sees to the small beginning of a heap that has grown: once there is room for
 /// others, since it may take a while, and they go on meanwhile.
 pub(crate) fn watch_growth() {
