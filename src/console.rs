@@ -28,7 +28,22 @@ pub fn out(text: &str) -> io::Result<Reader> {
 /// # Errors
 /// As [`out`].
 pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
-    write_all(&mut io::stdout().lock(), bytes)
+    let _quiet = Quiet::begin();
+    write_all(&mut Output, bytes)
+}
+
+/// Standard output as the kernel has it: that of the library counts what is written to a
+/// closed one as written.
+struct Output;
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(nix::unistd::write(io::stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Where messages go instead of standard error.

@@ -1,10 +1,13 @@
-//! The start of a tool that becomes another program.
+//! The start of a tool.
 //!
-//! Before an ordinary `main` the Rust runtime ignores SIGPIPE, opens closed
-//! standard descriptors, and reads the process's own memory map: changes that
-//! the other program would inherit, and time that every start would cost.
-//! [`entry!`](crate::entry!) makes a `main` without them.
+//! Before an ordinary `main` the Rust runtime ignores SIGPIPE, opens `/dev/null` where a
+//! standard descriptor is closed, and reads the process's own memory map: changes that a
+//! program which the tool starts would inherit, answers that go nowhere without a word,
+//! and time that every start would cost. [`entry!`](crate::entry!) makes a `main` without
+//! them.
 #![expect(unsafe_code, reason = "the C library hands over the arguments")]
+
+pub mod closed;
 
 use std::ffi::{CStr, OsStr, OsString, c_char, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -22,6 +25,7 @@ macro_rules! entry {
         ) -> ::std::ffi::c_int {
             // SAFETY: these are what the C library gives to main.
             let arguments = unsafe { $crate::entry::arguments(count, arguments) };
+            $crate::entry::closed::hold();
             ::std::ffi::c_int::from($main(arguments))
         }
     };

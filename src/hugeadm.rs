@@ -8,7 +8,6 @@ mod watch;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::process::ExitCode;
 
 use clap::CommandFactory;
 use hugetools_admin::args::{Args, Stop};
@@ -32,15 +31,14 @@ const LOG: Log = Log {
     verbosity: env::DEFAULT_VERBOSITY,
 };
 
-/// The whole program.
+/// Runs hugeadm with the arguments, the name of the tool first; the exit status.
 #[expect(clippy::disallowed_methods, reason = "the environment is read here")]
-pub fn main() -> ExitCode {
-    let argv = std::env::args_os().collect();
+pub fn main(argv: Vec<OsString>) -> u8 {
     let status = run(argv, &|name| std::env::var_os(name));
     if let Some(signal) = caught_signal() {
         end_by(signal);
     }
-    ExitCode::from(status.code())
+    status.code()
 }
 
 fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {

@@ -4,7 +4,6 @@ pub mod args;
 pub mod document;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use hugetools_elf::Marks;
@@ -31,12 +30,8 @@ const TOOL: Tool = Tool {
 
 const FAILED: u8 = 1;
 
-/// The whole program.
-pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os().collect()))
-}
-
-fn run(argv: Vec<OsString>) -> u8 {
+/// Runs hugeedit with the arguments, the name of the tool first; the exit status.
+pub fn main(argv: Vec<OsString>) -> u8 {
     match Args::try_parse_from(argv.clone()) {
         Ok(args) if args.json => print_json(&args, work(&args)),
         Ok(args) => end(work(&args)),

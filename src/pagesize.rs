@@ -4,7 +4,6 @@ pub mod args;
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use hugetools_model::hugetlb::pool;
@@ -45,12 +44,8 @@ struct Document {
     page_sizes: Option<Vec<PageSize>>,
 }
 
-/// The whole program.
-pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os().collect()))
-}
-
-fn run(argv: Vec<OsString>) -> u8 {
+/// Runs pagesize with the arguments, the name of the tool first; the exit status.
+pub fn main(argv: Vec<OsString>) -> u8 {
     let args = match Args::try_parse_from(argv.clone()) {
         Ok(args) => args,
         Err(error) => return TOOL.no_args(&error, &argv, &Args::command()),

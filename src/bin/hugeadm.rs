@@ -1,5 +1,4 @@
 //! See hugeadm(8).
+#![no_main]
 
-fn main() -> std::process::ExitCode {
-    hugetools::hugeadm::main()
-}
+hugetools::entry!(hugetools::hugeadm::main);

@@ -1,5 +1,4 @@
 //! See hugeedit(8).
+#![no_main]
 
-fn main() -> std::process::ExitCode {
-    hugetools::hugeedit::main()
-}
+hugetools::entry!(hugetools::hugeedit::main);

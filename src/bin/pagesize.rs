@@ -1,5 +1,4 @@
 //! See pagesize(1).
+#![no_main]
 
-fn main() -> std::process::ExitCode {
-    hugetools::pagesize::main()
-}
+hugetools::entry!(hugetools::pagesize::main);

@@ -26,6 +26,8 @@ pub(super) struct Run {
     pub(super) log: Log,
     pub(super) document: Document,
     status: Status,
+    /// Whether all that was printed could be written.
+    is_heard: bool,
 }
 
 impl Run {
@@ -37,6 +39,7 @@ impl Run {
             log,
             document,
             status: Status::Done,
+            is_heard: true,
         }
     }
 
@@ -170,8 +173,10 @@ impl Run {
     }
 
     pub(super) fn out(&mut self, text: &str) {
-        if !self.args.how.json {
+        // What cannot be written is said once.
+        if !self.args.how.json && self.is_heard {
             let status = print(&self.log, text);
+            self.is_heard = status == Status::Done;
             self.note_status(status);
         }
     }

@@ -343,3 +343,41 @@ fn a_recorded_process() {
         anon["mechanism"] == "thp"
     );
 }
+
+/// The kernel marks a program whose real and effective user differ, and its loader takes
+/// nothing from the environment.
+#[test]
+fn a_start_with_other_rights_is_named() {
+    if !is_root("a_start_with_other_rights_is_named") {
+        return;
+    }
+    let place = Place::new();
+    let source = PROGRAM
+        .replace("<stdio.h>", "<stdio.h>\n#include <unistd.h>")
+        .replace("puts", "memset(sbrk(8 << 20), 4, 8 << 20);\n    puts");
+    let program = place.build("program", &source, &[]);
+    let options = ["-q", "--heap=thp", "--data=thp"];
+    let secure = "the library is not in it: it was started with rights that are not its user's \
+                  (AT_SECURE: a set-user-id file, or another effective user)";
+    let dropped = "what started it dropped LD_PRELOAD";
+    for (starter, told, other) in [
+        (&["setpriv", "--ruid=65534"][..], secure, dropped),
+        (&["env", "-u", "LD_PRELOAD"], dropped, secure),
+    ] {
+        let mut command = place.command(&options);
+        command.args(starter).arg(&program);
+        // For malloc of glibc, which takes none of them then, either.
+        command.env("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+        let running = Running::wait_for(command);
+        let status = place.run(&["--status", &running.pid(), "--json"]);
+        let value = json(&status);
+        let segments = value["segments"].as_array().unwrap();
+        let reason = |name: &str| {
+            let row = segments.iter().find(|row| row["segment"] == name).unwrap();
+            row["reason"].as_str().unwrap_or_default().to_owned()
+        };
+        assert!(reason("bss").contains(told), "{status:?}");
+        assert_eq!(reason("heap").contains(told), told == secure, "{status:?}");
+        assert!(!status.out.contains(other), "{status:?}");
+    }
+}

@@ -1,5 +1,6 @@
 //! The small tools: hugeedit, pagesize, ld.hugetlbfs; and what all have in common.
 
+mod closed;
 mod cross;
 mod hugeedit;
 mod install;

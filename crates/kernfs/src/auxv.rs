@@ -4,6 +4,9 @@
 pub const PHDR: u64 = 3;
 /// `AT_PAGESZ`: the size of a base page.
 pub const PAGE_SIZE: u64 = 6;
+/// `AT_SECURE`: whether the program began with rights that are not its user's: its loader
+/// then takes no library from its environment.
+pub const SECURE: u64 = 23;
 
 /// How a process writes its numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +49,21 @@ pub fn value(bytes: &[u8], words: Words, key: u64) -> Option<u64> {
     pairs.find_map(|(other, value)| (other == key).then_some(value))
 }
 
+/// Whether a program of this machine began with rights that are not its user's; `None`
+/// where it is not told. Of which width its numbers are, the size of a page shows.
+pub fn is_secure(bytes: &[u8]) -> Option<bool> {
+    let widths = [true, false].map(|wide| Words {
+        wide,
+        ..Words::NATIVE
+    });
+    let has_page = |words: &Words| {
+        let size = value(bytes, *words, PAGE_SIZE);
+        size.is_some_and(|size| size.is_power_of_two())
+    };
+    let words = widths.into_iter().find(has_page)?;
+    value(bytes, words, SECURE).map(|value| value != 0)
+}
+
 #[cfg(test)]
 mod tests {
     extern crate std;
@@ -70,5 +88,24 @@ mod tests {
         let bytes = [0, 0, 0, 6, 0, 1, 0, 0, 0, 0, 0, 3];
         assert_eq!(value(&bytes, big, PAGE_SIZE), Some(65536));
         assert_eq!(value(&bytes, big, PHDR), None);
+    }
+
+    #[test]
+    fn secure_of_either_width() {
+        let join = |pairs: &[[u64; 2]], wide: bool| -> Vec<u8> {
+            let bytes = |number: &u64| match wide {
+                true => number.to_ne_bytes().to_vec(),
+                false => u32::try_from(*number).unwrap().to_ne_bytes().to_vec(),
+            };
+            pairs.iter().flatten().flat_map(bytes).collect()
+        };
+        for wide in [true, false] {
+            let told = |pairs: &[[u64; 2]]| is_secure(&join(pairs, wide));
+            assert_eq!(told(&[[33, 7], [6, 4096], [23, 0], [0, 0]]), Some(false));
+            assert_eq!(told(&[[33, 7], [6, 65536], [23, 1], [0, 0]]), Some(true));
+            assert_eq!(told(&[[6, 4096], [0, 0], [23, 1]]), None);
+            assert_eq!(told(&[[23, 1], [0, 0]]), None);
+        }
+        assert_eq!(is_secure(b""), None);
     }
 }

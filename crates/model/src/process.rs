@@ -121,6 +121,13 @@ pub fn auxv(root: &Root, pid: Pid, words: Words) -> Result<Auxv, FileError> {
     Ok(Auxv::parse(&root.read(&pid.path("auxv"))?, words))
 }
 
+/// Whether the process began with rights that are not its user's (`AT_SECURE`): the loader
+/// of such a program takes no library from its environment. `None` where that is not told,
+/// or may not be read.
+pub fn is_secure(root: &Root, pid: Pid) -> Option<bool> {
+    auxv::is_secure(&root.read(&pid.path("auxv")).ok()?)
+}
+
 impl Auxv {
     /// Parses the contents of the file.
     pub fn parse(bytes: &[u8], words: Words) -> Auxv {

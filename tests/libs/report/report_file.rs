@@ -30,6 +30,47 @@ fn a_report_that_cannot_be_written_is_told() {
     }
 }
 
+/// A starter that becomes another user leaves a file that this user cannot write to.
+#[test]
+fn whose_the_file_must_be_is_told() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("a file of another user", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let file = dir.path().join("report");
+    let run = || -> Ran {
+        let mut command = tool("hugectl");
+        command
+            .arg("--shm")
+            .arg(format!("--report={}", file.display()));
+        command.args(["setpriv", "--reuid=65534", "--clear-groups"]);
+        command
+            .args(["perl", "-e", "print 7"])
+            .output()
+            .unwrap()
+            .into()
+    };
+    let ran = run();
+    assert_eq!((ran.status, ran.out.as_str()), (0, "7"), "{ran:?}");
+    let file_name = file.display();
+    let told = format!(
+        "libhugetlbfs: WARNING: no report: {file_name} cannot be opened (errno 13): the program \
+         runs as user 65534, who may not write to it; let that user have it and reach its \
+         directory, as by chown 65534 {file_name}, or name a file that user 65534 may write to\n"
+    );
+    assert_eq!(ran.err.matches(&told).count(), 1, "{ran:?}");
+    let perl = || {
+        let text = fs::read_to_string(&file).unwrap();
+        text.matches("\"exe\":\"/usr/bin/perl\"").count()
+    };
+    assert_eq!(perl(), 0);
+    nix::unistd::chown(&file, Some(65534.into()), None).unwrap();
+    let ran = run();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+    assert_eq!(perl(), 1);
+}
+
 /// Servers that drop their rights could not open the file at the end.
 #[test]
 fn a_report_comes_after_rights_were_dropped() {
@@ -145,7 +186,8 @@ fn the_variable_names_a_file_or_is_told() {
         ),
         (
             "/nowhere/report",
-            "WARNING: no report: /nowhere/report cannot be opened (errno 2)",
+            "WARNING: no report: /nowhere/report cannot be opened (errno 2): its directory is not \
+             there, or not in the root of the program\n",
         ),
         ("report", ""),
     ] {

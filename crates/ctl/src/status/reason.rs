@@ -103,11 +103,9 @@ impl Reasons {
             ),
             _ => format!("not asked for, see hugectl {option}"),
         };
-        let without_library = matches!(lost, Some(Lost::Library)).then(|| {
-            "asked for, but the library is not in it: what started it dropped LD_PRELOAD, or it takes \
-             no library, as a static program; hugectl --pid reaches what runs"
-                .to_owned()
-        });
+        let is_secure = process::is_secure(root, pid) == Some(true);
+        let without_library =
+            matches!(lost, Some(Lost::Library)).then(|| without_library(is_secure));
         let wanted = |pages: Option<Pages>, option: &str| -> Result<Wanted, FileError> {
             Ok(match pages {
                 Some(_) if without_library.is_some() => Wanted::Yes(without_library.clone()),
@@ -120,7 +118,7 @@ impl Reasons {
             heap: match asked.heap {
                 None => Some(not_asked("--heap")),
                 // The program's own glibc may have been told.
-                Some(_) if without_library.is_some() && !has_tunables(&environ) => {
+                Some(_) if without_library.is_some() && (is_secure || !has_tunables(&environ)) => {
                     without_library.clone()
                 }
                 Some(pages) => ruled_out(pages, asked.fallback)
@@ -140,6 +138,22 @@ impl Reasons {
             anon: anon(&asked, private, without_library),
         })
     }
+}
+
+/// Why the library is not in a process that was to have it.
+fn without_library(is_secure: bool) -> String {
+    let why = match is_secure {
+        true => {
+            "it was started with rights that are not its user's (AT_SECURE: a set-user-id file, \
+             or another effective user), and the loader of such a program takes no library from \
+             its environment; hugectl --pid, as root, reaches what runs"
+        }
+        false => {
+            "what started it dropped LD_PRELOAD, or it takes no library, as a static program; \
+             hugectl --pid reaches what runs"
+        }
+    };
+    format!("asked for, but the library is not in it: {why}")
 }
 
 /// Of private memory that the program has mapped by itself.

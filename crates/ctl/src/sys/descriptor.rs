@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 
-/// Another descriptor of a file that is open under a number, `None` where none is; and
-/// whether it can be written to.
+/// Another descriptor of a file that is open under a number, `None` where none is, or a
+/// name alone (`O_PATH`); and whether it can be written to.
 ///
 /// # Errors
 /// When there is no further descriptor.
@@ -17,7 +17,11 @@ pub(crate) fn handed(number: RawFd) -> io::Result<Option<(File, bool)>> {
     let Ok(flags) = of(number, FcntlArg::F_GETFL) else {
         return Ok(None);
     };
-    let can_write = OFlag::from_bits_truncate(flags) & OFlag::O_ACCMODE != OFlag::O_RDONLY;
+    let flags = OFlag::from_bits_truncate(flags);
+    if flags.contains(OFlag::O_PATH) {
+        return Ok(None);
+    }
+    let can_write = flags & OFlag::O_ACCMODE != OFlag::O_RDONLY;
     let copy = of(number, FcntlArg::F_DUPFD_CLOEXEC(3))?;
     // SAFETY: made above, and nobody else's.
     let copy = unsafe { OwnedFd::from_raw_fd(copy) };

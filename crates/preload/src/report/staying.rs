@@ -11,7 +11,7 @@ use hugetools_contract::env;
 use hugetools_contract::report::{self, Lossy, Proof};
 use hugetools_contract::segment::{self, Row};
 use hugetools_kernfs::smaps::records;
-use hugetools_kernfs::{environ, number};
+use hugetools_kernfs::{auxv, environ, number};
 use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::kin::{self, Kin};
 use hugetools_pages::rt::message::{Level, say};
@@ -114,6 +114,13 @@ fn has_nothing(pid: u32) -> bool {
     path.and_then(|path| scratch::look(path.c_str(), look)) == Some(true)
 }
 
+/// Whether a process began with rights that are not its user's.
+fn is_secure(pid: u32) -> bool {
+    let path = Path::of(format_args!("/proc/{pid}/auxv"));
+    let told = path.and_then(|path| scratch::look(path.c_str(), auxv::is_secure));
+    told.flatten() == Some(true)
+}
+
 fn report_on(pid: u32) -> Option<()> {
     let exe = exe(pid);
     let mut buffer = [0; kin::NAME];
@@ -133,12 +140,20 @@ fn report_on(pid: u32) -> Option<()> {
     if !is_reached(smaps) {
         // It is ending.
         is_whole(smaps).then_some(())?;
+        let why = match is_secure(pid) {
+            true => {
+                "it was started with rights that are not its user's (AT_SECURE), and the loader of \
+                 such a program takes no library from its environment; hugectl --pid, as root, \
+                 reaches it"
+            }
+            false => {
+                "what started it dropped LD_PRELOAD, or it takes no library; start hugectl behind \
+                 what drops it"
+            }
+        };
         return tell(
             (pid, exe, name),
-            format_args!(
-                "process {pid} ({shown}) still runs and has nothing of hugectl's: what started it \
-                 dropped LD_PRELOAD, or it takes no library; start hugectl behind what drops it"
-            ),
+            format_args!("process {pid} ({shown}) still runs and has nothing of hugectl's: {why}"),
         );
     }
     let extents = mapped_files::find(smaps);

@@ -1,0 +1,117 @@
+//! Standard descriptors that are closed: what a tool could not say is no success, and a
+//! program that it starts finds closed what was closed.
+
+use std::path::Path;
+
+use super::place::{Done, Place};
+use crate::support::tool::tool;
+
+/// What prints on standard output, and the status where it cannot.
+const LINES: [(&str, i32); 23] = [
+    ("hugeadm --help", 1),
+    ("hugeadm --version", 1),
+    ("hugeadm --pool-list", 1),
+    ("hugeadm --json --pool-list", 1),
+    ("hugeadm --explain", 1),
+    ("hugeadm --stats", 1),
+    ("hugeadm --stats --watch --json", 1),
+    ("hugeadm --dry-run --pool-pages-min DEFAULT:1", 1),
+    ("hugeadm --json --nonsense", 2),
+    ("hugectl --help", 125),
+    ("hugectl --version", 125),
+    ("hugectl --explain --stack true", 125),
+    ("hugectl --explain --json --stack true", 125),
+    ("hugectl --dry-run --stack true", 125),
+    ("hugectl --dry-run --json --stack true", 125),
+    ("hugectl --status $$", 125),
+    ("hugectl --status $$ --json", 125),
+    ("hugectl --status $$ --watch", 125),
+    ("hugectl --json --nonsense", 125),
+    ("pagesize", 1),
+    ("pagesize --json --nonsense", 2),
+    ("hugeedit --version", 1),
+    ("hugeedit --json /bin/true", 1),
+];
+
+/// Runs a line whose first word is a tool of ours.
+fn run(place: &Place, line: &str) -> Done {
+    let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let tool = tool(name);
+    let program = Path::new(tool.get_program());
+    place.shell(&format!("'{}' {rest}", program.display()))
+}
+
+#[test]
+fn what_could_not_be_said_is_no_success() {
+    let place = Place::new();
+    for (line, status) in LINES {
+        let open = run(&place, &line.replace("--watch", ""));
+        assert_ne!(
+            (open.status, open.out.as_str()),
+            (status, ""),
+            "{line}: {open:?}"
+        );
+        let done = run(&place, &format!("{line} >&-"));
+        assert_eq!(done.status, status, "{line}: {done:?}");
+        let told = "ERROR: cannot write to standard output: bad file descriptor (errno 9)\n";
+        assert_eq!(done.err.matches("ERROR").count(), 1, "{line}: {done:?}");
+        assert!(done.err.ends_with(told), "{line}: {done:?}");
+    }
+    // Nobody can be told, and the status tells.
+    assert_eq!(run(&place, "hugeadm --pool-list >&- 2>&-").status, 1);
+    assert_eq!(run(&place, "hugeadm --nonsense 2>&-").status, 2);
+    let done = run(&place, "hugectl --messages=1 --stack true >&-");
+    assert!(
+        done.err.contains("no file of that number is open"),
+        "{done:?}"
+    );
+}
+
+/// Ends with a bit for each of the three that is closed.
+const CLOSED: &str = "
+#include <fcntl.h>
+int main(void)
+{
+    int closed = 0;
+    for (int fd = 0; fd < 3; fd++)
+        closed |= (fcntl(fd, F_GETFD) < 0) << fd;
+    return closed;
+}
+";
+
+#[test]
+fn a_program_finds_closed_what_was_closed() {
+    let place = Place::new();
+    place.file("bits.c", CLOSED);
+    place.ok("gcc -O1 bits.c -o bits");
+    for (closed, bits) in [
+        ("", 0),
+        ("<&-", 1),
+        (">&-", 2),
+        ("2>&-", 4),
+        ("<&- >&-", 3),
+        (">&- 2>&-", 6),
+        ("<&- >&- 2>&-", 7),
+    ] {
+        for options in [
+            "--heap=thp --shm --stack --anon",
+            "--text=thp --data=thp --bss=thp",
+            "--heap=thp --report",
+            "--heap=thp --report=report",
+            "--heap=thp --messages=messages",
+        ] {
+            let line = format!("hugectl {options} ./bits {closed}");
+            let done = run(&place, &line);
+            assert_eq!(
+                (done.status, done.out.as_str()),
+                (bits, ""),
+                "{line}: {done:?}"
+            );
+        }
+        assert_eq!(
+            place.shell(&format!("./bits {closed}")).status,
+            bits,
+            "{closed}"
+        );
+    }
+}
