@@ -52,7 +52,7 @@
 //! [`crate::migrate::shield`]; `child_copy`, a copy where devices are at work;
 //! sharing, where the pools hold all of it twice or nothing better is to be had, but
 //! for other threads' stacks, which could not wait for a page. What the kernel
-//! refuses then is tried once more (`refused`). While a device is at work, and other
+//! refuses then is tried again (`refused`). While a device is at work, and other
 //! threads that nothing keeps from writing, without `userfaultfd(2)`, a child whose
 //! memory the pools cannot hold twice gets copies that were taken while those threads ran;
 //! `torn` tells the allocator so.
@@ -80,7 +80,7 @@ use crate::sys::PastLimit;
 pub use apart::apart;
 use evacuate::evacuate;
 use guard::Guard;
-pub use refused::once_more;
+pub use refused::again_if_refused;
 use shared::{Copied, Shared};
 use way::{Way, Why};
 
@@ -211,7 +211,7 @@ pub fn around(call: impl Fn() -> i32, descriptors: Descriptors) -> i32 {
         }
         result
     };
-    apart(|| once_more(fork))
+    apart(|| again_if_refused(fork))
 }
 
 extern "C" fn prepare() {
@@ -237,6 +237,7 @@ fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
     if total == 0 {
         return;
     }
+    refused::note_pages();
     note_separation();
     let way = Way::choose(total);
     if !guard.has_closed() {
@@ -249,7 +250,6 @@ fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
         // Of copies for a child there is one set at a time, and what another fork
         // has kept from its child the child of this one would miss, too.
         if !guard.close_at_once(PATIENCE) {
-            refused::note_shared();
             return;
         }
     }
@@ -330,6 +330,7 @@ extern "C" fn child() {
     index::forget_readers();
     index::adopt_units();
     write_freeze::thaw_in_child();
+    refused::forget_others();
     PastLimit::forget_others();
     recollapse::forget();
     pool_backoff::go_on_alone();

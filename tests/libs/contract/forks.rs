@@ -73,6 +73,15 @@ rows! {
     stacks_beside_a_file_past_the_cache_and_threads: "beside_a_device" {
         args: &["3", "1"], pools: &[0, 20, 33, 60], users: &[Root],
     }
+    a_stack_for_signals_begins_next_to_a_registered_buffer: "stack_next_to_a_device" {
+        args: &["begins"], pools: &[0, 20, 60],
+    }
+    a_stack_for_signals_ends_next_to_a_registered_buffer: "stack_next_to_a_device" {
+        args: &["ends"], pools: &[0, 20, 60],
+    }
+    a_stack_of_a_thread_begins_next_to_a_registered_buffer: "stack_next_to_a_device" {
+        args: &["thread"], pools: &[0, 20, 60],
+    }
     a_child_beside_a_device_is_of_one_moment: "one_moment" {
         pools: HOLDING, users: &[Root], judged: Judged::RightHere,
     }

@@ -18,6 +18,7 @@
 //! the child, with all signals blocked, so that there no such thread may be known.
 
 use core::ffi::c_int;
+use core::ops::Range;
 
 use crate::extent::stacks::Stack;
 use crate::extent::{index, stacks};
@@ -78,7 +79,12 @@ fn kept_by_libc() -> Option<usize> {
 /// What is needed where a device may write to this thread's stack, to the one that
 /// it has named for handlers, or to what libc keeps for it.
 fn need(stack: usize) -> Need {
-    let signals = || sys::signal_stack().is_some_and(|range| page_at(range.start).is_some());
+    let is_met = |range: Range<usize>| {
+        [range.start, range.end.saturating_sub(1)]
+            .into_iter()
+            .find_map(page_at)
+    };
+    let signals = || sys::signal_stack().and_then(is_met).is_some();
     let is_on_pool = page_at(stack).is_some() || signals();
     let kept = kept_by_libc();
     // Files are read for few forks only.

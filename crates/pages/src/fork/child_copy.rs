@@ -27,7 +27,7 @@ use crate::sys;
 
 use super::asides::{self, Aside, all};
 use super::shared::Copied;
-use super::{Descriptors, refused, torn, wp_monitor};
+use super::{Descriptors, torn, wp_monitor};
 use crate::migrate::runs;
 
 /// How many of the asides the child has put in place.
@@ -64,9 +64,6 @@ pub(super) fn begin(shield: Shield, which: &Copied, descriptors: Descriptors) ->
         for aside in &mut *asides {
             copied += aside.copy().map_or(0, |()| aside.used());
         }
-    }
-    if !asides.iter().all(Aside::has_copy) {
-        refused::note_shared();
     }
     asides.iter().for_each(Aside::release);
     asides::publish(asides.len());

@@ -1,51 +1,138 @@
 //! Forks that the kernel refuses for want of a huge page.
 //!
 //! It copies pages that a device writes to at the fork itself, since the parent must
-//! keep its own, and says `ENOMEM` where the pool has none left for that. A thread
-//! whose fork has shared such pages, since the pool had enough of them a moment ago or
-//! others were at them, forks again: then all of them are copied for the child, while
-//! others write if need be.
+//! keep its own, and says `ENOMEM` where the pool has none left for that. Whether one
+//! does is asked before, but it may come a moment later, or be another process's, or
+//! other threads may be at the pages that were to be copied. So the thread forks again:
+//! then all pages beside a device that is known by now are copied for the child, while
+//! others write if need be, and the last time all pages are.
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::sys::{self, Errno};
 
-/// The thread whose fork has shared pages beside a device, or could not copy some that
-/// others were at; 0 for none. Of two at the same time one is known.
-static SHARED: AtomicUsize = AtomicUsize::new(0);
-/// The thread that forks again; 0 for none.
-static AGAIN: AtomicUsize = AtomicUsize::new(0);
+/// Whether a fork of this process, or of one that it was forked from, has met pages of
+/// pools. They may all be gone when the kernel has refused: by another thread's fork.
+static HAD_PAGES: AtomicBool = AtomicBool::new(false);
 
-/// Runs `fork`, and once more where that helps. Its result, or -1 with `errno`, as
+/// So often is a fork made again.
+const TIMES: usize = 2;
+
+/// So many threads at most have forks made again at the same time; what others are
+/// refused stays refused.
+const MOST: usize = 16;
+
+/// A fork that is made again.
+struct Place {
+    /// The thread that forks, by name; 0 for an unused place.
+    thread: AtomicUsize,
+    /// How often it may still do so.
+    left: AtomicUsize,
+}
+
+static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
+
+/// Which of the tries a fork is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Try {
+    /// Nothing was refused.
+    First,
+    /// The kernel has refused it.
+    Again,
+    /// It has refused it again, and what it says now holds.
+    Last,
+}
+
+impl Place {
+    const fn none() -> Place {
+        Place {
+            thread: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+        }
+    }
+
+    /// A place for this thread, where one is free.
+    fn take() -> Option<&'static Place> {
+        let me = sys::thread_name();
+        PLACES.iter().find(|place| {
+            let taken = place
+                .thread
+                .compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed);
+            taken.is_ok()
+        })
+    }
+
+    fn of_this_thread() -> Option<&'static Place> {
+        let me = sys::thread_name();
+        let is_mine = |place: &&Place| place.thread.load(Ordering::Relaxed) == me;
+        PLACES.iter().find(is_mine)
+    }
+}
+
+/// Runs `fork`, and again where that helps. Its result, or -1 with `errno`, as
 /// `fork(2)`.
-pub fn once_more(fork: impl Fn() -> c_int) -> c_int {
-    let me = sys::thread_name();
+pub fn again_if_refused(fork: impl Fn() -> c_int) -> c_int {
+    let before = sys::errno();
     let result = fork();
-    let is_refused = result == -1 && sys::errno() == Errno(libc::ENOMEM);
-    if SHARED
-        .compare_exchange(me, 0, Ordering::Relaxed, Ordering::Relaxed)
-        .is_err()
-        || !is_refused
-    {
+    if !is_refused(result) {
         return result;
     }
-    let is_first = AGAIN.compare_exchange(0, me, Ordering::Relaxed, Ordering::Relaxed);
-    if is_first.is_err() {
+    // A handler of a signal that forks meanwhile is in the middle of another: one
+    // place is enough for both.
+    let place = match Place::of_this_thread() {
+        Some(_) => None,
+        None => Place::take(),
+    };
+    let Some(place) = place else {
         return result;
-    }
-    let result = fork();
+    };
+    let result = again(place, &fork);
     // In the child, too.
-    AGAIN.store(0, Ordering::Relaxed);
+    place.thread.store(0, Ordering::Release);
+    if result != -1 {
+        sys::set_errno(before);
+    }
     result
 }
 
-/// Notes that this thread's fork may share such pages.
-pub(super) fn note_shared() {
-    SHARED.store(sys::thread_name(), Ordering::Relaxed);
+fn again(place: &Place, fork: &impl Fn() -> c_int) -> c_int {
+    let mut result = -1;
+    for left in (0..TIMES).rev() {
+        place.left.store(left, Ordering::Relaxed);
+        result = fork();
+        if !is_refused(result) {
+            break;
+        }
+    }
+    result
 }
 
-/// Whether this is the second fork.
-pub(super) fn is_again() -> bool {
-    AGAIN.load(Ordering::Relaxed) == sys::thread_name()
+/// Whether the kernel has refused a fork that may do better.
+fn is_refused(result: c_int) -> bool {
+    result == -1 && sys::errno() == Errno(libc::ENOMEM) && HAD_PAGES.load(Ordering::Relaxed)
+}
+
+/// Notes that a child would inherit pages of pools, were nothing done about it.
+pub(super) fn note_pages() {
+    HAD_PAGES.store(true, Ordering::Relaxed);
+}
+
+/// Which try this thread's fork is.
+pub(super) fn this_try() -> Try {
+    match Place::of_this_thread().map(|place| place.left.load(Ordering::Relaxed)) {
+        None => Try::First,
+        Some(0) => Try::Last,
+        Some(_) => Try::Again,
+    }
+}
+
+/// In the child: other threads' forks are not its own.
+pub(super) fn forget_others() {
+    let me = sys::thread_name();
+    for place in &PLACES {
+        if place.thread.load(Ordering::Relaxed) != me {
+            place.thread.store(0, Ordering::Relaxed);
+        }
+    }
 }

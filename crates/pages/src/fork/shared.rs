@@ -6,29 +6,38 @@ use core::ops::Range;
 use crate::extent::stacks;
 use crate::sys;
 
-/// So much on both sides of where a stack is written.
+use super::refused::{self, Try};
+
+/// So much on both sides of where a stack is written, and of what libc keeps.
 const AROUND: usize = 64 << 10;
+
+/// The same where the kernel has refused to share so much: what libc needs from the end
+/// of `prepare` on.
+const LEAST_AROUND: usize = 8 << 10;
 
 /// Where it writes: its stack, what libc keeps for each thread, and the stack
 /// that it has named for handlers of signals.
 #[derive(Debug)]
-pub(super) struct Shared([usize; 4]);
+pub(super) struct Shared([Range<usize>; 3]);
 
 impl Shared {
     /// Of this thread, whose own stack is at an address.
     pub(super) fn of_thread(stack: usize) -> Shared {
+        let around = match refused::this_try() {
+            Try::First => AROUND,
+            Try::Again | Try::Last => LEAST_AROUND,
+        };
+        let near = |at: usize| at.saturating_sub(around)..at.saturating_add(around);
         let signals = sys::signal_stack().unwrap_or(0..0);
         // The kernel begins at the end.
-        Shared([stack, sys::thread_name(), signals.start, signals.end])
+        let begun = signals.end.saturating_sub(around).max(signals.start);
+        Shared([near(stack), near(sys::thread_name()), begun..signals.end])
     }
 
     /// Whether any of it may lie in a range.
     pub(super) fn meets(&self, range: &Range<usize>) -> bool {
-        let is_near = |at: &usize| {
-            let start = at.saturating_sub(AROUND);
-            start < range.end && range.start < at.saturating_add(AROUND)
-        };
-        self.0.iter().filter(|at| **at != 0).any(is_near)
+        let is_met = |part: &Range<usize>| part.start < range.end && range.start < part.end;
+        self.0.iter().any(is_met)
     }
 }
 

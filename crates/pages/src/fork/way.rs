@@ -9,7 +9,7 @@ use crate::kernel::{cgroup, facts, hugetlb_pool};
 use crate::migrate::shield::Shield;
 use crate::rt::message::Amount;
 
-use super::refused;
+use super::refused::{self, Try};
 use crate::migrate::runs;
 
 /// Memory that stays for others.
@@ -75,7 +75,12 @@ impl Way {
             return Way::Leave(why);
         }
         let alone = !facts::has_threads();
-        match dma_users::writers() {
+        let writers = match refused::this_try() {
+            // Nobody is known, and yet a page could not be shared.
+            Try::Last => Writers::Anytime,
+            Try::First | Try::Again => dma_users::writers(),
+        };
+        match writers {
             Writers::None | Writers::Calls if alone => Way::Evacuate(Shield::Alone),
             Writers::None => Way::past_threads(),
             // What they write to must stay.
@@ -102,11 +107,10 @@ impl Way {
 /// of the parent's that writes there would fail, and libc makes many that nobody makes
 /// again: then the child gets copies that are not all of one moment.
 fn beside_a_device() -> Way {
-    if refused::is_again() || !pools_hold_it_twice() {
-        return Way::CopyForChild(Shield::Alone);
+    match refused::this_try() == Try::First && pools_hold_it_twice() {
+        true => Way::Share,
+        false => Way::CopyForChild(Shield::Alone),
     }
-    refused::note_shared();
-    Way::Share
 }
 
 /// Whether there is memory for a copy.

@@ -58,7 +58,7 @@ pub(crate) fn fork() -> c_int {
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Fork>(address) };
     match marker::is_first() {
-        true => fork::apart(|| fork::once_more(|| next())),
+        true => fork::apart(|| fork::again_if_refused(|| next())),
         false => next(),
     }
 }
