@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -411,5 +412,43 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         remove_group(&self.0).unwrap();
+    }
+}
+
+/// A program of another user does not reach what the watcher shares, and one that starts
+/// with other rights, or without the library, has nothing to tell by: each has one line.
+#[test]
+fn what_comes_after_a_starter_has_one_line() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("the lines of a starter", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let file = dir.path().join("report");
+    let waits = "select(undef, undef, undef, 0.3);";
+    let (ends, dies) = (format!("{waits} exit 3"), format!("{waits} kill 9, $$"));
+    let user = &["setpriv", "--reuid=65534", "--clear-groups"][..];
+    let exit = json!({"how": "exit", "value": 3});
+    let killed = json!({"how": "signal", "value": 9, "out_of_memory": false});
+    for (starter, program, ended) in [
+        (user, &ends, &exit),
+        (user, &dies, &killed),
+        (&["setpriv", "--ruid=65534"], &ends, &exit),
+        (&["env", "-u", "LD_PRELOAD"], &ends, &exit),
+        (&["env", "-u", "LD_PRELOAD"], &dies, &killed),
+    ] {
+        fs::write(&file, "").unwrap();
+        nix::unistd::chown(&file, Some(65534.into()), None).unwrap();
+        let report = format!("--report={}", file.display());
+        let mut command = hugectl(&report, Path::new(starter[0]), &starter[1..]);
+        command.args(["perl", "-e", program]);
+        let output = command.output().unwrap();
+        assert_eq!(output.stderr, b"", "{starter:?}: {output:?}");
+        let all = lines(&file, 2);
+        let told = |line: &Value| (line["name"].clone(), line["ended"].clone());
+        let mut told: Vec<_> = all.iter().map(told).collect();
+        told.sort_by_key(|(name, _)| name == "perl");
+        let first = (json!(starter[0]), json!({"how": "exec", "value": null}));
+        assert_eq!(told, [first, (json!("perl"), ended.clone())], "{starter:?}");
     }
 }

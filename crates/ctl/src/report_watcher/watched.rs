@@ -148,6 +148,11 @@ impl Watched {
     /// Tells of the image that it has left since the last look, if it has.
     fn leave_image(&mut self, now: &Look, shared: Shared, output: &mut Output) {
         let is_same = |last: &Look| last.stat.is_same_image(&now.stat);
+        if self.last.is_none() && !now.snapshot.is_attached() {
+            // Of an image that nobody has seen. This one, of another user perhaps, does not
+            // reach the text.
+            self.take_text(shared, output);
+        }
         if self.last.as_ref().is_none_or(is_same) {
             return;
         }
@@ -214,12 +219,15 @@ impl Watched {
         };
         // What comes after an image that has left a text was never seen.
         let is_gone = self.take_text(shared, output) == Some(false);
-        let is_told = slot.is_told() && !is_gone;
         let is_another = is_gone || slot.image.load(Ordering::Acquire) > self.images;
         let was_seen = self
             .last
             .as_ref()
             .is_some_and(|last| last.snapshot.is_attached());
+        // What was told is of an image before this one, whose library did not reach us, or
+        // that has none.
+        let is_later = self.last.is_some() && !was_seen && !is_another;
+        let is_told = slot.is_told() && !is_gone && !is_later;
         let still = !is_told && !is_gone;
         if is_another && was_seen && !self.forked && self.is_untold(slot, still) {
             self.tell(Ended::Exec, slot, output);
