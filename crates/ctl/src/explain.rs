@@ -64,6 +64,9 @@ pub struct Row {
     pub bytes: Option<u64>,
     /// How many huge pages by their size; of what grows, how many there are.
     pub pages: BTreeMap<u64, u64>,
+    /// Whether each mapping and segment of it gets these pages whole, or none of them, as
+    /// shared memory does of a pool: the kernel refuses what it cannot promise whole.
+    pub whole: bool,
     /// Whether `bytes` is the most that can be.
     #[serde(skip)]
     pub at_most: bool,

@@ -81,6 +81,35 @@ pub struct Records<'a> {
     rest: &'a [u8],
 }
 
+/// Iterates over the records of `/proc/<pid>/maps`: the same, nothing counted.
+pub fn heads(text: &[u8]) -> Heads<'_> {
+    Heads(records(text))
+}
+
+/// See [`heads`].
+#[derive(Debug, Clone)]
+pub struct Heads<'a>(Records<'a>);
+
+impl<'a> Heads<'a> {
+    /// What was not looked at yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.0.rest()
+    }
+}
+
+impl<'a> Iterator for Heads<'a> {
+    type Item = Record<'a>;
+
+    fn next(&mut self) -> Option<Record<'a>> {
+        while !self.0.rest.is_empty() {
+            if let Some(record) = parse_head(self.0.line()) {
+                return Some(record);
+            }
+        }
+        None
+    }
+}
+
 impl<'a> Iterator for Records<'a> {
     type Item = Record<'a>;
 

@@ -13,6 +13,7 @@ const START: usize = 22;
 /// What the file says of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat<'a> {
+    name: &'a [u8],
     fields: &'a [u8],
 }
 
@@ -20,8 +21,15 @@ impl<'a> Stat<'a> {
     /// Reads the file. The name stands in parentheses, and may hold any byte.
     pub fn parse(text: &'a [u8]) -> Option<Stat<'a>> {
         let end = text.iter().rposition(|byte| *byte == b')')?;
+        let name = text[..end].iter().position(|byte| *byte == b'(');
+        let name = name.map_or(&[][..], |begin| &text[begin + 1..end]);
         let fields = text[end + 1..].trim_ascii();
-        Some(Stat { fields })
+        Some(Stat { name, fields })
+    }
+
+    /// The name by which it goes, as in `/proc/<pid>/comm`.
+    pub fn name(&self) -> &'a [u8] {
+        self.name
     }
 
     /// A field behind the name, of which the first is number 3.
@@ -61,6 +69,7 @@ mod tests {
         let stat = Stat::parse(text).unwrap();
         let told = (stat.parent(), stat.start(), stat.is_over());
         assert_eq!(told, (Some(5), Some(12345), Some(false)));
+        assert_eq!(stat.name(), b"a) b (c");
         assert_eq!((stat.number(8), stat.number(25)), (None, Some(4)));
         assert_eq!((stat.field(2), stat.field(26)), (None, None));
     }

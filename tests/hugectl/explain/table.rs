@@ -138,6 +138,60 @@ pub(super) const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
+        name: "hugetlb.rsvd.max, for a mapping that is larger",
+        pool: 30,
+        group: Group::Hugetlb("rsvd.max", "8388608"),
+        before: INSIDE,
+        line: "--shm DIR/explained mmap 20",
+        rungs: &[("shm", "pool")],
+        fact: "the control group allows 8MB more of 2MB pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "hugetlb.rsvd.max, for a mapping that fits",
+        pool: 30,
+        group: Group::Hugetlb("rsvd.max", "8388608"),
+        before: INSIDE,
+        line: "--shm DIR/explained mmap 8",
+        rungs: &[("shm", "pool")],
+        fact: "the control group allows 8MB more of 2MB pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "hugetlb.max, for a segment that is larger",
+        pool: 30,
+        group: Group::Hugetlb("max", "8388608"),
+        before: INSIDE,
+        line: "--shm DIR/explained sysv 20",
+        rungs: &[("shm", "pool")],
+        fact: "the control group allows 8MB more of 2MB pages",
+        ..PLAIN
+    },
+    Situation {
+        name: "a short pool, for a mapping that is larger",
+        pool: 4,
+        line: "--shm DIR/explained mmap 20",
+        rungs: &[("shm", "pool")],
+        fact: "the pool of 2MB pages has 4 pages (8MB) left",
+        ..PLAIN
+    },
+    Situation {
+        name: "a short pool, for a segment that is larger",
+        pool: 4,
+        line: "--shm DIR/explained sysv 20",
+        rungs: &[("shm", "pool")],
+        fact: "the pool of 2MB pages has 4 pages (8MB) left",
+        ..PLAIN
+    },
+    Situation {
+        name: "a short pool, for a segment that fits",
+        pool: 4,
+        line: "--shm DIR/explained sysv 8",
+        rungs: &[("shm", "pool")],
+        fact: "the pool of 2MB pages has 4 pages (8MB) left",
+        ..PLAIN
+    },
+    Situation {
         name: "little left of memory",
         group: Group::Memory("31457280"),
         before: INSIDE,

@@ -98,6 +98,18 @@ impl Answer {
         said.concat().contains(text)
     }
 
+    /// Whether a mapping of shared memory gets the pages that are told: all or none.
+    fn fits(&self, bytes: u64) -> bool {
+        let mut rows = self.rows("shm").filter(|row| row["rung"] == "pool");
+        let row = rows.next().unwrap();
+        assert_eq!(row["whole"], true, "{row}");
+        let pages = row["pages"].as_object().unwrap().iter();
+        let bytes_of = |(size, count): (&String, &Value)| -> u64 {
+            size.parse::<u64>().unwrap() * count.as_u64().unwrap()
+        };
+        pages.map(bytes_of).sum::<u64>() >= bytes
+    }
+
     /// The file of a segment.
     fn object<'a>(&'a self, segment: &'a str) -> Option<&'a str> {
         self.rows(segment).find_map(|row| row["object"].as_str())
@@ -374,7 +386,9 @@ impl Place<'_> {
                 // shmget may be refused what mappings get.
                 ("shm", "pool") if answer.shortfall("use shmget").is_some() => huge == 0,
                 ("heap" | "shm", _) if resident < 1 << 20 => true,
-                ("heap" | "shm", "pool") => how.contains("hugetlb"),
+                // A mapping gets its pages whole, or none of them.
+                ("shm", "pool") => huge == if answer.fits(resident) { resident } else { 0 },
+                ("heap", "pool") => how.contains("hugetlb"),
                 // The first 16 MB of a heap wait until it grows.
                 ("heap" | "shm", "thp") => how == "thp",
                 ("heap" | "shm", _) => huge * 2 < resident,

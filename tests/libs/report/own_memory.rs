@@ -1,5 +1,6 @@
 //! What a report says of memory that a program maps past malloc: the heap is small
 //! because of it, also where it is given back before the end.
+#![expect(clippy::disallowed_methods, reason = "reads a report")]
 
 use std::path::Path;
 
@@ -62,4 +63,31 @@ fn memory_past_malloc_is_the_reason_also_once_it_is_given_back() {
         let is_its_own = ran.err.contains("by the program itself");
         assert_eq!(is_its_own, how != "malloc", "{how}: {ran:?}");
     }
+}
+
+/// Of a process without a huge page the kernel is asked another way, which says the same.
+#[test]
+fn a_process_without_huge_pages_is_counted_as_smaps_does() {
+    let Some(program) = build("plain", Libc::Glibc, &[]) else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let (report, file) = (dir.path().join("report"), dir.path().join("mapped"));
+    let mut command = tool("hugectl");
+    command.arg("--heap=thp");
+    command.arg(format!("--report={}", report.display()));
+    let ran: Ran = command.arg(program).arg(&file).output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let text = std::fs::read_to_string(&report).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let rows = told["segments"].as_array().unwrap();
+    let resident = |wanted: &dyn Fn(&serde_json::Value) -> bool| -> u64 {
+        let rows = rows.iter().filter(|row| wanted(row));
+        rows.map(|row| row["resident"].as_u64().unwrap()).sum()
+    };
+    let path = file.to_str().unwrap();
+    let of_file = resident(&|row| row["object"] == path);
+    let of_memory = resident(&|row| row["segment"] == "shm");
+    assert_eq!(ran.out, format!("{of_file} {of_memory}\n"), "{text}");
+    assert_eq!(of_memory, 21 * 4096);
 }

@@ -265,6 +265,7 @@ impl Maker<'_> {
             mechanism: None,
             bytes: part.filter(|_| is_known),
             pages: BTreeMap::new(),
+            whole: false,
             at_most: false,
             shortfalls: Vec::new(),
         });
@@ -302,6 +303,7 @@ impl Maker<'_> {
                 mechanism: mechanism(rung),
                 bytes: None,
                 pages: pages.into_iter().collect(),
+                whole: segment == "shm" && rung == Rung::Pool,
                 at_most: false,
                 shortfalls: Vec::new(),
             });
@@ -383,6 +385,7 @@ fn row(
         mechanism: mechanism(taken.rung),
         bytes: Some(taken.bytes),
         pages: pages.into_iter().collect(),
+        whole: false,
         at_most,
         shortfalls: Vec::new(),
     }

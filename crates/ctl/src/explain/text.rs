@@ -106,6 +106,7 @@ fn cells(row: &Row) -> [String; 5] {
             format!("{most}{}", Amount(bytes))
         }
         None if row.object.is_some() => "-".to_owned(),
+        None if row.whole => "each whole, or none".to_owned(),
         None => "as it grows".to_owned(),
     };
     let gets = match row.rung {

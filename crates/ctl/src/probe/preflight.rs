@@ -290,7 +290,7 @@ impl Check<'_> {
         } else if available < enough {
             let (pages, _) = available.pages(size);
             let fact = format!("the pool of {size} pages has {pages} pages ({available}) left");
-            let short = Shortfall::new(subject, fact).then(beyond(&then));
+            let short = Shortfall::new(subject, fact).then(beyond(subject, &then));
             self.warn_of(remedy(short, source, ask.enough()));
         }
         self.control_group(ask, source, &then);
@@ -316,7 +316,7 @@ impl Check<'_> {
             true => "-1",
             false => "max",
         };
-        let short = Shortfall::new(ask.subject, fact).then(beyond(then));
+        let short = Shortfall::new(ask.subject, fact).then(beyond(ask.subject, then));
         let short = short.mend("to lift it", format!("echo {unlimited} > {file}"));
         self.warn_of(short.says(file, limit.limit.get()));
     }
@@ -467,8 +467,15 @@ impl Check<'_> {
     }
 }
 
-/// What happens beyond some pages.
-fn beyond(then: &str) -> String {
+/// What happens beyond some pages. Of shared memory the kernel promises the pages of a
+/// mapping or segment whole, or refuses it whole.
+fn beyond(subject: Subject, then: &str) -> String {
+    if subject == Subject::SHM {
+        return match then.strip_prefix("requests beyond it fail") {
+            Some(why) => format!("a mapping or segment of more fails{why}"),
+            None => format!("a mapping or segment of more gets none of them, {then}"),
+        };
+    }
     match then.strip_prefix("requests beyond it ") {
         Some(then) => format!("requests beyond them {then}"),
         None => format!("beyond them, {then}"),

@@ -28,6 +28,12 @@ impl Kin {
         parse(pid, procfile::head(path.c_str(), &mut buffer))
     }
 
+    /// This process, and its name.
+    pub fn own_and_name(buffer: &mut [u8; 1024]) -> Option<(Kin, &[u8])> {
+        let text = procfile::head(c"/proc/self/stat", buffer);
+        Some((parse(sys::getpid(), text)?, Stat::parse(text)?.name()))
+    }
+
     /// This process.
     pub fn own() -> Option<Kin> {
         Kin::of(sys::getpid())

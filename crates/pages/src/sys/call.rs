@@ -33,6 +33,15 @@ pub(super) fn call(number: c_long, args: [usize; 6]) -> Result<usize> {
     }
 }
 
+/// In the number of a request to `ioctl`: that the kernel only reads what is passed, that it
+/// only writes it, and that nothing is passed. On powerpc this takes three bits.
+pub(super) const NONE: usize = match cfg!(target_arch = "powerpc64") {
+    true => 1 << 29,
+    false => 0,
+};
+pub(super) const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
+pub(super) const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
+
 /// Any system call, for one that a program asks for.
 ///
 /// # Errors

@@ -3,9 +3,10 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, Result, ask, call, look};
+use super::call::{Errno, READS, Result, WRITES, ask, call, look};
 use super::limit;
 use crate::sys::cast::{extended, int, unsigned};
+use hugetools_kernfs::pagemap::scan::{self, Found};
 
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]
@@ -116,6 +117,25 @@ impl File {
     /// Reads once from an offset into a buffer; how much.
     pub fn read_at(&self, buffer: &mut [u8], offset: usize) -> Result<usize> {
         read_at(self.0, buffer, offset)
+    }
+
+    /// Of `pagemap`: writes the ranges of pages that are there below `end`, as
+    /// [`hugetools_kernfs::pagemap::scan`] reads them. How many bytes those are; `None`
+    /// where there are more. Since Linux 6.7.
+    ///
+    /// # Errors
+    /// Where the kernel has no such request, or it may not be made.
+    pub fn pages_there(&self, end: u64, into: &mut [u8]) -> Result<Option<usize>> {
+        /// `PAGEMAP_SCAN`, with its argument of 96 bytes.
+        const REQUEST: usize = READS | WRITES | 0x0060_6610;
+        let wanted = scan::PRESENT;
+        let told = scan::PRESENT | scan::ZERO | scan::HUGE;
+        let (room, most) = (into.as_mut_ptr() as u64, into.len() / Found::LEN);
+        let mut argument: [u64; 12] = [96, 0, 0, end, 0, room, most as u64, 0, 0, wanted, 0, told];
+        let at = argument.as_mut_ptr() as usize;
+        let found = ask(libc::SYS_ioctl, [extended(self.0), REQUEST, at, 0, 0, 0])?;
+        let is_all = argument[4] >= end && found < most;
+        Ok(is_all.then_some(found * Found::LEN))
     }
 
     /// Waits until there is something to read, so many milliseconds at most; whether

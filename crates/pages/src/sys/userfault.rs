@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use super::call::{Errno, Result, ask, call};
+use super::call::{Errno, NONE, READS, Result, WRITES, ask, call};
 use super::file::File;
 use super::{limit, seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
@@ -20,15 +20,6 @@ const MODE_WP: u64 = 1 << 1;
 
 /// Only for faults of user mode, which every process may have; since Linux 5.11.
 const USER_MODE_ONLY: c_int = 1;
-
-/// In the number of a request: that the kernel only reads what is passed, that it
-/// only writes it, and that nothing is passed. On powerpc this takes three bits.
-const NONE: usize = match cfg!(target_arch = "powerpc64") {
-    true => 1 << 29,
-    false => 0,
-};
-const READS: usize = 1 << 30 << cfg!(target_arch = "powerpc64") as usize;
-const WRITES: usize = 1 << 31 >> cfg!(target_arch = "powerpc64") as usize;
 
 const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
 const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;

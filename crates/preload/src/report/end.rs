@@ -7,13 +7,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hugetools_contract::env::{Fallback, Pages, Report};
 use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
-use hugetools_contract::segment::{self, Extent, Row, Segment};
-use hugetools_kernfs::smaps::records;
+use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::block_end;
 use hugetools_pages::extent::usage::{GROWN_HEAP, SMALL_HEAP};
-use hugetools_pages::kernel::kin::{self, Kin};
-use hugetools_pages::kernel::{facts, procfile};
+use hugetools_pages::kernel::kin::Kin;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
@@ -24,6 +22,7 @@ use hugetools_pages::sys::{self, Filter};
 
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
+use crate::report::own_memory::{Mappings, Status};
 use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
@@ -178,47 +177,48 @@ fn report(ended: Ended) -> Option<()> {
 
 /// The text of a report, as it is now.
 fn compose(ended: Ended) -> Option<Text> {
-    let smaps = old_root::smaps()?;
+    let status = Status::read();
+    let mappings = Mappings::find(&status)?;
     let exe = old_root::exe()?;
     // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
-    let most = records(smaps).count() * 3;
-    let extents = Extents::find(scratch::values((most + 512).min(4096), Extent::EMPTY)?, exe);
-    let rows = scratch::values((most + 16).min(1024), Row::EMPTY)?;
-    let pmd = facts::thp_size() as u64;
-    let filled = segment::sort(records(smaps), pmd, extents.all(), rows);
+    let pieces = mappings.records().count() * 3;
+    let extents = Extents::find((pieces + 512).min(4096), exe)?;
+    let rows = scratch::values((pieces + 16).min(1024), Row::EMPTY)?;
+    let pmd = mappings.transparent_size();
+    let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
-    past_malloc::explain(rows);
-    let mut name = [0; kin::NAME];
+    past_malloc::explain(rows, status.most_resident);
+    let mut stat = [0; 1024];
+    let own = Kin::own_and_name(&mut stat);
     let mut met = required::NONE;
     let proof = Proof {
         pid: sys::getpid(),
         exe,
-        name: kin::name(sys::getpid(), &mut name).unwrap_or(report::base(exe)),
+        name: own.map_or(report::base(exe), |(_, name)| name),
         required: required::met(rows, &mut met),
         rows,
         warning: None,
-        life: life(ended, rows),
+        life: own.map(|(own, _)| life(ended, own, rows, status.most_resident)),
     };
     let mut text = Text::with_room(1 << 20)?;
     report_file::write(&proof, &mut text).ok()?;
     Some(text)
 }
 
-fn life(ended: Ended, rows: &[Row<'_>]) -> Option<Life> {
+fn life(ended: Ended, own: Kin, rows: &[Row<'_>], most: Option<u64>) -> Life {
     let now = sys::wall_clock();
-    let age = sys::since_boot().saturating_sub(Kin::own()?.start * TICK);
+    let age = sys::since_boot().saturating_sub(own.start * TICK);
     let mut peak = watched::peak().with(&Peak::of(rows, now));
-    let most = procfile::look(|| procfile::tagged_in(c"/proc/self/status", b"VmHWM:"));
-    peak.resident = peak.resident.max(most.unwrap_or(0) * 1024);
-    Some(Life {
+    peak.resident = peak.resident.max(most.unwrap_or(0));
+    Life {
         ended,
         start: now.saturating_sub(age),
         end: now,
         seen: now,
         peak,
-    })
+    }
 }
 
 /// The milliseconds of a tick, in which the kernel counts the time of a start:

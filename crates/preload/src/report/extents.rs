@@ -9,12 +9,11 @@ use hugetools_pages::registry::shared;
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
-use crate::rt::scratch;
+use crate::rt::scratch::{self, List};
 
 /// A list that is filled from the front.
 pub(crate) struct Extents {
-    places: &'static mut [Extent<'static>],
-    len: usize,
+    list: List<Extent<'static>>,
     exe: &'static [u8],
     names: &'static mut [u8],
 }
@@ -23,12 +22,11 @@ pub(crate) struct Extents {
 const NAMES: usize = 64 << 10;
 
 impl Extents {
-    /// Finds all known, at most as many as there are places. `exe` is the
-    /// name of the program, which the loader does not tell.
-    pub(crate) fn find(places: &'static mut [Extent<'static>], exe: &'static [u8]) -> Extents {
+    /// Finds all known, at most `most`. `exe` is the name of the program, which the
+    /// loader does not tell.
+    pub(crate) fn find(most: usize, exe: &'static [u8]) -> Option<Extents> {
         let mut known = Extents {
-            places,
-            len: 0,
+            list: List::with_room(most)?,
             exe,
             names: scratch::bytes(NAMES).unwrap_or_default(),
         };
@@ -46,24 +44,21 @@ impl Extents {
             }
             ControlFlow::Continue(())
         });
-        known
+        Some(known)
     }
 
     /// What was found.
     pub(crate) fn all(&self) -> &[Extent<'static>] {
-        &self.places[..self.len]
+        self.list.all()
     }
 
     fn put(&mut self, start: usize, end: usize, segment: Segment, object: Option<&'static [u8]>) {
-        if let Some(place) = self.places.get_mut(self.len) {
-            *place = Extent {
-                start: start as u64,
-                end: end as u64,
-                segment,
-                object,
-            };
-            self.len += 1;
-        }
+        self.list.push(Extent {
+            start: start as u64,
+            end: end as u64,
+            segment,
+            object,
+        });
     }
 
     fn keep(&mut self, name: &[u8]) -> Option<&'static [u8]> {

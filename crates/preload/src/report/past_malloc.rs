@@ -3,11 +3,8 @@
 
 use hugetools_contract::report::reasons::{ITS_OWN, SMALL_HEAP};
 use hugetools_contract::segment::{Row, Segment};
-use hugetools_kernfs::keyed;
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::{self, GROWN_HEAP};
-
-use crate::rt::scratch;
 
 const SMALL_BESIDE: &str =
     "a small heap; most memory was mapped by the program itself, not by malloc";
@@ -15,14 +12,14 @@ const SMALL_BESIDE: &str =
 const GIVEN_BACK: &str = "most was given back; mapped by the program itself, not by malloc";
 
 /// Replaces the reasons of heap and other memory where most of it was the program's
-/// own.
-pub(crate) fn explain(rows: &mut [Row<'static>]) {
+/// own. `peak` is the most that was resident, where it is known.
+pub(crate) fn explain(rows: &mut [Row<'static>], peak: Option<u64>) {
     let is_larger = |row: &Row<'_>| row.segment == Segment::Heap && row.reason != Some(SMALL_HEAP);
     if config::get().heap.is_none() || rows.iter().any(is_larger) {
         return;
     }
     let is_there = |row: &Row<'_>| row.segment == Segment::Anon && row.reason == Some(ITS_OWN);
-    if !rows.iter().any(is_there) && !was_large(rows) {
+    if !rows.iter().any(is_there) && !was_large(rows, peak) {
         return;
     }
     for row in rows {
@@ -43,7 +40,7 @@ pub(crate) fn is_most(heap: &Row<'_>) -> bool {
 
 /// Whether more was resident once than the heap has ever had, and what is there
 /// still of files and the like.
-fn was_large(rows: &[Row<'_>]) -> bool {
+fn was_large(rows: &[Row<'_>], peak: Option<u64>) -> bool {
     let others = rows
         .iter()
         .filter(|row| !matches!(row.segment, Segment::Heap | Segment::Anon));
@@ -51,11 +48,5 @@ fn was_large(rows: &[Row<'_>]) -> bool {
     let known = others
         .saturating_add(usage::peak() as u64)
         .saturating_add(GROWN_HEAP as u64);
-    peak_resident().is_some_and(|peak| peak > known)
-}
-
-/// The most bytes of the process that were resident, pages of pools apart.
-fn peak_resident() -> Option<u64> {
-    let status = scratch::read(c"/proc/self/status")?;
-    keyed::number(status, b"VmHWM:")?.checked_mul(1024)
+    peak.is_some_and(|peak| peak > known)
 }

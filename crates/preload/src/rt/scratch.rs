@@ -5,8 +5,49 @@
 use core::ffi::{CStr, c_int};
 use core::fmt;
 use core::mem::{ManuallyDrop, MaybeUninit};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::sys::{self, File};
+
+/// A mapping from which small pieces are taken: each call of the kernel takes time, and
+/// many processes that report are gone after a millisecond. Where it is, 0 as long as
+/// there is none, and what of it is taken.
+static SHELF: AtomicUsize = AtomicUsize::new(0);
+static TAKEN: AtomicUsize = AtomicUsize::new(0);
+const SHELF_LEN: usize = 192 << 10;
+
+/// What is no larger is taken from there.
+const SMALL: usize = 64 << 10;
+
+/// Zero bytes, `len` of them, that nobody has; `None` where there is no memory.
+fn place(len: usize) -> Option<usize> {
+    const ALIGNED: usize = 64;
+    if len > SMALL {
+        return map(len);
+    }
+    let len = len.next_multiple_of(ALIGNED);
+    let take = |taken: usize| Some(taken + len).filter(|taken| *taken <= SHELF_LEN);
+    let shelf = shelf()?;
+    match TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+        Ok(before) => Some(shelf + before),
+        Err(_) => map(len),
+    }
+}
+
+fn shelf() -> Option<usize> {
+    let found = SHELF.load(Ordering::Acquire);
+    if found != 0 {
+        return Some(found);
+    }
+    let new = map(SHELF_LEN)?;
+    match SHELF.compare_exchange(0, new, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Some(new),
+        Err(other) => {
+            unmap(new, SHELF_LEN);
+            Some(other)
+        }
+    }
+}
 
 /// A mapping of `len` zero bytes; `None` where there is no memory.
 fn map(len: usize) -> Option<usize> {
@@ -18,8 +59,8 @@ fn map(len: usize) -> Option<usize> {
 
 /// Room for `count` values, each a copy of `value`.
 pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'static mut [T]> {
-    let at = map(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
-    // SAFETY: a new mapping of that length, page aligned, that nobody else has.
+    let at = place(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+    // SAFETY: memory of that length, aligned for all types, that nobody else has.
     let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
     for place in &mut *places {
         place.write(value);
@@ -29,10 +70,41 @@ pub(crate) fn values<T: Copy + 'static>(count: usize, value: T) -> Option<&'stat
     Some(unsafe { &mut *values })
 }
 
+/// Values that are added one by one; only those that there are take memory.
+pub(crate) struct List<T: Copy + 'static> {
+    places: &'static mut [MaybeUninit<T>],
+    len: usize,
+}
+
+impl<T: Copy + 'static> List<T> {
+    /// An empty list with room for `count`.
+    pub(crate) fn with_room(count: usize) -> Option<List<T>> {
+        let at = place(count.checked_mul(size_of::<T>())?)? as *mut MaybeUninit<T>;
+        // SAFETY: memory of that length, aligned for all types, that nobody else has.
+        let places = unsafe { core::slice::from_raw_parts_mut(at, count) };
+        Some(List { places, len: 0 })
+    }
+
+    /// Adds a value, if there is room.
+    pub(crate) fn push(&mut self, value: T) {
+        if let Some(place) = self.places.get_mut(self.len) {
+            place.write(value);
+            self.len += 1;
+        }
+    }
+
+    /// Those that there are.
+    pub(crate) fn all(&self) -> &[T] {
+        let there = core::ptr::from_ref(&self.places[..self.len]) as *const [T];
+        // SAFETY: so many were written.
+        unsafe { &*there }
+    }
+}
+
 /// So many bytes, all zero; only what is used of them takes memory.
 pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
-    let at = map(len)? as *mut u8;
-    // SAFETY: a new mapping of that length, which is zero, and nobody else's.
+    let at = place(len)? as *mut u8;
+    // SAFETY: memory of that length, which is zero, and nobody else's.
     Some(unsafe { core::slice::from_raw_parts_mut(at, len) })
 }
 
@@ -40,6 +112,16 @@ pub(crate) fn bytes(len: usize) -> Option<&'static mut [u8]> {
 pub(crate) fn read(path: &CStr) -> Option<&'static [u8]> {
     let (buffer, filled) = fill(|buffer| fill_by_name(path, buffer))?;
     Some(&buffer[..filled])
+}
+
+/// The same of a file that is short as a rule.
+pub(crate) fn read_short(path: &CStr) -> Option<&'static [u8]> {
+    let buffer = bytes(16 << 10)?;
+    let filled = fill_by_name(path, buffer)?;
+    match filled < buffer.len() {
+        true => buffer.get(..filled),
+        false => read(path),
+    }
 }
 
 /// The whole contents of an open file, which stays open.
@@ -99,9 +181,14 @@ fn fill_from(file: &File, buffer: &mut [u8]) -> Option<usize> {
     Some(filled)
 }
 
-fn give_back(buffer: &'static mut [u8]) {
+fn unmap(at: usize, len: usize) {
     // SAFETY: a mapping from its beginning to its end, and nobody has it any more.
-    let _ = unsafe { sys::munmap(buffer.as_mut_ptr() as usize, buffer.len()) };
+    let _ = unsafe { sys::munmap(at, len) };
+}
+
+/// Gives back what [`fill`] has: larger than what is taken from the shelf.
+fn give_back(buffer: &'static mut [u8]) {
+    unmap(buffer.as_mut_ptr() as usize, buffer.len());
 }
 
 /// Text that grows within a fixed room; what does not fit is an error.
