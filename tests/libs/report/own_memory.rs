@@ -91,3 +91,20 @@ fn a_process_without_huge_pages_is_counted_as_smaps_does() {
     assert_eq!(ran.out, format!("{of_file} {of_memory}\n"), "{text}");
     assert_eq!(of_memory, 21 * 4096);
 }
+
+/// A heap that has just grown has a reason for what it begins with, whatever its size.
+#[test]
+fn what_a_heap_begins_with_is_the_reason_whatever_it_grows_to() {
+    for blocks in [80, 170, 200, 230, 260, 400] {
+        let program = format!("@b = map {{ 'x' x 100000 }} 1..{blocks}");
+        let mut command = tool("hugectl");
+        command.args(["-q", "--heap=thp", "--report", "perl", "-e", &program]);
+        let ran: Ran = command.output().unwrap().into();
+        let heap = line(&ran, "heap");
+        let is_huge = heap.contains("100.0%") || heap.contains("99.");
+        assert!(
+            is_huge || heap.contains("on base pages)"),
+            "{blocks}: {heap}"
+        );
+    }
+}

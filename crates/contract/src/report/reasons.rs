@@ -7,7 +7,24 @@ pub const SMALL_HEAP_BYTES: usize = 16 << 20;
 pub const SMALL_HEAP: &str = "a small heap, up to 16 MiB, is on base pages";
 
 /// Why some of a heap is that has grown and is huge else.
-pub const HEAD_OF_HEAP: &str = "what a heap begins with, up to 16 MiB, is on base pages";
+pub const HEAD_OF_HEAP: &str = "what a heap begins with, 16 to 20 MiB, is on base pages";
+
+/// The most that a heap begins with: small still, it is asked for as much as an allocator
+/// takes for blocks of one size.
+const HEAD_BYTES: u64 = 20 << 20;
+
+/// Of this size a heap is not small any more.
+const GROWN_BYTES: u64 = 32 << 20;
+
+/// Why so many bytes of a heap are on base pages that has fallen short of nothing, beside
+/// those that are huge; `None` where that is more than a heap begins with.
+pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
+    match base {
+        _ if base > HEAD_BYTES => None,
+        _ if base > SMALL_HEAP_BYTES as u64 || huge > GROWN_BYTES => Some(HEAD_OF_HEAP),
+        _ => Some(SMALL_HEAP),
+    }
+}
 
 /// Why a part of a heap is on base pages that has fallen short of nothing.
 pub const ALIGNED: &str = "blocks that are aligned to more than 64 kB end on base pages, or are on them, where a huge \

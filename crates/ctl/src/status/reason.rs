@@ -65,11 +65,12 @@ impl Wanted {
 }
 
 impl Reasons {
-    /// Of a heap that was asked for and is small, if nothing else is known.
+    /// Of a heap that was asked for and is small, or begins so, if nothing else is known.
     pub(super) fn of_heap(&self, row: &Row<'_>) -> Option<&str> {
-        let is_small = row.huge_bytes() == 0 && row.resident <= reasons::SMALL_HEAP_BYTES as u64;
-        let small = (self.is_heap_asked && is_small).then_some(reasons::SMALL_HEAP);
-        self.heap.as_deref().or(small)
+        let huge = row.huge_bytes();
+        let is_short = self.is_heap_asked && (huge == 0 || huge < row.resident / 100 * 99);
+        let head = || reasons::of_head(row.resident.saturating_sub(huge), huge);
+        self.heap.as_deref().or_else(|| head().filter(|_| is_short))
     }
 
     pub(super) fn find(
@@ -356,6 +357,7 @@ mod tests {
             ..Reasons::default()
         };
         assert_eq!(asked.of_heap(&row(8 << 20)), Some(reasons::SMALL_HEAP));
+        assert_eq!(asked.of_heap(&row(18 << 20)), Some(reasons::HEAD_OF_HEAP));
         assert_eq!(asked.of_heap(&row(40 << 20)), None);
         assert_eq!(Reasons::default().of_heap(&row(8 << 20)), None);
     }

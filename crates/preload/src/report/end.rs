@@ -10,7 +10,7 @@ use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::block_end;
-use hugetools_pages::extent::usage::{GROWN_HEAP, SMALL_HEAP};
+use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::kin::Kin;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
@@ -314,15 +314,16 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
     if !marker::has_heap() {
         return Some("libhugetlbfs_heap.so is not loaded");
     }
-    let small = row.resident.saturating_sub(row.huge_bytes()) <= SMALL_HEAP as u64;
+    let (base, huge) = (
+        row.resident.saturating_sub(row.huge_bytes()),
+        row.huge_bytes(),
+    );
+    let small = huge == 0 && base <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
-        None if small && row.huge_bytes() == 0 => Some(reasons::SMALL_HEAP),
-        None if block_end::was_plain() => Some(reasons::ALIGNED),
-        None if small && row.huge_bytes() > GROWN_HEAP as u64 => Some(reasons::HEAD_OF_HEAP),
-        None if small => Some(reasons::SMALL_HEAP),
+        None if block_end::was_plain() && !small => Some(reasons::ALIGNED),
         // The pool has served the rest.
-        None => thp.err().map(NoThp::reason),
+        None => reasons::of_head(base, huge).or(thp.err().map(NoThp::reason)),
         found => found,
     }
 }
