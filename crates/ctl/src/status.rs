@@ -145,6 +145,23 @@ impl Snapshot {
         all.any(|record| segment::is_of_the_report(record.name))
     }
 
+    /// Whether a program is being loaded: nothing is there but itself and its loader, which
+    /// maps libraries, the preloaded ones first.
+    pub(crate) fn is_being_loaded(&self) -> bool {
+        let base = |name: &[u8]| name.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+        let all = self
+            .mappings
+            .records()
+            .filter_map(|record| base(record.name));
+        let (mut loader, mut others) = (false, false);
+        for name in all {
+            let is_loader = name.starts_with(b"ld-");
+            loader |= is_loader;
+            others |= !is_loader && name.windows(3).any(|part| part == b".so");
+        }
+        loader && !others
+    }
+
     /// Whether one of our libraries is in the process.
     pub(crate) fn has_library(&self) -> bool {
         reason::has_library(&self.mappings)

@@ -426,10 +426,10 @@ fn what_comes_after_a_starter_has_one_line() {
     fs::set_permissions(dir.path(), PermissionsExt::from_mode(0o755)).unwrap();
     let file = dir.path().join("report");
     let waits = "select(undef, undef, undef, 0.3);";
-    let (ends, dies) = (format!("{waits} exit 3"), format!("{waits} kill 9, $$"));
+    let (ends, dies) = (format!("{waits} exit 3"), format!("{waits} kill 15, $$"));
     let user = &["setpriv", "--reuid=65534", "--clear-groups"][..];
     let exit = json!({"how": "exit", "value": 3});
-    let killed = json!({"how": "signal", "value": 9, "out_of_memory": false});
+    let killed = json!({"how": "signal", "value": 15, "out_of_memory": false});
     for (starter, program, ended) in [
         (user, &ends, &exit),
         (user, &dies, &killed),

@@ -205,3 +205,32 @@ fn the_variable_names_a_file_or_is_told() {
         assert_eq!(written, value == "report", "{value}");
     }
 }
+
+/// A child that closes all it does not know, as daemons do, and is another user cannot open
+/// the file again: its watcher has it, and writes.
+#[test]
+fn a_report_comes_of_who_has_closed_all_and_is_another_user() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("the report of another user", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let drops = "use POSIX; POSIX::close($_) for 3..1023; $) = $( = 65534; $> = $< = 65534;";
+    let forks = format!("if (fork) {{ wait }} else {{ {drops} select(undef, undef, undef, 0.5) }}");
+    for (program, count) in [(drops, 1), (&forks, 2)] {
+        let _ = fs::remove_file(&file);
+        let ran = perl(&file, &["--heap=thp"], program);
+        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
+        let since = std::time::Instant::now();
+        let lines = || {
+            fs::read_to_string(&file)
+                .unwrap_or_default()
+                .lines()
+                .count()
+        };
+        while lines() < count && since.elapsed().as_secs() < 20 {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        assert_eq!(lines(), count, "{program}");
+    }
+}

@@ -30,8 +30,9 @@ impl Look {
         let snapshot = Snapshot::take(root, Pid::new(pid)?).ok()?;
         let at = wall_clock();
         let now = Stat::read(root, pid)?;
-        // A program that is being loaded has no stack yet.
-        let is_whole = now.status.is_none() && now.image[0] != 0 && now.is_same_image(&stat);
+        // A program that is being loaded has no stack yet, or no library.
+        let is_loaded = now.image[0] != 0 && !snapshot.is_being_loaded();
+        let is_whole = now.status.is_none() && is_loaded && now.is_same_image(&stat);
         is_whole.then(|| Look {
             peak: snapshot.peak(at),
             snapshot,

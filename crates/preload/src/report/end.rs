@@ -168,7 +168,7 @@ pub(crate) fn begin() {
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
     match is_wanted() {
-        true => report_file::send(text.bytes())?,
+        true => report_file::send_own(text.bytes())?,
         false => watched::leave(text.bytes(), true).then_some(())?,
     }
     watched::note_told();

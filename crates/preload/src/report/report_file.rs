@@ -14,6 +14,7 @@ use hugetools_pages::rt::outlet;
 use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
+use crate::report::watched;
 use crate::rt::scratch::{self, Text};
 
 /// The open file.
@@ -59,16 +60,37 @@ pub(crate) fn is_json() -> bool {
 /// Where the report goes: a file is appended to with one call, so that reports
 /// of several processes do not mix.
 pub(crate) fn send(text: &[u8]) -> Option<()> {
+    if let Err(error) = try_send(text) {
+        lost("opened", error);
+    }
+    Some(())
+}
+
+/// The same, of the process itself: a program that has closed all descriptors and is another
+/// user now cannot open the file, but its watcher has it open. Whether it is told: of what
+/// nobody could be given, the watcher tells what it last saw.
+pub(crate) fn send_own(text: &[u8]) -> Option<()> {
+    match try_send(text) {
+        Ok(()) => Some(()),
+        Err(_) if watched::leave(text, true) => Some(()),
+        Err(_) if watched::is_own() => None,
+        Err(error) => {
+            lost("opened", error);
+            Some(())
+        }
+    }
+}
+
+fn try_send(text: &[u8]) -> Result<()> {
     if let Some(fd) = kept() {
         append(fd, text);
-        return Some(());
+        return Ok(());
     }
     match open() {
         None => on_side_stack(|| outlet::write(text)),
-        Some(Ok(file)) => append(file.fd(), text),
-        Some(Err(error)) => lost("opened", error),
+        Some(file) => append(file?.fd(), text),
     }
-    Some(())
+    Ok(())
 }
 
 /// The report is not where it was to be.
