@@ -14,6 +14,7 @@ use serde::Serialize;
 use self::required::Required;
 use crate::plan::Plan;
 use crate::probe::Findings;
+use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::entry::Text;
 use crate::probe::heap_engine::{Engine, describe};
 use crate::probe::target::{Image, Libc, Target};
@@ -301,6 +302,7 @@ fn program(target: &Target, findings: &Findings) -> Program {
         kind,
         libc,
         allocator: match (findings.decision.engine, &look.own) {
+            (_, Some(Own::Unread { .. })) => "unknown",
             (_, Some(_)) => "own",
             (Engine::Arena, _) => "arena",
             (Engine::Libc, _) => "libc",

@@ -5,13 +5,13 @@
 //! ours.
 
 use std::cell::OnceCell;
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::doors::{ALLOCATORS, Allocator};
-use hugetools_elf::Elf;
+use hugetools_elf::{Elf, ElfError};
 
 use crate::probe::dynamic_loader::dt_needed;
 use crate::probe::target::Libc;
@@ -35,6 +35,25 @@ pub enum Own {
         /// That library.
         by: PathBuf,
     },
+    /// It cannot be told: the symbols of the program or of a library make no sense.
+    Unread {
+        /// The file that has them.
+        by: PathBuf,
+        /// What is wrong there.
+        fault: String,
+    },
+}
+
+impl Own {
+    /// The fact, as a sentence about the program.
+    pub(crate) fn fact(&self) -> String {
+        match self {
+            Own::Unread { .. } => {
+                format!("whether the program has its own allocator cannot be told ({self})")
+            }
+            _ => format!("the program has its own allocator ({self})"),
+        }
+    }
 }
 
 impl fmt::Display for Own {
@@ -43,6 +62,7 @@ impl fmt::Display for Own {
             Own::Defined => f.write_str("it defines malloc itself"),
             Own::Called { symbol, by, .. } => write!(f, "{} calls {symbol}", by.display()),
             Own::Checked { by } => write!(f, "that of a sanitizer, {}", by.display()),
+            Own::Unread { by, fault } => write!(f, "{}: {fault}", by.display()),
         }
     }
 }
@@ -99,33 +119,79 @@ pub(crate) struct Allocators {
 }
 
 /// Looks at a program and all the libraries that it needs. What cannot be
-/// found or read is passed over: the loader will complain itself.
+/// found or opened is passed over: the loader will complain itself.
 pub(crate) fn find(subject: &Subject<'_>) -> Allocators {
-    let elf = subject.elf;
     let mut all = Allocators::default();
-    if elf.defines("malloc").unwrap_or(false) {
-        all.own = Some(Own::Defined);
+    match defines(subject.program, subject.elf, "malloc") {
+        Ok(false) => {}
+        Ok(true) => all.own = Some(Own::Defined),
+        Err(unread) => all.own = Some(unread),
+    }
+    if all.own.is_some() {
         return all;
     }
     let calls_new = OnceCell::new();
-    let calls_new = || *calls_new.get_or_init(|| matches!(elf.refers_to(&NEW), Ok(Some(_))));
+    let calls_new =
+        || *calls_new.get_or_init(|| matches!(subject.elf.refers_to(&NEW), Ok(Some(_))));
     let mut found: Vec<&Allocator> = Vec::new();
-    let checked = subject.look(|by, elf| {
-        let defines = |name: &str| elf.defines(name).unwrap_or(false);
-        if defines(CHECKER) {
-            let by = by.to_owned();
-            return Some(Own::Checked { by });
-        }
-        if defines("malloc") {
-            found.extend(allocator_in(elf));
-            if all.new.is_none() && NEW.iter().any(|name| defines(name)) && calls_new() {
+    let told = subject.look(|by, elf| match of_library(by, elf) {
+        Ok(library) => {
+            found.extend(library.other_names);
+            if all.new.is_none() && library.defines_new && calls_new() {
                 all.new = Some(by.to_owned());
             }
+            None
         }
-        None
+        Err(own) => Some(own),
     });
-    all.own = checked.or_else(|| subject.called(&found));
+    all.own = told.or_else(|| subject.called(&found));
     all
+}
+
+/// What there is to know of a library.
+#[derive(Default)]
+struct Library {
+    /// The allocator with other names than malloc's that it has besides malloc.
+    other_names: Option<&'static Allocator>,
+    /// Whether it defines malloc and `new`.
+    defines_new: bool,
+}
+
+/// Looks at a library.
+///
+/// # Errors
+/// The reason for which a program with it keeps its allocator whatever else it has.
+fn of_library(by: &Path, elf: &Elf<File>) -> Result<Library, Own> {
+    if defines(by, elf, CHECKER)? {
+        let by = by.to_owned();
+        return Err(Own::Checked { by });
+    }
+    if !defines(by, elf, "malloc")? {
+        return Ok(Library::default());
+    }
+    let mut library = Library::default();
+    for allocator in &ALLOCATORS {
+        let mark = allocator.mark.to_str().unwrap_or_default();
+        if library.other_names.is_none() && defines(by, elf, mark)? {
+            library.other_names = Some(allocator);
+        }
+    }
+    for name in NEW {
+        library.defines_new |= defines(by, elf, name)?;
+    }
+    Ok(library)
+}
+
+/// Whether a file defines a name.
+fn defines(by: &Path, elf: &Elf<File>, name: &str) -> Result<bool, Own> {
+    elf.defines(name).map_err(|error| unread(by, &error))
+}
+
+fn unread(by: &Path, error: &ElfError) -> Own {
+    Own::Unread {
+        by: by.to_owned(),
+        fault: error.to_string(),
+    }
 }
 
 impl Subject<'_> {
@@ -148,31 +214,23 @@ impl Subject<'_> {
         let is_jemalloc = found.iter().all(|allocator| allocator.mark == c"mallocx");
         let doors = found.iter().flat_map(|allocator| allocator.doors);
         let doors: Vec<&str> = doors.filter_map(|door| door.to_str().ok()).collect();
-        let called = |by: &Path, elf: &Elf<File>| {
-            let symbol = elf.refers_to(&doors).ok().flatten()?;
-            Some(Own::Called {
+        let called = |by: &Path, elf: &Elf<File>| match elf.refers_to(&doors) {
+            Ok(symbol) => symbol.map(|symbol| Own::Called {
                 symbol,
                 by: by.to_owned(),
                 is_jemalloc,
-            })
+            }),
+            Err(error) => Some(unread(by, &error)),
         };
         called(self.program, self.elf).or_else(|| self.look(called))
     }
-}
-
-/// Which allocator with other names than malloc's a library is that has malloc, too.
-fn allocator_in(elf: &Elf<File>) -> Option<&'static Allocator> {
-    let defines = |name: &CStr| {
-        name.to_str()
-            .is_ok_and(|name| elf.defines(name).unwrap_or(false))
-    };
-    ALLOCATORS.iter().find(|allocator| defines(allocator.mark))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::files;
+    use std::os::unix::fs::FileExt;
     use std::process::Command;
 
     const DOOR: &str = "void *malloc(unsigned long n) { (void)n; return 0; } \
@@ -221,6 +279,49 @@ mod tests {
         let program = build(dir.path(), "program", OWN, &[]);
         assert_eq!(own(&program, None), Some(Own::Defined));
         assert_eq!(own(Path::new("/bin/sh"), None), None);
+    }
+
+    /// Where the first bucket of its hash table points past all symbols.
+    #[test]
+    fn symbols_that_make_no_sense_are_no_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = build(
+            dir.path(),
+            "program",
+            OWN,
+            &["-rdynamic", "-Wl,--hash-style=gnu"],
+        );
+        let headers = Command::new("readelf").args(["-SW"]).arg(&program).output();
+        let headers = String::from_utf8(headers.unwrap().stdout).unwrap();
+        let line = headers.lines().find(|line| line.contains(".gnu.hash"));
+        let mut fields = line
+            .unwrap()
+            .split_whitespace()
+            .skip_while(|word| *word != "GNU_HASH");
+        let at = usize::from_str_radix(fields.nth(2).unwrap(), 16).unwrap();
+        let file = File::options()
+            .read(true)
+            .write(true)
+            .open(&program)
+            .unwrap();
+        let mut bytes = vec![0; usize::try_from(file.metadata().unwrap().len()).unwrap()];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        // Words of the table: buckets, first symbol, words of the filter.
+        let word = |bytes: &[u8], index: usize| {
+            let start = at + index * 4;
+            u32::from_le_bytes(bytes[start..start + 4].try_into().unwrap()) as usize
+        };
+        let (buckets, filter) = (word(&bytes, 0), word(&bytes, 2));
+        let first = at + 16 + filter * 8;
+        let beyond = vec![0x7f; buckets * 4];
+        file.write_all_at(&beyond, first as u64).unwrap();
+        let found = own(&program, None);
+        assert!(matches!(found, Some(Own::Unread { .. })), "{found:?}");
+        let fact = found.unwrap().fact();
+        assert!(
+            fact.contains("cannot be told") && fact.contains("hash table"),
+            "{fact}"
+        );
     }
 
     #[test]

@@ -130,8 +130,7 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         decision.say_static_behind(asked, behind);
     }
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
-        let fact = format!("the program has its own allocator ({own})");
-        let short = Shortfall::new(Subject::HEAP, fact);
+        let short = Shortfall::new(Subject::HEAP, own.fact());
         decision.fall_short(short.outcome("the heap stays as it is"));
     }
     // Of a static program it is said that it is one.
