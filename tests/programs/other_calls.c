@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -133,6 +135,67 @@ static void reads(size_t len)
 	close(file);
 }
 
+/* A result, and the kind and number of the file that it is about; what else is there,
+   times and places, is another each time. */
+static long kind_of(long result, struct stat *about)
+{
+	long kind = result ? 0 : (long)(about->st_mode & S_IFMT) << 16 | (long)about->st_rdev;
+
+	memset(about, 0, sizeof *about);
+	return result ? result : kind;
+}
+
+/* What the kernel knows of files and descriptors, written there. */
+static void answers(void)
+{
+	struct stat *about = (void *)(memory + MIB - 40);
+	struct statx *more = (void *)(memory + 2 * MIB - 128);
+	struct pollfd *all = (void *)(memory + 4096);
+	struct timespec none = { 0, 0 };
+	int pair[2], file = open("/dev/zero", O_RDONLY);
+	volatile nfds_t most = (nfds_t)-1;
+	long got;
+
+	say("stat", kind_of(stat("/", about), about));
+	say("stat64", kind_of(stat64("/dev/null", (void *)about), about));
+	say("lstat", kind_of(lstat("/proc/self/exe", about), about));
+	say("lstat64", kind_of(lstat64("/proc/self", (void *)about), about));
+	say("stat of nothing", stat("/nothing/here", about));
+	say("stat nowhere", stat("/", nowhere));
+	say("fstat", kind_of(fstat(file, about), about));
+	say("fstat64", kind_of(fstat64(file, (void *)about), about));
+	say("fstat of nothing", fstat(-1, about));
+	say("fstat nowhere", fstat(file, nowhere));
+	say("fstatat", kind_of(fstatat(AT_FDCWD, "/dev/full", about, 0), about));
+	say("fstatat64", kind_of(fstatat64(AT_FDCWD, "/dev", (void *)about, AT_SYMLINK_NOFOLLOW), about));
+	say("fstatat flags", fstatat(AT_FDCWD, "/", about, -1));
+	got = statx(AT_FDCWD, "/dev/null", 0, STATX_TYPE, more);
+	got = got << 8 | more->stx_rdev_minor;
+	memset(more, 0, sizeof *more);
+	say("statx", got);
+	say("statx nowhere", statx(AT_FDCWD, "/", 0, STATX_TYPE, nowhere));
+	say("readlink", readlink("/proc/self/fd/nothing", memory, 100));
+	say("readlink", readlink("/dev/stdin", memory, 100));
+	say("readlinkat", readlinkat(AT_FDCWD, "/dev/stdin", memory + MIB, 5));
+	say("readlinkat nothing", readlinkat(AT_FDCWD, "/", memory, 5));
+	say("getcwd", getcwd(memory + 3, 4096) == memory + 3);
+	say("getcwd small", getcwd(memory, 1) == NULL);
+	say("getcwd made", getcwd(NULL, 0) != NULL);
+	if (pipe(pair))
+		exit(3);
+	all[0] = (struct pollfd){ .fd = pair[0], .events = POLLIN };
+	all[1] = (struct pollfd){ .fd = pair[1], .events = POLLOUT };
+	say("poll", poll(all, 2, 0));
+	say("ready", all[0].revents << 8 | all[1].revents);
+	say("poll none", poll(all, 1, 0));
+	say("ppoll", ppoll(all, 2, &none, NULL));
+	say("poll nowhere", poll(nowhere, 1, 0));
+	say("poll too many", poll(all, most, 0));
+	close(pair[0]);
+	close(pair[1]);
+	close(file);
+}
+
 static void with(const char *name, char *at)
 {
 	kind = name;
@@ -143,6 +206,7 @@ static void with(const char *name, char *at)
 	keys();
 	advice_of_processes();
 	reads(1500);
+	answers();
 }
 
 static void aligned(void)

@@ -3,6 +3,7 @@
 //! without us.
 //!
 //! Here are those about memory. [`reads`] are those that fill buffers by system calls,
+//! [`answers`] those to which the kernel writes what it knows of a file or descriptor,
 //! [`sigmask`] those about blocked signals, [`ends`] those by which a program ends or
 //! becomes another one; [`mod@syscall`] makes all of them by their numbers.
 //!
@@ -26,6 +27,7 @@ use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, 
 use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
 
+pub mod answers;
 pub mod ends;
 pub mod reads;
 pub mod sbrk;

@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::loader::objects::{self, Object};
 
 /// Their names.
-const NAMES: [&CStr; 43] = [
+const NAMES: [&CStr; 57] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -26,6 +26,20 @@ const NAMES: [&CStr; 43] = [
     c"recvmsg",
     c"getrandom",
     c"epoll_wait",
+    c"stat",
+    c"stat64",
+    c"lstat",
+    c"lstat64",
+    c"fstat",
+    c"fstat64",
+    c"fstatat",
+    c"fstatat64",
+    c"statx",
+    c"readlink",
+    c"readlinkat",
+    c"getcwd",
+    c"poll",
+    c"ppoll",
     c"sigaltstack",
     c"pthread_attr_setstack",
     c"makecontext",

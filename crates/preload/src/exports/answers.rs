@@ -1,0 +1,259 @@
+//! The functions of libc by which a program asks, and whose answer the kernel writes:
+//! about files, and what has happened to descriptors; see
+//! [`crate::kernel_writes::buffers`].
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::cell::Cell;
+use core::ffi::{c_char, c_int, c_uint};
+
+use libc::{pollfd, sigset_t, stat as Stat, timespec};
+
+use crate::kernel_writes::buffers::{again, range};
+use crate::next::call::{NO_CALL, next};
+
+/// The place of a value that the kernel writes.
+fn of<T>(value: *mut T) -> impl Fn() -> core::iter::Once<core::ops::Range<usize>> {
+    move || core::iter::once(range(value as usize, size_of::<T>()))
+}
+
+/// Calls the next function of that name, where there is one.
+macro_rules! next_of {
+    ($text:literal, $path:expr, $about:expr) => {{
+        static NEXT: crate::next::following::Following =
+            crate::next::following::Following::named($text);
+        type Next = unsafe extern "C" fn(*const c_char, *mut Stat) -> c_int;
+        NEXT.address().map(|address| {
+            // SAFETY: the address of the function of that name, whose type is that.
+            let next = unsafe { core::mem::transmute::<usize, Next>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next($path, $about) }
+        })
+    }};
+}
+/// A function of the family of `stat(2)` that takes a path.
+macro_rules! stat_of_path {
+    ($name:ident, $text:literal, $flags:expr) => {
+        /// `stat(2)`, by one of its names.
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(path: *const c_char, about: *mut Stat) -> c_int {
+            again(of(about), || match next_of!($text, path, about) {
+                Some(result) => result,
+                // A glibc before 2.33 has none.
+                None => next!(
+                    c"fstatat",
+                    fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
+                    libc::SYS_newfstatat,
+                    (libc::AT_FDCWD, path, about, $flags)
+                ),
+            })
+        }
+    };
+}
+
+stat_of_path!(stat, c"stat", 0);
+stat_of_path!(stat64, c"stat64", 0);
+stat_of_path!(lstat, c"lstat", libc::AT_SYMLINK_NOFOLLOW);
+stat_of_path!(lstat64, c"lstat64", libc::AT_SYMLINK_NOFOLLOW);
+
+/// `fstat(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstat(file: c_int, about: *mut Stat) -> c_int {
+    again(of(about), || {
+        next!(
+            c"fstat",
+            fn(c_int, *mut Stat) -> c_int,
+            libc::SYS_fstat,
+            (file, about)
+        )
+    })
+}
+
+/// `fstat(2)`, by the name for large files.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstat64(file: c_int, about: *mut Stat) -> c_int {
+    again(of(about), || {
+        next!(
+            c"fstat64",
+            fn(c_int, *mut Stat) -> c_int,
+            libc::SYS_fstat,
+            (file, about)
+        )
+    })
+}
+
+/// `fstatat(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstatat(
+    dir: c_int,
+    path: *const c_char,
+    about: *mut Stat,
+    flags: c_int,
+) -> c_int {
+    again(of(about), || {
+        next!(
+            c"fstatat",
+            fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
+            libc::SYS_newfstatat,
+            (dir, path, about, flags)
+        )
+    })
+}
+
+/// `fstatat(2)`, by the name for large files.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fstatat64(
+    dir: c_int,
+    path: *const c_char,
+    about: *mut Stat,
+    flags: c_int,
+) -> c_int {
+    again(of(about), || {
+        next!(
+            c"fstatat64",
+            fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
+            libc::SYS_newfstatat,
+            (dir, path, about, flags)
+        )
+    })
+}
+
+/// `statx(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn statx(
+    dir: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mask: c_uint,
+    about: *mut [u64; 32],
+) -> c_int {
+    again(of(about), || {
+        next!(
+            c"statx",
+            fn(c_int, *const c_char, c_int, c_uint, *mut [u64; 32]) -> c_int,
+            libc::SYS_statx,
+            (dir, path, flags, mask, about)
+        )
+    })
+}
+
+/// `readlink(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readlink(path: *const c_char, buffer: *mut c_char, len: usize) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"readlink",
+            fn(*const c_char, *mut c_char, usize) -> isize,
+            NO_CALL,
+            (path, buffer, len)
+        )
+    })
+}
+
+/// `readlinkat(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn readlinkat(
+    dir: c_int,
+    path: *const c_char,
+    buffer: *mut c_char,
+    len: usize,
+) -> isize {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    again(buffers, || {
+        next!(
+            c"readlinkat",
+            fn(c_int, *const c_char, *mut c_char, usize) -> isize,
+            libc::SYS_readlinkat,
+            (dir, path, buffer, len)
+        )
+    })
+}
+
+/// `getcwd(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getcwd(buffer: *mut c_char, len: usize) -> *mut c_char {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    let found = Cell::new(0_isize);
+    again(buffers, || {
+        let addr = next!(
+            c"getcwd",
+            fn(*mut c_char, usize) -> isize,
+            NO_CALL,
+            (buffer, len)
+        );
+        found.set(addr);
+        if matches!(addr, 0 | -1) { -1 } else { 0_isize }
+    });
+    match found.get() {
+        -1 => core::ptr::null_mut(),
+        addr => addr as *mut c_char,
+    }
+}
+
+/// `poll(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn poll(all: *mut pollfd, count: usize, timeout: c_int) -> c_int {
+    let len = count.saturating_mul(size_of::<pollfd>());
+    let buffers = || core::iter::once(range(all as usize, len));
+    again(buffers, || {
+        next!(
+            c"poll",
+            fn(*mut pollfd, usize, c_int) -> c_int,
+            NO_CALL,
+            (all, count, timeout)
+        )
+    })
+}
+
+/// `ppoll(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ppoll(
+    all: *mut pollfd,
+    count: usize,
+    timeout: *const timespec,
+    signals: *const sigset_t,
+) -> c_int {
+    let len = count.saturating_mul(size_of::<pollfd>());
+    let buffers = || core::iter::once(range(all as usize, len));
+    again(buffers, || {
+        next!(
+            c"ppoll",
+            fn(*mut pollfd, usize, *const timespec, *const sigset_t) -> c_int,
+            NO_CALL,
+            (all, count, timeout, signals)
+        )
+    })
+}
