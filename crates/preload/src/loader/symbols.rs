@@ -29,7 +29,7 @@ enum Hash {
 
 impl Tables<'_> {
     /// Calls `visit` with each symbol of that name that the file defines.
-    fn definitions(&self, name: &CStr, mut visit: impl FnMut(*mut Symbol)) {
+    fn definitions(&self, name: &CStr, hash: u32, mut visit: impl FnMut(*mut Symbol)) {
         let mut look_at = |index: usize| {
             let symbol = (self.symbols + index * size_of::<Symbol>()) as *mut Symbol;
             // SAFETY: one of the object's symbols, which stay while it is
@@ -43,7 +43,7 @@ impl Tables<'_> {
         };
         match self.hash {
             // SAFETY: the object's table, which stays while it is loaded.
-            Hash::Gnu(table) => unsafe { each_of_chain(table, gnu_hash(name), &mut look_at) },
+            Hash::Gnu(table) => unsafe { each_of_chain(table, hash, &mut look_at) },
             Hash::Old(table) => {
                 // SAFETY: likewise.
                 let count = unsafe { count_of_symbols(table) };
@@ -53,9 +53,9 @@ impl Tables<'_> {
     }
 
     /// The address of the first of them, and where calls from its own file enter it.
-    fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
+    fn entries_of(&self, name: &CStr, hash: u32) -> Option<[usize; 2]> {
         let mut found = None;
-        self.definitions(name, |symbol| {
+        self.definitions(name, hash, |symbol| {
             // SAFETY: one of the object's symbols, which stay while it is
             // loaded.
             let symbol = unsafe { &*symbol };
@@ -67,15 +67,15 @@ impl Tables<'_> {
         found
     }
 
-    /// The address of the first of them.
-    pub(crate) fn address_of(&self, name: &CStr) -> Option<usize> {
-        self.entries_of(name).map(|[address, _]| address)
+    /// The address of the first of them, of a name with that hash.
+    pub(crate) fn address_by_hash(&self, name: &CStr, hash: u32) -> Option<usize> {
+        self.entries_of(name, hash).map(|[address, _]| address)
     }
 
     /// The function of that name.
     pub(crate) fn function(&self, name: &CStr) -> Option<Function> {
         let mut found = None;
-        self.definitions(name, |symbol| {
+        self.definitions(name, gnu_hash(name), |symbol| {
             // SAFETY: one of the object's symbols, which stay while it is loaded.
             let symbol = unsafe { &*symbol };
             let value = usize::try_from(symbol.st_value).unwrap_or(0);
@@ -116,7 +116,7 @@ impl Object<'_> {
     /// be one for each version.
     pub fn definitions(&self, name: &CStr, visit: impl FnMut(*mut Symbol)) {
         if let Some(tables) = self.tables() {
-            tables.definitions(name, visit);
+            tables.definitions(name, gnu_hash(name), visit);
         }
     }
 
@@ -128,7 +128,7 @@ impl Object<'_> {
     /// The address of the first of them, and where calls from its own file enter
     /// it.
     pub fn entries_of(&self, name: &CStr) -> Option<[usize; 2]> {
-        self.tables()?.entries_of(name)
+        self.tables()?.entries_of(name, gnu_hash(name))
     }
 }
 
@@ -155,9 +155,14 @@ fn local_entry(other: u8) -> usize {
 }
 
 /// How the newer tables order names.
-fn gnu_hash(name: &CStr) -> u32 {
-    let add = |hash: u32, byte: &u8| hash.wrapping_mul(33).wrapping_add(u32::from(*byte));
-    name.to_bytes().iter().fold(5381, add)
+pub(crate) const fn gnu_hash(name: &CStr) -> u32 {
+    let bytes = name.to_bytes();
+    let (mut hash, mut at) = (5381_u32, 0);
+    while at < bytes.len() {
+        hash = hash.wrapping_mul(33).wrapping_add(bytes[at] as u32);
+        at += 1;
+    }
+    hash
 }
 
 /// Calls `visit` with the index of each symbol whose name may be of that hash.
@@ -168,7 +173,8 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
     // SAFETY: as the caller says; so for all of these.
     let word = |at: usize| unsafe { (at as *const u32).read() };
     let [buckets, first, filter] = [0, 4, 8].map(|at| word(table + at) as usize);
-    if buckets == 0 {
+    // SAFETY: as the caller says.
+    if buckets == 0 || filter > 0 && !unsafe { may_have(table, filter, hash) } {
         return;
     }
     let buckets_at = table + 16 + filter * size_of::<u64>();
@@ -187,6 +193,22 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
         }
         index += 1;
     }
+}
+
+/// Whether the filter of such a table, of so many words, lets a hash through: two bits
+/// of a word are set for each name that the file has.
+///
+/// # Safety
+/// As that of [`each_of_chain`].
+unsafe fn may_have(table: usize, filter: usize, hash: u32) -> bool {
+    let hash = hash as usize;
+    // SAFETY: as the caller says.
+    let shift = unsafe { ((table + 12) as *const u32).read() };
+    let at = table + 16 + hash / 64 % filter * size_of::<u64>();
+    // SAFETY: likewise.
+    let word = unsafe { (at as *const u64).read() };
+    let second = hash.checked_shr(shift).unwrap_or(0);
+    word >> (hash % 64) & word >> (second % 64) & 1 == 1
 }
 
 /// How many symbols there are, by the older kind of table, whose words are

@@ -7,6 +7,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::loader::objects::{self, Object};
+use crate::loader::symbols::gnu_hash;
 
 /// Their names.
 const NAMES: [&CStr; 57] = [
@@ -68,6 +69,17 @@ const NAMES: [&CStr; 57] = [
     c"sbrk",
     c"__sbrk",
 ];
+
+/// Their hashes, as the tables have them.
+const HASHES: [u32; NAMES.len()] = {
+    let mut hashes = [0; NAMES.len()];
+    let mut at = 0;
+    while at < NAMES.len() {
+        hashes[at] = gnu_hash(NAMES[at]);
+        at += 1;
+    }
+    hashes
+};
 
 /// Where they are; 0 until that was looked up.
 static ADDRESSES: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
@@ -135,9 +147,9 @@ fn take_from(object: &Object<'_>) {
     let Some(tables) = object.tables() else {
         return;
     };
-    for (name, address) in NAMES.iter().zip(&ADDRESSES) {
+    for ((name, hash), address) in NAMES.iter().zip(HASHES).zip(&ADDRESSES) {
         if address.load(Ordering::Relaxed) == 0 {
-            if let Some(found) = tables.address_of(name) {
+            if let Some(found) = tables.address_by_hash(name, hash) {
                 address.store(found, Ordering::Relaxed);
             }
         }
