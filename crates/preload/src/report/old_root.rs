@@ -14,6 +14,7 @@ use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
 
+use crate::report::watched;
 use crate::rt::{marker, scratch};
 
 const SMAPS: &CStr = c"/proc/self/smaps";
@@ -49,9 +50,13 @@ pub(crate) fn prepare() {
 pub(crate) fn smaps() -> Option<&'static [u8]> {
     let text = scratch::read(SMAPS).or_else(|| scratch::read_open(kept()?));
     if text.is_none() {
+        let report = match watched::is_own() {
+            true => "the report is what was last seen",
+            false => "no report",
+        };
         say(
             Level::Warning,
-            format_args!("no report: /proc cannot be read here"),
+            format_args!("{report}: /proc cannot be read here"),
         );
     }
     text

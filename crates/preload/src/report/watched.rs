@@ -7,7 +7,7 @@
 //! with its parent, and is another process.
 #![expect(unsafe_code, reason = "maps memory that another process has too")]
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Report;
 use hugetools_contract::report::{Met, Peak};
@@ -23,6 +23,9 @@ use hugetools_pages::sys::{self, File, Filter};
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 static SLOT: AtomicUsize = AtomicUsize::new(0);
 static TEXT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether this process knows itself by the number that it has where the watcher is.
+static NUMBERS: AtomicBool = AtomicBool::new(false);
 
 /// The process whose slot it is, as it knows itself.
 static PID: AtomicU32 = AtomicU32::new(0);
@@ -85,7 +88,9 @@ fn attach(pid: u32, fd: u32) -> Option<&'static Slot> {
     }
     let at = map(&file, HEAD_LEN, 0)?;
     PAGE.store(at, Ordering::Release);
-    let index = page()?.claim(own_number()?)?;
+    let number = own_number()?;
+    NUMBERS.store(number == sys::getpid(), Ordering::Relaxed);
+    let index = page()?.claim(number)?;
     SLOT.store(index, Ordering::Release);
     TEXT.store(map(&file, TEXT_LEN, text_at(index))?, Ordering::Release);
     page()?.slots.get(index)
@@ -98,10 +103,14 @@ fn map(file: &File, len: usize, offset: usize) -> Option<usize> {
 }
 
 /// The number of this process where the watcher's `/proc` was found: not its own
-/// in a namespace of its own.
+/// in a namespace of its own. A child of a program that has locked itself in has no `/proc`,
+/// and goes by its own numbers where these are the same.
 fn own_number() -> Option<u32> {
     let mut buffer = [0; 32];
-    let len = sys::read_link(c"/proc/self", &mut buffer).ok()?;
+    let Ok(len) = sys::read_link(c"/proc/self", &mut buffer) else {
+        let is_same = NUMBERS.load(Ordering::Relaxed);
+        return Some(sys::getpid()).filter(|pid| is_same && *pid > 1);
+    };
     number::leading(buffer.get(..len)?).and_then(|pid| u32::try_from(pid).ok())
 }
 
