@@ -23,7 +23,7 @@ use self::watch::Watch;
 use crate::answer;
 use crate::log::Log;
 use crate::terminal;
-use crate::usage::{explain, no_text, wants_json};
+use crate::usage::{explain, no_text, one_dash, wants_json};
 
 /// Before anybody has said how much to say.
 const LOG: Log = Log {
@@ -47,7 +47,15 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     (log.verbosity, odd) = environment(env, log.verbosity);
     let args = match Args::read(argv.clone()) {
         Ok(args) => args,
-        Err(Stop::Print(text)) => return print(&log, &text),
+        Err(Stop::Print(text)) => {
+            return match one_dash(&argv, &Args::command()) {
+                None => print(&log, &text),
+                Some(text) => {
+                    let json = wants_json(&argv, &Args::command());
+                    Early { log, json, odd }.usage(&text)
+                }
+            };
+        }
         Err(stop) => {
             let text = match stop {
                 Stop::Usage(text) => text,

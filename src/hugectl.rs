@@ -31,7 +31,7 @@ use hugetools_model::{Head, Root};
 
 use crate::log::Log;
 use crate::terminal::{self, dress};
-use crate::usage::{explain_in_line, no_text, wants_json};
+use crate::usage::{explain_in_line, no_text, one_dash, wants_json};
 use crate::{answer, console};
 
 const TOOL: &str = "hugectl";
@@ -78,13 +78,15 @@ pub fn main(argv: Vec<OsString>) -> u8 {
 
 /// Help, version, and what is wrong with a command line.
 fn no_args(error: &clap::Error, argv: &[OsString]) -> u8 {
+    let one_dash = one_dash(argv, &args::Args::command());
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion if one_dash.is_none() => {
             print(&error.to_string()).map_or_else(|failure| fail(&failure, 1), |()| 0)
         }
         kind => {
             let text = match kind {
                 ErrorKind::InvalidUtf8 => no_text(argv),
+                ErrorKind::DisplayHelp => one_dash.unwrap_or_default(),
                 _ => explain_in_line(error, &args::Args::command()),
             };
             let failure = Failure::Own(text);

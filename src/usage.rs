@@ -22,6 +22,10 @@ impl Tool {
     /// Prints help and version, or says what is wrong with a command line; the status.
     pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
         match error.kind() {
+            ErrorKind::DisplayHelp if one_dash(argv, command).is_some() => {
+                let text = one_dash(argv, command).unwrap_or_default();
+                self.wrong(&text, wants_json(argv, command))
+            }
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 print(&self.log, &(error.to_string().trim_end().to_owned() + "\n"))
             }
@@ -53,6 +57,23 @@ pub fn explain(error: &clap::Error, command: &Command) -> String {
     let ends = end.iter().filter_map(|mark| text.find(mark));
     let text = &text[..ends.min().unwrap_or(text.len())];
     plain(text.trim_end()).replace("\n\n", "\n")
+}
+
+/// What is wrong where the help was asked for by a long option with one dash: `-heap` is
+/// `-h` and more.
+pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
+    let words = argv.iter().skip(1).map_while(|word| word.to_str());
+    // Behind a program that is to be started come its own.
+    let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
+    let mut options = words.take_while(|word| *word != "--" && (!starts || word.starts_with('-')));
+    let meant = |word: &&str| {
+        let name = word.trim_start_matches('-').split('=').next();
+        let mut longs = command.get_arguments().filter_map(Arg::get_long);
+        let is_long = longs.any(|long| Some(long) == name);
+        word.starts_with("-h") && *word != "-help" && is_long
+    };
+    let word = options.find(meant)?;
+    Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
 /// Rust's own words for a text that is no number, in ours.
