@@ -92,9 +92,10 @@ fn shows(elf: &Elf<File>, name: &str) -> bool {
 }
 
 /// Go's own tools look there, too: within the first 64 kB of what can be written,
-/// at addresses that are multiples of 16.
+/// at addresses that are multiples of 16. Where that was left out, what Go
+/// 1.24 and later check themselves by is there.
 fn is_of_go(elf: &Elf<File>) -> bool {
-    const MAGIC: &[u8] = b"\xff Go buildinf:";
+    const MAGIC: [&[u8]; 2] = [b"\xff Go buildinf:", b"\xff Go fipsinfo \xff\0"];
     const ALIGN: usize = 16;
     let Some(data) = elf.loads().iter().find(|load| load.writable) else {
         return false;
@@ -104,7 +105,9 @@ fn is_of_go(elf: &Elf<File>) -> bool {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(0)];
     let read = elf.source().read_at(data.offset + skipped, &mut bytes);
     let places = bytes[..read.unwrap_or(0)].chunks(ALIGN);
-    places.into_iter().any(|place| place.starts_with(MAGIC))
+    places
+        .into_iter()
+        .any(|place| MAGIC.iter().any(|magic| place.starts_with(magic)))
 }
 
 /// Looks through the constants, where the program may have something of that

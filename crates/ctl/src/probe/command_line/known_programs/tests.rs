@@ -70,6 +70,8 @@ fn programs_are_known_by_what_is_in_them() {
     let place = Place::new();
     let go = format!("char magic[64] = \"\\xff\" \" Go buildinf:\"; {MAIN}");
     place.build("service", &go, &[]);
+    let bare = format!("char magic[64] = \"\\xff\" \" Go fipsinfo \\xff\"; {MAIN}");
+    place.build("bare", &bare, &[]);
     place.build(
         "cli",
         &format!("void zend_startup(void) {{}} {MAIN}"),
@@ -81,6 +83,7 @@ fn programs_are_known_by_what_is_in_them() {
     place.build("plain", MAIN, &[]);
     for (line, memory) in [
         ("service", "Go's own heap"),
+        ("bare", "Go's own heap"),
         ("nice -n 5 service x", "Go's own heap"),
         ("cli", "the memory of PHP scripts"),
         ("launcher -jar x", "the Java heap"),
