@@ -151,6 +151,29 @@ proptest! {
     }
 }
 
+/// A mount that is another one ends the option; the mounts that would come after it are
+/// not made.
+#[test]
+fn the_printed_shell_stops_where_the_real_run_does() {
+    let [real, scripted] = ["x86_64-8node", "x86_64-8node"].map(tree::machine);
+    let args = ["--create-global-mounts", "--max-inodes=9"];
+    let ran = hugeadm(real.path(), &args);
+    assert!(
+        ran.status == 1 && ran.err.contains("2 more steps"),
+        "{ran:?}"
+    );
+    let script = hugeadm(scripted.path(), &["--dry-run", args[0], args[1]]);
+    assert!(
+        script
+            .out
+            .contains("# left undone then: 2 of --create-global-mounts"),
+        "{script:?}"
+    );
+    sh(&script.out);
+    let changed = difference(&snapshot(real.path()), &snapshot(scripted.path()));
+    assert!(changed.is_empty(), "{changed:?}");
+}
+
 /// On the machine that this runs on, call by call.
 #[test]
 fn no_call_of_a_dry_run_changes_anything() {

@@ -7,15 +7,28 @@ use std::path::Path;
 
 use hugetools_model::{KPath, Root};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Task};
 use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
 
 /// The commands of a plan, a line or more for each step. `root` says which
 /// paths are meant: with a recorded tree they carry its prefix, and what
 /// cannot be done to one is a comment.
 pub fn script(plan: &Plan, root: &Root) -> String {
-    let steps = plan.tasks.iter().flat_map(|task| &task.steps);
-    steps.map(|step| line(step, root) + "\n").collect()
+    plan.tasks.iter().map(|task| of_task(task, root)).collect()
+}
+
+/// The commands of one option. What cannot be done ends it, as it does when it is applied.
+fn of_task(task: &Task, root: &Root) -> String {
+    let is_impossible = |step: &Step| matches!(step, Step::Impossible(_));
+    let end = task.steps.iter().position(is_impossible);
+    let (run, left) = task
+        .steps
+        .split_at(end.map_or(task.steps.len(), |end| end + 1));
+    let lines: String = run.iter().map(|step| line(step, root) + "\n").collect();
+    match left.len() {
+        0 => lines,
+        more => format!("{lines}# left undone then: {more} of {}\n", task.option),
+    }
 }
 
 /// The command of one step.
