@@ -128,9 +128,14 @@ fn with_limit_raised<T>(open: &impl Fn() -> Result<T>) -> Result<T> {
     };
     let own = exchange(&raised)?;
     let result = open();
+    let is_ours = |now: &libc::rlimit64| (now.rlim_cur, now.rlim_max) == (raised.rlim_cur, most);
+    // Another thread that has set it meanwhile must not find the old one for a moment.
+    if limit_of(NOFILE).is_ok_and(|now| !is_ours(&now)) {
+        return result;
+    }
     let found = exchange(&own)?;
-    if (found.rlim_cur, found.rlim_max) != (raised.rlim_cur, most) {
-        // Another thread has set it meanwhile.
+    if !is_ours(&found) {
+        // It has set it just now.
         exchange(&found)?;
     }
     result
