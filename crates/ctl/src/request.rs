@@ -306,6 +306,10 @@ fn run(args: Args) -> Result<Run, Failure> {
         options: args.options,
         chosen: args.chosen,
     };
+    // Not before: a value that is wrong may be the program's name.
+    if run.command.is_empty() && !run.dry_run {
+        return usage("which program? (see hugectl --help)");
+    }
     require::imply(&mut run);
     require::check(&run)?;
     Ok(run)
@@ -323,9 +327,6 @@ fn heap(args: &Args) -> Result<Option<Pages>, Failure> {
 
 /// What does not go together.
 fn check_run(args: &Args) -> Result<(), Failure> {
-    if args.command.is_empty() && !args.proof.dry_run {
-        return usage("which program? (see hugectl --help)");
-    }
     if args
         .command
         .first()

@@ -124,6 +124,7 @@ fn what_has_no_meaning_together() {
     assert!(wrong("--sysroot / prog").starts_with("--sysroot needs"));
     assert!(wrong("--json prog").starts_with("--json needs"));
     assert!(wrong("--heap").starts_with("which program?"));
+    assert!(wrong("--stack-depth prog").starts_with("--stack-depth=prog: not a size"));
     assert_eq!(
         wrong("--status 0"),
         "--status 0: not the number of a process"
