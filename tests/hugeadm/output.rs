@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::process::{Command, Stdio};
 
+use crate::support::needs;
 use crate::support::tool::tool;
 use crate::support::tree;
 
@@ -34,6 +35,9 @@ fn a_reader_that_goes_away_is_no_failure() {
 /// One line for a change, on a terminal only.
 #[test]
 fn a_terminal_is_told_what_has_changed() {
+    if !needs::terminal("changes on a terminal") {
+        return;
+    }
     let dir = tree::machine("x86_64-8node");
     let terminal = |args: &str| {
         let hugeadm = tool("hugeadm").get_program().to_owned();

@@ -1,6 +1,7 @@
 //! What a machine may lack: programs that tests use, looked for by name in one
 //! place.
 
+use std::fs::OpenOptions;
 use std::path::PathBuf;
 
 use super::live::skip;
@@ -21,6 +22,15 @@ pub(crate) fn programs(test: &str, names: &[&str]) -> bool {
     match names.iter().find(lacks) {
         None => true,
         Some(name) => skip::<()>(test, &format!("there is no {name}")).is_some(),
+    }
+}
+
+/// Whether there may be terminals, as there are not in a chroot without `/dev/pts`.
+pub(crate) fn terminal(test: &str) -> bool {
+    let opened = OpenOptions::new().read(true).write(true).open("/dev/ptmx");
+    match opened {
+        Ok(_) => programs(test, &["script"]),
+        Err(error) => skip::<()>(test, &format!("no terminal: /dev/ptmx: {error}")).is_some(),
     }
 }
 

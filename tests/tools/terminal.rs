@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::support::needs::terminal;
 use crate::support::tool::{Ran, tool};
 use crate::support::tree;
 
@@ -52,6 +53,9 @@ fn words(text: &str) -> Vec<&str> {
 
 #[test]
 fn as_wide_as_the_terminal_and_no_word_is_lost() {
+    if !terminal("widths of terminals") {
+        return;
+    }
     let dir = tree::machine("x86_64-8node");
     let piped: Ran = tool("hugeadm")
         .arg("--sysroot")
@@ -77,6 +81,9 @@ fn as_wide_as_the_terminal_and_no_word_is_lost() {
 
 #[test]
 fn colours_where_somebody_looks_and_wants_them() {
+    if !terminal("colours on terminals") {
+        return;
+    }
     let dir = tree::machine("x86_64-8node");
     let heading = "\x1b[1mFindings:\x1b[0m\n";
     let tries = [
@@ -106,6 +113,9 @@ fn colours_where_somebody_looks_and_wants_them() {
 
 #[test]
 fn shares_have_bars_on_a_terminal() {
+    if !terminal("bars on terminals") {
+        return;
+    }
     let command = format!("{} --color=never --status $$", path("hugectl"));
     let wide = on_a_terminal(120, &[], &command);
     assert_eq!(wide.status, 0, "{wide:?}");

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::{gigantic, succeeds};
 use crate::support::live::{machine, skip};
+use crate::support::needs;
 use crate::support::tool::{sh, tool};
 
 const DIR: &str = "/var/lib/hugetlbfs/swap";
@@ -116,6 +117,9 @@ fn it_tries_hard_and_then_says_what_it_tried() {
 /// as in the other tests, nothing is said meanwhile.
 #[test]
 fn a_bar_on_a_terminal() {
+    if !needs::terminal("progress bar") {
+        return;
+    }
     let Some(live) = machine("progress bar") else {
         return;
     };
