@@ -158,7 +158,13 @@ fn words_for_the_terminal() {
 #[test]
 fn the_examples_of_the_help_work() {
     let place = Place::new();
-    for name in ["solver", "bin/python3", "bin/pg_ctl", "bin/java"] {
+    for name in [
+        "solver",
+        "bin/python3",
+        "bin/pg_ctl",
+        "bin/java",
+        "bin/redis-server",
+    ] {
         place.build(name, PROGRAM, &[]);
     }
     let help = place.run(&["--help"]).out;
