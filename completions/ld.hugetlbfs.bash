@@ -1,3 +1,4 @@
+# shellcheck disable=SC1007,SC2207
 _ld.hugetlbfs() {
     local i cur prev opts cmd
     COMPREPLY=()

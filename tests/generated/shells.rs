@@ -80,6 +80,11 @@ fn starts_programs(command: &Command) -> bool {
 
 /// The script of a shell for a tool, of which clap made the frame.
 pub(super) fn complete(shell: Shell, name: &str, command: &Command, frame: &str) -> String {
+    let frame = match shell {
+        // How it is written is its generator's.
+        Shell::Bash => &format!("# shellcheck disable=SC1007,SC2207\n{frame}"),
+        _ => frame,
+    };
     if !["hugeadm", "hugectl"].contains(&name) {
         return frame.to_owned();
     }
