@@ -4,7 +4,7 @@
 //! `--sysroot` runs on it elsewhere as hugeadm ran here.
 //!
 //! No process, user, host, device or directory of the machine's owner is named in it:
-//! [`private`] says what is left out of which file.
+//! `private` says what is left out of which file.
 //!
 //! **Invariants.** What is not known to name nobody is left out.
 

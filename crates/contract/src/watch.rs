@@ -4,7 +4,7 @@
 //!
 //! A process has as many images as it executes programs. The library in it
 //! counts those that it is in ([`Slot::image`]), and notes the last one that a
-//! report was made of ([`Slot::told`]): what ends untold, the watcher tells.
+//! report was made of (`Slot::told`): what ends untold, the watcher tells.
 
 pub mod demands;
 

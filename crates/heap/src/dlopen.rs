@@ -6,7 +6,7 @@
 //! not a call; but for a namespace, where the library is named by a path that
 //! does not depend on that. (One that is looked for stays as it is.)
 //!
-//! [`rebind`] has such libraries call [`plugin`], as does [`namespace`] with those of
+//! `rebind` has such libraries call `plugin`, as does `namespace` with those of
 //! `dlmopen`.
 //!
 //! **Invariants.** What `dlopen` answers, and which file it loads, is as without us. Tables

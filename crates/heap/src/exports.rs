@@ -6,7 +6,7 @@
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** As for [`mod@crate::malloc`].
+//! **At a fork.** As for `crate::malloc`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_void};

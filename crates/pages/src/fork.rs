@@ -17,7 +17,7 @@
 //! # From prepare to parent and child
 //! libc calls the handlers that were registered for a fork: all `prepare`, the
 //! last one first, then it forks, then all `parent` or `child`, the first one
-//! first. Ours are the first ones ([`watch`], [`register`]), so that our
+//! first. Ours are the first ones ([`watch`], `register`), so that our
 //! `prepare` runs last and our `parent` and `child` run before those of others.
 //! In between, who may do what?
 //!

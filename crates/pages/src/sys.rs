@@ -2,7 +2,7 @@
 //!
 //! **Invariants.** Each keeps the thread's `errno` as it was: the caller gets the error
 //! as a value, and the program we run in never sees it. Which are made under a filter of
-//! the program's, [`seccomp_filter`] says: a call that the program does not make may
+//! the program's, `seccomp_filter` says: a call that the program does not make may
 //! end it there.
 //!
 //! **Locks.** None.

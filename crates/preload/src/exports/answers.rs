@@ -1,6 +1,6 @@
 //! The functions of libc by which a program asks, and whose answer the kernel writes:
 //! about files, and what has happened to descriptors; see
-//! [`crate::kernel_writes::buffers`].
+//! `crate::kernel_writes::buffers`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::cell::Cell;

@@ -1,6 +1,6 @@
 //! The functions of libc that fill buffers by a system call; see
-//! [`crate::kernel_writes::buffers`]. Also those that name memory which the kernel writes
-//! to by itself; see [`stacks`].
+//! `crate::kernel_writes::buffers`. Also those that name memory which the kernel writes
+//! to by itself; see `stacks`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_void};

@@ -1,5 +1,5 @@
 //! The functions of libc that are about which signals are blocked; see
-//! [`masks`].
+//! `masks`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::c_int;

@@ -3,7 +3,7 @@
 //! `--auto` asks for.
 //!
 //! The table is data: `crates/ctl/share/programs.d`, with what a machine and a user add
-//! to it ([`catalog`]). What is not reached is said before the start, unless the switch is set.
+//! to it (`catalog`). What is not reached is said before the start, unless the switch is set.
 
 mod catalog;
 pub(crate) mod entry;
