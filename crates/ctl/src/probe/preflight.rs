@@ -13,6 +13,7 @@ use crate::probe::kernel::{
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
+use asks::{Ask, asks};
 use remedy::{remedy, shortage};
 
 /// What is to be said about the request on this machine.
@@ -75,76 +76,6 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
 /// What is said where no control group can be seen.
 const GROUPS_HIDDEN: &str = "what the control groups of this process allow cannot be seen: no \
     cgroup file system is mounted (mount -t cgroup2 none /sys/fs/cgroup)";
-
-/// Memory that is to come from the same pages.
-struct Ask {
-    pages: Pages,
-    subject: Subject,
-    /// What it takes, as far as it is known.
-    needs: Bytes,
-}
-
-impl Ask {
-    /// What a pool should have.
-    fn enough(&self) -> Bytes {
-        match self.subject.is_segments() {
-            true => self.needs,
-            // It will take more than is known.
-            false => Bytes::new(self.needs.get().saturating_add(USEFUL.get())),
-        }
-    }
-}
-
-/// What is asked for, that of the same pages together. Shared memory stands apart where
-/// the library speaks of it: where there is a pool.
-fn asks(wants: Wants, needs: Needs, kernel: &Kernel) -> Vec<Ask> {
-    let zero = Bytes::default();
-    let of_segment = |pages: Option<Pages>, needs: Bytes| pages.filter(|_| needs > zero);
-    let heap = Subject {
-        past_malloc: wants.past_malloc,
-        ..Subject::HEAP
-    };
-    let all = [
-        (wants.heap, heap, zero),
-        (wants.shm, Subject::SHM, zero),
-        (wants.anon.map(|_| Pages::Thp), Subject::ANON, zero),
-        (wants.stack.map(|_| Pages::Thp), Subject::STACK, zero),
-        (
-            of_segment(wants.text, needs.text),
-            Subject::TEXT,
-            needs.text,
-        ),
-        (
-            of_segment(wants.data, needs.data),
-            Subject::DATA,
-            needs.data,
-        ),
-    ];
-    let mut asks: Vec<Ask> = Vec::new();
-    for (pages, subject, needs) in all {
-        let Some(pages) = pages else { continue };
-        // What must not fall goes another way.
-        let is_strict = |subject: Subject| Subject::strict(wants.require).meets(subject);
-        let is_spoken_of = kernel.source(pages).is_some();
-        let same = |ask: &&mut Ask| {
-            ask.pages == pages
-                && is_strict(ask.subject) == is_strict(subject)
-                && !(is_spoken_of && ask.subject.shm != subject.shm)
-        };
-        match asks.iter_mut().find(same) {
-            Some(ask) => {
-                ask.subject = ask.subject | subject;
-                ask.needs = Bytes::new(ask.needs.get().saturating_add(needs.get()));
-            }
-            None => asks.push(Ask {
-                pages,
-                subject,
-                needs,
-            }),
-        }
-    }
-    asks
-}
 
 struct Check<'a> {
     fallback: Fallback,
@@ -499,6 +430,7 @@ fn no_thp(subject: Subject) -> Shortfall {
     short.says(thp::dir(), "absent")
 }
 
+mod asks;
 mod remedy;
 #[cfg(test)]
 mod tests;
