@@ -58,79 +58,58 @@ stat_of_path!(stat64, c"stat64", 0);
 stat_of_path!(lstat, c"lstat", libc::AT_SYMLINK_NOFOLLOW);
 stat_of_path!(lstat64, c"lstat64", libc::AT_SYMLINK_NOFOLLOW);
 
-/// `fstat(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fstat(file: c_int, about: *mut Stat) -> c_int {
-    again(of(about), || {
-        next!(
-            c"fstat",
-            fn(c_int, *mut Stat) -> c_int,
-            libc::SYS_fstat,
-            (file, about)
-        )
-    })
+/// `fstat(2)`, by one of its names.
+macro_rules! stat_of_file {
+    ($name:ident, $text:literal) => {
+        /// `fstat(2)`, by one of its names.
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(file: c_int, about: *mut Stat) -> c_int {
+            again(of(about), || {
+                next!(
+                    $text,
+                    fn(c_int, *mut Stat) -> c_int,
+                    libc::SYS_fstat,
+                    (file, about)
+                )
+            })
+        }
+    };
 }
 
-/// `fstat(2)`, by the name for large files.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fstat64(file: c_int, about: *mut Stat) -> c_int {
-    again(of(about), || {
-        next!(
-            c"fstat64",
-            fn(c_int, *mut Stat) -> c_int,
-            libc::SYS_fstat,
-            (file, about)
-        )
-    })
+stat_of_file!(fstat, c"fstat");
+stat_of_file!(fstat64, c"fstat64");
+
+/// `fstatat(2)`, by one of its names.
+macro_rules! stat_below {
+    ($name:ident, $text:literal) => {
+        /// `fstatat(2)`, by one of its names.
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            dir: c_int,
+            path: *const c_char,
+            about: *mut Stat,
+            flags: c_int,
+        ) -> c_int {
+            again(of(about), || {
+                next!(
+                    $text,
+                    fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
+                    libc::SYS_newfstatat,
+                    (dir, path, about, flags)
+                )
+            })
+        }
+    };
 }
 
-/// `fstatat(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fstatat(
-    dir: c_int,
-    path: *const c_char,
-    about: *mut Stat,
-    flags: c_int,
-) -> c_int {
-    again(of(about), || {
-        next!(
-            c"fstatat",
-            fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
-            libc::SYS_newfstatat,
-            (dir, path, about, flags)
-        )
-    })
-}
-
-/// `fstatat(2)`, by the name for large files.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fstatat64(
-    dir: c_int,
-    path: *const c_char,
-    about: *mut Stat,
-    flags: c_int,
-) -> c_int {
-    again(of(about), || {
-        next!(
-            c"fstatat64",
-            fn(c_int, *const c_char, *mut Stat, c_int) -> c_int,
-            libc::SYS_newfstatat,
-            (dir, path, about, flags)
-        )
-    })
-}
+stat_below!(fstatat, c"fstatat");
+stat_below!(fstatat64, c"fstatat64");
 
 /// `statx(2)`
 ///

@@ -173,8 +173,7 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
     // SAFETY: as the caller says; so for all of these.
     let word = |at: usize| unsafe { (at as *const u32).read() };
     let [buckets, first, filter] = [0, 4, 8].map(|at| word(table + at) as usize);
-    // SAFETY: as the caller says.
-    if buckets == 0 || filter > 0 && !unsafe { may_have(table, filter, hash) } {
+    if buckets == 0 {
         return;
     }
     let buckets_at = table + 16 + filter * size_of::<u64>();
@@ -193,22 +192,6 @@ unsafe fn each_of_chain(table: usize, hash: u32, visit: &mut impl FnMut(usize)) 
         }
         index += 1;
     }
-}
-
-/// Whether the filter of such a table, of so many words, lets a hash through: two bits
-/// of a word are set for each name that the file has.
-///
-/// # Safety
-/// As that of [`each_of_chain`].
-unsafe fn may_have(table: usize, filter: usize, hash: u32) -> bool {
-    let hash = hash as usize;
-    // SAFETY: as the caller says.
-    let shift = unsafe { ((table + 12) as *const u32).read() };
-    let at = table + 16 + hash / 64 % filter * size_of::<u64>();
-    // SAFETY: likewise.
-    let word = unsafe { (at as *const u64).read() };
-    let second = hash.checked_shr(shift).unwrap_or(0);
-    word >> (hash % 64) & word >> (second % 64) & 1 == 1
 }
 
 /// How many symbols there are, by the older kind of table, whose words are
