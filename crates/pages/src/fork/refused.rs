@@ -80,11 +80,10 @@ pub fn again_if_refused(fork: impl Fn() -> c_int) -> c_int {
     }
     // A handler of a signal that forks meanwhile is in the middle of another: one
     // place is enough for both.
-    let place = match Place::of_this_thread() {
-        Some(_) => None,
-        None => Place::take(),
-    };
-    let Some(place) = place else {
+    if Place::of_this_thread().is_some() {
+        return result;
+    }
+    let Some(place) = Place::take() else {
         return result;
     };
     let result = again(place, &fork);
