@@ -22,7 +22,7 @@ use crate::support::tool::hugectl;
 const SEEDS: [u64; 6] = [4000, 4012, 4021, 4050, 4048, 4065];
 
 /// The same with buffers that devices write to.
-const SEEDS_WITH_DEVICES: [u64; 12] = [
+const SEEDS_WITH_DEVICES: [u64; 13] = [
     277_870_271_623,
     277_442_779_953,
     100_000,
@@ -35,6 +35,7 @@ const SEEDS_WITH_DEVICES: [u64; 12] = [
     1_439_615_774_121,
     639_701_843_895,
     18_535_337_044_856,
+    397_729_647_819,
 ];
 
 /// Without buffers that devices write to.

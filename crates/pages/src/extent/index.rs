@@ -213,8 +213,6 @@ pub(crate) fn adopt_units() {
         let was = |before: State| match before {
             // What lies there is cleared before it is used.
             State::Empty => State::EmptyHuge,
-            // It may be by now.
-            State::Base if extent.layout.huge => State::Huge,
             other => other,
         };
         extent.units().iter().for_each(|unit| unit.adopt(was));

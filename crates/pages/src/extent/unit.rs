@@ -42,6 +42,10 @@ pub enum State {
     ShutApart = 10,
     /// Not ours: the program has unmapped it or put something else there.
     Gone = 11,
+    /// Base pages that the program keeps from the children of its forks.
+    BaseApart = 12,
+    /// The same of transparent huge pages.
+    ThpApart = 13,
 }
 
 impl State {
@@ -58,6 +62,8 @@ impl State {
             9 => State::Apart,
             10 => State::ShutApart,
             11 => State::Gone,
+            12 => State::BaseApart,
+            13 => State::ThpApart,
             _ => State::Empty,
         }
     }
@@ -86,13 +92,25 @@ impl State {
     /// Whether what stands behind the unit is ours, and for the children of a fork
     /// as far as the program has said.
     pub fn is_given_to_children(self) -> bool {
-        !matches!(self, State::Apart | State::ShutApart | State::Gone)
+        !self.is_kept_apart() && self != State::Gone
+    }
+
+    /// Whether the program keeps it from the children of its forks.
+    pub fn is_kept_apart(self) -> bool {
+        matches!(
+            self,
+            State::Apart | State::ShutApart | State::BaseApart | State::ThpApart
+        )
     }
 
     /// Whether our own handlers may meet a fault there that is not the
     /// program's.
     pub fn is_ours_to_mend(self) -> bool {
-        self.is_open() || matches!(self, State::Busy | State::Base | State::Thp)
+        let is_ordinary = matches!(
+            self,
+            State::Base | State::Thp | State::BaseApart | State::ThpApart
+        );
+        self.is_open() || is_ordinary || self == State::Busy
     }
 
     /// After the program has allowed writing (`writable`) or not.
@@ -109,10 +127,14 @@ impl State {
     /// After the program has kept it from children (`apart`) or not.
     pub fn kept_apart(self, apart: bool) -> State {
         match (self, apart) {
-            (State::Huge | State::Base | State::Thp, true) => State::Apart,
+            (State::Huge, true) => State::Apart,
             (State::Shut | State::Lent, true) => State::ShutApart,
+            (State::Base, true) => State::BaseApart,
+            (State::Thp, true) => State::ThpApart,
             (State::Apart, false) => State::Huge,
             (State::ShutApart, false) => State::Shut,
+            (State::BaseApart, false) => State::Base,
+            (State::ThpApart, false) => State::Thp,
             (other, _) => other,
         }
     }
@@ -236,6 +258,14 @@ impl Unit {
         }
     }
 
+    /// Says of a unit that was taken what it may be from now on: the child of a fork
+    /// takes it for that. To be followed by [`Unit::publish`].
+    pub(crate) fn may_become(&self, state: State) {
+        let word = self.0.load(Ordering::Relaxed) & !(0xff << BEFORE);
+        self.0
+            .store(word | (state as u64) << BEFORE, Ordering::SeqCst);
+    }
+
     /// Whether this thread is the one that changes the unit, if any does.
     fn is_mine(&self) -> bool {
         self.0.load(Ordering::Relaxed) >> OWNER == me()
@@ -306,7 +336,7 @@ mod tests {
 
     #[test]
     fn states_travel_in_a_byte() {
-        for byte in 0..=11 {
+        for byte in 0..=13 {
             assert_eq!(State::from_low(byte) as u64, byte);
         }
     }
@@ -319,6 +349,11 @@ mod tests {
             assert_eq!(state.protected(!writable).protected(writable), state);
             assert_eq!(state.kept_apart(!apart).kept_apart(apart), state);
             assert!(state.is_hugetlb() && (state.is_inherited() == (writable && !apart)));
+        }
+        for state in [State::Base, State::Thp] {
+            let apart = state.kept_apart(true);
+            assert_eq!(apart.kept_apart(false), state);
+            assert!(apart.is_kept_apart() && !apart.is_hugetlb());
         }
         assert_eq!(State::Lent.protected(true), State::Lent);
         assert_eq!(State::Gone.protected(true).kept_apart(true), State::Gone);
@@ -383,6 +418,21 @@ mod tests {
             unit.decide(false);
             assert!(unit.replace((state, 3), (state, 3)));
         }
+    }
+
+    #[test]
+    fn a_child_takes_a_unit_for_what_it_may_have_become() {
+        let unit = Unit(AtomicU64::new(0));
+        unit.publish(State::Base, 9);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                unit.claim(State::Base);
+                unit.may_become(State::Huge);
+            });
+        });
+        assert_eq!(unit.load(), (State::Busy, 9));
+        unit.adopt(|state| state);
+        assert_eq!(unit.load(), (State::Huge, 9));
     }
 
     #[test]

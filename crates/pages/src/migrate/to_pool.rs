@@ -9,7 +9,7 @@
 
 use core::ops::Range;
 
-use crate::extent::unit::State;
+use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, Holds, block_end, stacks};
 use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::pagemap::{self, Page};
@@ -82,7 +82,7 @@ impl Mover {
             word.publish(State::Base, used);
             return true;
         }
-        let result = self.replace(&range);
+        let result = self.replace(&range, word);
         let state = match result {
             Ok(()) => State::Huge,
             Err(_) => State::Base,
@@ -91,8 +91,9 @@ impl Mover {
         result.is_ok()
     }
 
-    /// Replaces a range by one page of a pool with the same contents.
-    fn replace(&self, range: &Range<usize>) -> Result<()> {
+    /// Replaces a range, of a unit that was taken, by one page of a pool with the same
+    /// contents.
+    fn replace(&self, range: &Range<usize>, unit: &Unit) -> Result<()> {
         if range.contains(&sys::thread_name()) {
             // The kernel writes there for this thread, which would wait for itself.
             return Err(Errno(libc::EBUSY));
@@ -108,6 +109,8 @@ impl Mover {
             // SAFETY: in use and claimed; whoever writes waits, and nothing is
             // swapped out.
             unsafe { copy(range, aside.addr)? };
+            // For a child that is forked just now.
+            unit.may_become(State::Huge);
             // SAFETY: a copy, and nobody writes meanwhile.
             unsafe { aside.replace(range.start) }
         });

@@ -176,7 +176,7 @@ pub(crate) fn lend() {
 /// In the child of a fork: what was kept from children is not there.
 pub(crate) fn leave_behind() {
     change_all(|state| match state {
-        State::Apart | State::ShutApart => State::Gone,
+        state if state.is_kept_apart() => State::Gone,
         other => other,
     });
 }
