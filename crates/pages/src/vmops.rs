@@ -145,14 +145,23 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     Some(result.and(hole))
 }
 
-/// Makes private memory of ours ordinary memory, for a call that the kernel has
-/// refused for huge pages; whether there was any.
+/// Makes memory of ours ordinary memory, for a call that the kernel has refused for huge
+/// pages; whether there was any.
 pub fn make_fit(addr: usize, len: usize) -> bool {
-    let range = touched(addr, len).filter(index::meets);
-    if let Some(range) = &range {
-        private::before_change(range);
+    let Some(range) = touched(addr, len) else {
+        return false;
+    };
+    let (is_private, is_shared) = (index::meets(&range), registry::shared::meets(&range));
+    if is_private {
+        private::before_change(&range);
     }
-    range.is_some()
+    let stepped = is_shared
+        && divide(&range, |open, region, _| match region {
+            Some(region) => shared::make_ordinary(open, region),
+            None => Ok(()),
+        })
+        .is_ok();
+    is_private || stepped
 }
 
 /// `posix_madvise(3)`: mere hints, for which huge pages are as good. Whether

@@ -394,18 +394,26 @@ pub unsafe extern "C" fn mbind(
     maxnode: c_ulong,
     flags: u32,
 ) -> i64 {
-    let (Ok(len), Ok(maxnode)) = (usize::try_from(len), usize::try_from(maxnode)) else {
+    let (Ok(len), Ok(max)) = (usize::try_from(len), usize::try_from(maxnode)) else {
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
     let wanted = Wanted {
         mode: cast::extended(mode),
         mask: mask as usize,
-        max: maxnode,
+        max,
         flags: flags as usize,
     };
     // SAFETY: as the caller says.
-    let result = unsafe { policy::mbind(addr as usize, len, wanted) };
-    i64::from(sys::c_result(result))
+    i64::from(unsafe { bind(addr as usize, len, wanted) })
+}
+
+/// `mbind(2)`
+///
+/// # Safety
+/// As the system call says.
+pub(crate) unsafe fn bind(addr: usize, len: usize, wanted: Wanted) -> c_int {
+    // SAFETY: as the caller says.
+    sys::c_result(unsafe { policy::mbind(addr, len, wanted) })
 }
 
 /// `shmget(2)`

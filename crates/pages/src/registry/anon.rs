@@ -117,6 +117,12 @@ pub fn holding(range: &Range<usize>) -> Option<Known> {
     used().map(|(_, known)| known).find(holds)
 }
 
+/// Whether a range goes on where a mapping ends that was advised, or ends where one begins.
+pub fn is_beside(range: &Range<usize>) -> bool {
+    let meets = |other: &Range<usize>| other.end == range.start || other.start == range.end;
+    used().any(|(_, known)| known.is_advised && meets(&known.range))
+}
+
 /// The parts of a range that lie in such mappings.
 pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> + use<> {
     let (start, end) = (range.start, range.end);
@@ -197,6 +203,8 @@ mod tests {
             Some(known(5 * MIB..30 * MIB))
         );
         assert_eq!(holding(&(6 * MIB..31 * MIB)), None);
+        assert!(is_beside(&(30 * MIB..31 * MIB)) && is_beside(&(4 * MIB..5 * MIB)));
+        assert!(!is_beside(&(6 * MIB..7 * MIB)) && !is_beside(&(31 * MIB..32 * MIB)));
         // Of another kind: no neighbour.
         enter(&Known {
             range: 30 * MIB..40 * MIB,

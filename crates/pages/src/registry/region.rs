@@ -29,6 +29,8 @@ pub struct Region {
     pub page: usize,
     /// The access that the program gave it.
     pub prot: i32,
+    /// Whether the program wants it in no core dump.
+    pub hidden: bool,
     /// What it is a piece of: the same number for the same mapping or
     /// attachment.
     pub origin: u32,
@@ -51,6 +53,7 @@ impl Region {
         mapped: 0,
         page: 0,
         prot: 0,
+        hidden: false,
         origin: 0,
         offset: 0,
         whole: 0,
@@ -127,7 +130,8 @@ impl Region {
             && self.known().end == next.base
             && self.len == self.mapped
             && self.offset + self.len == next.offset
-            && self.prot == next.prot;
+            && self.prot == next.prot
+            && self.hidden == next.hidden;
         let is_whole = self.gone.is_nothing() && next.gone.is_nothing();
         (goes_on && is_whole).then(|| Region {
             len: self.len + next.len,

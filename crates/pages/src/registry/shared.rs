@@ -121,6 +121,7 @@ impl Open {
             mapped,
             page,
             prot,
+            hidden: false,
             origin: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             whole: len,
             backing,

@@ -8,7 +8,7 @@ pub enum Kind {
     /// A wish, whose fulfilment changes nothing that a program can see.
     Hint,
     /// Ends what another advice began: nothing, on a huge page, which never
-    /// took that other advice.
+    /// took that other advice, but for the one that hides it.
     Undoes,
     /// The contents are dropped; those of shared memory only from this process.
     Drops,
@@ -16,7 +16,8 @@ pub enum Kind {
     OnlyPrivate,
     /// The contents may be written to swap.
     Reclaims,
-    /// Not to be in a core dump, where shared huge pages are not anyway.
+    /// Not to be in a core dump, where shared huge pages are not as a rule: it is noted of
+    /// them, since what takes their place would be.
     Hides,
     /// The contents of shared memory are dropped for everybody.
     Frees,

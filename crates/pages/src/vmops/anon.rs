@@ -64,7 +64,9 @@ fn plan(call: &Call, large: usize) -> Plan {
             entry: Entry::Stays,
         };
     }
-    let is_large = call.len >= large;
+    // What fills a gap beside such a mapping merges with it, as it would without us.
+    let is_part = || range(call.addr, call.len).is_some_and(|range| registry::is_beside(&range));
+    let is_large = call.len >= large || call.names_its_place() && is_part();
     let serves = || match call.is_writable() {
         true => required::serves(call.len),
         false => thp::serves_reservation(),

@@ -116,6 +116,17 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
     }
 }
 
+/// Has a region become ordinary memory.
+///
+/// # Errors
+/// Where other processes share it.
+pub(super) fn make_ordinary(open: &mut Open, region: Region) -> Result<()> {
+    match can_step_down_soon(open, &region) {
+        true => step_down(open, region),
+        false => Err(INVALID),
+    }
+}
+
 /// After something else was mapped over whole huge pages.
 pub(super) fn replaced(open: &mut Open, region: Region, part: &Range<usize>) {
     let pages = region.pages_within(part);
@@ -218,12 +229,61 @@ pub(super) fn madvise(
     }
     match kind {
         // What is dropped of shared memory is there at the next look.
-        Kind::Hint | Kind::Undoes | Kind::Drops | Kind::Reclaims | Kind::Hides => Ok(()),
+        Kind::Hint | Kind::Drops | Kind::Reclaims => Ok(()),
+        Kind::Hides => hide(open, region, &known),
+        Kind::Undoes if advice == libc::MADV_DODUMP => show(open, region, &known),
+        Kind::Undoes => Ok(()),
         Kind::OnlyPrivate => Err(INVALID),
         Kind::Frees => free_contents(open, region, &known),
         Kind::Marks => mark(open, region, &known, advice),
         // SAFETY: the program's own advice.
         Kind::Kernel => unsafe { sys::madvise(known.start, known.len(), advice) },
+    }
+}
+
+/// `MADV_DONTDUMP`. What has to stay is left out of a dump page by page.
+fn hide(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
+    if region.whole_pages(part).is_none() && can_step_down(open, &region) {
+        step_down(open, region)?;
+        // SAFETY: the program's own advice.
+        return unsafe { sys::madvise(part.start, part.len(), libc::MADV_DONTDUMP) };
+    }
+    set_hidden(open, region, &region.pages_around(part), true);
+    Ok(())
+}
+
+/// `MADV_DODUMP`
+fn show(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
+    if !region.hidden {
+        return Ok(());
+    }
+    if region.whole_pages(part).is_none() && can_step_down(open, &region) {
+        step_down(open, region)?;
+        // SAFETY: the program's own advice.
+        return unsafe { sys::madvise(part.start, part.len(), libc::MADV_DODUMP) };
+    }
+    set_hidden(open, region, &region.pages_within(part), false);
+    Ok(())
+}
+
+/// Notes it of whole huge pages, and tells the kernel.
+fn set_hidden(open: &mut Open, region: Region, pages: &Range<usize>, hidden: bool) {
+    let advice = match hidden {
+        true => libc::MADV_DONTDUMP,
+        false => libc::MADV_DODUMP,
+    };
+    if pages.is_empty() || region.hidden == hidden {
+        return;
+    }
+    // SAFETY: the program's own advice.
+    let _ = unsafe { sys::madvise(pages.start, pages.len(), advice) };
+    if !open.has_places(2) {
+        return;
+    }
+    let piece = open.isolate(region, pages);
+    open.update(piece.base, Some(Region { hidden, ..piece }));
+    if matches!(region.backing, Backing::Anonymous) {
+        open.join(piece.base);
     }
 }
 

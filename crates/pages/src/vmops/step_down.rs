@@ -104,9 +104,10 @@ pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
 }
 
 fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
-    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
-    let aside = unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0)? };
+    let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
+    let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
     advise(aside, region.whole);
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
@@ -171,6 +172,10 @@ fn settle(piece: &Region) -> Result<()> {
     // SAFETY: the access that the program gave it.
     unsafe { sys::mprotect(piece.base, piece.len, piece.prot)? };
     mlocked::restore(&piece.known());
+    if piece.hidden {
+        // SAFETY: the program's own advice.
+        unsafe { sys::madvise(piece.base, piece.len, libc::MADV_DONTDUMP)? };
+    }
     piece.gone.holes().try_for_each(unmap)
 }
 

@@ -4,6 +4,7 @@
 
 use core::ffi::c_long;
 
+use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::by_number;
 
@@ -65,6 +66,17 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
         // SAFETY: as the caller says.
         let advised = unsafe { exports::advise_process(int(a), ranges, c, int(d), flags) };
         return Some(advised as c_long);
+    }
+    if number == libc::SYS_mbind {
+        let (mode, flags) = (c, args[5]);
+        let wanted = Wanted {
+            mode,
+            mask: d,
+            max: e,
+            flags,
+        };
+        // SAFETY: as the caller says.
+        return Some(unsafe { exports::bind(a, b, wanted) }.into());
     }
     // SAFETY: as the caller says.
     unsafe { on_segment(number, args) }

@@ -70,6 +70,11 @@ impl Call {
         self.flags & libc::MAP_FIXED != 0
     }
 
+    /// Whether it may be at the named address only.
+    pub(super) fn names_its_place(&self) -> bool {
+        self.flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0
+    }
+
     pub(super) fn is_writable(&self) -> bool {
         self.prot & libc::PROT_WRITE != 0
     }
