@@ -58,6 +58,7 @@ impl Known {
         let lookup = Lookup {
             catalog: &catalog,
             caller,
+            command,
         };
         let mut known = Known::default();
         match lookup.leads_to(command, Some(first), &|_| true, DEEPEST) {
@@ -86,6 +87,7 @@ pub(crate) fn entry_of(
     let lookup = Lookup {
         catalog: &catalog,
         caller,
+        command,
     };
     let has_choice: Fits<'_> = &|entry| entry.why.is_some();
     let found = match lookup.leads_to(command, Some(first), has_choice, DEEPEST) {
@@ -168,6 +170,8 @@ struct Led<'e> {
 struct Lookup<'e> {
     catalog: &'e Catalog,
     caller: &'e Caller,
+    /// All of the command line.
+    command: &'e [OsString],
 }
 
 impl<'e> Lookup<'e> {
@@ -278,7 +282,8 @@ impl<'e> Lookup<'e> {
             Done::Variable { variable, .. } => is_spoken_of(variable),
             Done::Argument { arguments, .. } => arguments.iter().any(is_spoken_of),
         };
-        (!is_left_to_script && !is_done(&to.done, by, self.caller, root)).then(|| Beyond {
+        let is_done = is_done(&to.done, by, self.caller, root) || self.sets(&to.done, by);
+        (!is_left_to_script && !is_done).then(|| Beyond {
             memory: memory.to_string(),
             fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
             instead: match to.anon {
@@ -286,6 +291,20 @@ impl<'e> Lookup<'e> {
                 _ => own.to_string(),
             },
             by_anon: to.anon,
+        })
+    }
+
+    /// Whether what comes before the words of a program sets the variable, as `env` does.
+    fn sets(&self, done: &Done, by: &[OsString]) -> bool {
+        let Done::Variable { variable, has } = done else {
+            return false;
+        };
+        let before = self.command.len().saturating_sub(by.len());
+        self.command[..before].iter().any(|word| {
+            let word = word.to_string_lossy();
+            let set = word.strip_prefix(variable.as_ref());
+            let value = set.and_then(|rest| rest.strip_prefix('='));
+            value.is_some_and(|value| value.contains(has.as_ref()))
         })
     }
 }

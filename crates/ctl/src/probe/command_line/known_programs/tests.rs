@@ -1,3 +1,5 @@
+use super::catalog::Catalog;
+use super::entry::Inside;
 use super::marks::is_named;
 use super::*;
 use std::fs::File;
@@ -267,11 +269,22 @@ fn advice_that_was_followed_is_not_given_again() {
             &[("JAVA_TOOL_OPTIONS", "-Xmx1g -XX:+UseTransparentHugePages")],
         ),
         ("mariadbd --user=x", "mariadbd --large-pages --user=x", &[]),
+        (
+            "python3.11 x",
+            "nice env A=b PYTHONMALLOC=malloc python3.11 x",
+            &[],
+        ),
     ] {
         assert!(place.said(line).is_some(), "{line}");
         assert_eq!(place.said_with(followed, variables), None, "{followed}");
     }
     assert!(place.said("node x").is_some());
+    for other in [
+        "env PYTHONMALLOC=debug python3.11 x",
+        "python3.11 PYTHONMALLOC=malloc",
+    ] {
+        assert!(place.said(other).is_some(), "{other}");
+    }
     let words = ["node".into(), "x".into()];
     let caller = Caller::this([("PATH".into(), place.0.path().into())]);
     let root = place.root("[always] madvise never");
@@ -327,4 +340,69 @@ fn what_neither_option_reaches_is_said_of_those_that_are_asked_for() {
     assert_eq!(subject, Subject::HEAP | Subject::ANON);
     assert!(text.contains("malloc's, nor does --anon"), "{text}");
     assert_eq!(said(unknown, true, true).unwrap().0, Subject::HEAP);
+}
+
+/// Each word by which an entry that comes with hugectl knows a program leads to it.
+#[test]
+fn each_entry_is_found_by_each_of_its_marks() {
+    let place = Place::new();
+    let caller = Caller::this([("PATH".into(), place.0.path().into())]);
+    let name_of = |file: &str| {
+        let words = [OsString::from(file)];
+        let first = target::open(&words[0], &caller).unwrap();
+        let found = entry_of(&words, &first, &caller).0.unwrap();
+        std::fs::remove_file(place.0.path().join(file)).unwrap();
+        found.name
+    };
+    place.build("plain", MAIN, &[]);
+    let plain = place.0.path().join("plain");
+    let (mut marks, mut entries) = (0, 0);
+    for entry in Catalog::default().entries() {
+        for exe in entry.exe.iter() {
+            for name in [exe.to_string(), format!("{exe}8.2-1")] {
+                std::fs::copy(&plain, place.0.path().join(&name)).unwrap();
+                assert_eq!(name_of(&name), entry.name, "{name}");
+            }
+        }
+        for (at, library) in entry.needed.iter().enumerate() {
+            let soname = format!("{}.7", library.trim_end_matches(".so"));
+            let soname = if library.ends_with(".so") {
+                library.to_string()
+            } else {
+                soname
+            };
+            place.build(
+                "its.so",
+                "int its;",
+                &["-shared", "-fPIC", &format!("-Wl,-soname,{soname}")],
+            );
+            place.build(
+                "needs",
+                "extern int its; int main(void) { return its; }",
+                &["its.so"],
+            );
+            assert_eq!(name_of("needs"), entry.name, "{at} {soname}");
+        }
+        for symbol in entry.symbols.iter() {
+            place.build(
+                "shows",
+                &format!("void {symbol}(void) {{}} {MAIN}"),
+                &["-rdynamic"],
+            );
+            assert_eq!(name_of("shows"), entry.name, "{symbol}");
+        }
+        if let Some(inside) = entry.inside {
+            let source = match inside {
+                Inside::Go => format!("char magic[64] = \"\\xff\" \" Go buildinf:\"; {MAIN}"),
+                Inside::Haskell => holding("Ignoring GHCRTS variable as"),
+                Inside::Jemalloc => holding("<jemalloc>: x"),
+                Inside::PrefixedJemalloc => holding("_RJEM_MALLOC_CONF\\0<jemalloc>: x"),
+            };
+            place.build("holds", &source, &[]);
+            assert_eq!(name_of("holds"), entry.name, "{inside:?}");
+        }
+        marks += entry.exe.len() + entry.needed.len() + entry.symbols.len();
+        entries += 1;
+    }
+    assert!(marks > 60 && entries > 20, "{marks} {entries}");
 }
