@@ -10,9 +10,9 @@ const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
 /// How much slower it becomes at most.
 const SLOWEST: u32 = 4;
-/// Of the time by which pauses were too long, so much is made up for: not more, since
-/// that goes on without a pause.
-const CREDIT: Duration = Duration::from_millis(50);
+/// Of the time by which pauses were too long, or others had the processor, so much is made
+/// up for: not more, since that goes on without a pause.
+const CREDIT: Duration = Duration::from_millis(200);
 
 /// Keeps to a share of one CPU.
 #[derive(Debug)]

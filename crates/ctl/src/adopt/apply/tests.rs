@@ -166,10 +166,14 @@ fn the_budget_is_kept() {
 #[test]
 fn pauses_that_are_too_long_are_made_up_for() {
     let mut kernel = Simulated::new(&[]);
-    kernel.late = Duration::from_millis(2);
-    World::new().run(&mut kernel, 400, 25);
-    let share = kernel.cpu.as_secs_f64() / kernel.wall.as_secs_f64();
-    assert!((0.24..=0.26).contains(&share), "{share}");
+    // Much, where other programs keep all processors busy.
+    for late in [2, 60] {
+        kernel.late = Duration::from_millis(late);
+        let (cpu, wall) = (kernel.cpu, kernel.wall);
+        World::new().run(&mut kernel, 400, 25);
+        let share = (kernel.cpu - cpu).as_secs_f64() / (kernel.wall - wall).as_secs_f64();
+        assert!((0.24..=0.26).contains(&share), "{late}: {share}");
+    }
     // One that is far too long is no leave to go on without pauses.
     kernel.late = Duration::from_secs(10);
     let (cpu, wall) = (kernel.cpu, kernel.wall);
