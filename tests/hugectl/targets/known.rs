@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
 /// Programs that do nothing, and the settings of a user.
@@ -149,5 +150,39 @@ fn it_is_for_programs_that_are_started() {
         let ran = place.run(words);
         assert!(ran.status >= 125, "{words:?}: {ran:?}");
         assert!(ran.err.contains(said), "{words:?}: {ran:?}");
+    }
+}
+
+/// Programs of other makers, and by which entry each is known.
+const REAL: [(&str, &str); 9] = [
+    ("java", "Java"),
+    ("node", "Node.js"),
+    ("php", "PHP"),
+    ("python3", "Python"),
+    ("redis-server", "Redis"),
+    ("mariadbd", "MariaDB or MySQL"),
+    ("mpirun", "Open MPI"),
+    ("qemu-system-x86_64", "QEMU"),
+    ("qemu-aarch64", "QEMU's user emulation"),
+];
+
+#[test]
+fn programs_as_they_are_installed_are_known() {
+    let place = Place::new();
+    let (_, path) = std::env::vars_os()
+        .find(|(name, _)| name == "PATH")
+        .unwrap();
+    let path = format!("{}:/usr/sbin", path.display());
+    for (program, known) in REAL {
+        if !programs(&format!("{program} is known"), &[program]) {
+            continue;
+        }
+        let mut command = tool("hugectl");
+        command.env("XDG_CONFIG_HOME", place.0.path());
+        command.env("PATH", &path);
+        command.args(["--explain", "--json", program, "--version"]);
+        let ran: Ran = command.output().unwrap().into();
+        let json: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(json["program"]["known"], known, "{program}: {ran:?}");
     }
 }
