@@ -7,9 +7,9 @@ use std::ffi::OsString;
 
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use hugetools_ctl::apply::Applied;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::live::Live;
+use hugetools_ctl::apply::{Applied, said};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
@@ -196,9 +196,20 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
         }
         _ => None,
     };
+    if run.sysroot.is_none() {
+        keep_said(&mut plan, caller);
+    }
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// Has the libraries know what this start has said, where they may have more to say.
+fn keep_said(plan: &mut Plan, caller: &Caller) {
+    if plan.leaves_news() {
+        let place = said::enter(caller, plan.said());
+        place.iter().for_each(|place| plan.set_said(place));
+    }
 }
 
 /// What the plan depends on: with the changes of a start made, or only foreseen.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
-use crate::support::tool::{Ran, tool};
+use crate::support::tool::{Ran, hugectl, tool};
 
 /// As `kinds.c` has it, but for the ends that lie in no whole huge page.
 const WANTED: u64 = 20 << 10;
@@ -33,11 +33,6 @@ impl Launch {
         command.arg(format!("--fallback={fallback}"));
         command.arg(format!("--report={}", report.display()));
         command.arg(program).arg(kind);
-        // What shared memory falls short of is said by each process that has some: the
-        // one that a starter starts is often the server.
-        if kind == "shm" {
-            command.arg("alone");
-        }
         let ran: Ran = command.output().unwrap().into();
         assert_eq!(ran.status, 0, "{ran:?}");
         let mut figures = ran.out.split_whitespace().map(str::parse);
@@ -77,7 +72,11 @@ impl Launch {
         } >= WANTED;
         let to_thp = ["to transparent huge pages", "transparent huge pages follow"];
         let to_base = ["to base pages", "base pages follow", "on base pages"];
-        let fails = ["request fails", "fail (--fallback=none)"];
+        let fails = [
+            "request fails",
+            "requests for more fail",
+            "fail (--fallback=none)",
+        ];
         let faults = [
             (!served && said.is_empty(), "silent"),
             (served && !said.is_empty(), "needless"),
@@ -118,7 +117,7 @@ fn what_is_said_agrees_with_what_there_is() {
     let dir = tempfile::tempdir().unwrap();
     let report = dir.path().join("report");
     let mut wrong = Vec::new();
-    for pool in [0, 2, 40] {
+    for pool in [0, 2, 9, 40] {
         live.set_pool(pool);
         for (kind, pages) in [
             ("data", ""),
@@ -145,4 +144,59 @@ fn what_is_said_agrees_with_what_there_is() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What a start prints on standard error, with programs that each want more of a pool of
+/// so many pages than it has.
+fn said(pages: u32, options: &str, script: &str) -> Option<Vec<String>> {
+    let live = machine("what processes say")?;
+    let program = build("kinds", Libc::Glibc, &["-fno-pie", "-no-pie"])?;
+    live.set_pool(pages.into());
+    let mut command = tool("hugectl");
+    command.args(options.split_whitespace());
+    command.args([
+        "sh",
+        "-c",
+        &script.replace("KINDS", program.to_str().unwrap()),
+    ]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 0, "{ran:?}");
+    let lines = ran.err.lines().filter(|line| line.contains("WARNING"));
+    Some(lines.map(str::to_owned).collect())
+}
+
+#[test]
+fn one_process_of_a_start_says_it() {
+    let together = "KINDS shm & KINDS shm & KINDS shm & wait";
+    for (pages, options, script) in [
+        (0, "--shm", "KINDS shm; KINDS shm; sh -c 'KINDS shm; :'"),
+        (0, "--shm --fallback=none", together),
+        (2, "--shm --fallback=base", together),
+        (10, "--heap", "KINDS heap; KINDS heap; KINDS heap"),
+        (
+            10,
+            "--heap --fallback=base",
+            "KINDS heap & KINDS heap; wait; exec KINDS heap",
+        ),
+    ] {
+        let Some(lines) = said(pages, options, script) else {
+            return;
+        };
+        assert_eq!(lines.len(), 1, "{pages} {options}: {lines:#?}");
+        assert!(
+            lines[0].starts_with("libhugetlbfs: WARNING: "),
+            "{lines:#?}"
+        );
+    }
+    // Another start says it again.
+    let script = format!("'{}' --shm KINDS shm; KINDS shm", hugectl().display());
+    assert_eq!(said(0, "--shm", &script).unwrap().len(), 2);
+}
+
+#[test]
+fn where_nothing_can_be_kept_it_is_said_by_each() {
+    let script = "HUGETLB_STARTER=$$:7:/nowhere/starts; KINDS shm alone; KINDS shm alone";
+    if let Some(lines) = said(0, "--shm", script) {
+        assert_eq!(lines.len(), 2, "{lines:#?}");
+    }
 }

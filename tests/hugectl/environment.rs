@@ -44,6 +44,12 @@ fn only_what_was_planned_differs() {
     let before = variables(&place, "A=1 B='x y' env");
     let mut after = variables(&place, "A=1 B='x y' hugectl -q --shm env");
     let ours = |line: &String| line.starts_with("HUGETLB_") || line.starts_with("LD_PRELOAD");
+    for line in &mut after {
+        // Behind it there is where the start keeps what it has said.
+        if line.starts_with("HUGETLB_STARTER=$$:") {
+            line.truncate("HUGETLB_STARTER=$$".len());
+        }
+    }
     let added: Vec<String> = after.extract_if_matches(ours);
     assert_eq!(after, before);
     assert_eq!(
@@ -77,6 +83,14 @@ fn the_printed_shell_does_the_same() {
     let is_root = nix::unistd::geteuid().is_root();
     let _live = is_root.then(|| machine("the environment"));
     let place = Place::new();
+    // Where a start keeps what it has said, no dry run knows.
+    let without_place = |mut lines: Vec<String>| {
+        let name = "HUGETLB_STARTER=$$";
+        for line in lines.iter_mut().filter(|line| line.starts_with(name)) {
+            line.truncate(name.len());
+        }
+        lines
+    };
     for options in [
         "-q --heap",
         "-q --shm --library-path prefix",
@@ -89,8 +103,11 @@ fn the_printed_shell_does_the_same() {
         let given = "LD_LIBRARY_PATH=/x LD_PRELOAD=$PWD/others.so";
         place.build("others.so", "int x;", &["-shared", "-fPIC"]);
         let run = variables(&place, &format!("{given} hugectl {options} env"));
+        let mut run = without_place(run);
         let line = format!("{given} hugectl {options} --dry-run env > plan; {given} sh plan");
-        assert_eq!(variables(&place, &line), run, "{options}");
+        let printed = variables(&place, &line);
+        run.retain(|line| !line.starts_with("HUGETLB_STARTER") || printed.contains(line));
+        assert_eq!(printed, run, "{options}");
     }
 }
 

@@ -31,6 +31,7 @@ pub use self::source::{Source, is_among};
 pub use self::table::*;
 pub use self::text_copy::TextCopy;
 pub use self::value::Pages;
+use crate::said::Place;
 
 /// The verbosity without any variable: errors and warnings.
 pub const DEFAULT_VERBOSITY: u8 = 2;
@@ -67,6 +68,15 @@ impl Fallback {
             Fallback::None => "none",
         }
     }
+}
+
+/// The process that hugectl has started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Starter {
+    /// Its number.
+    pub pid: u32,
+    /// Where it is kept what its start has said, as far as that is kept.
+    pub said: Option<Place>,
 }
 
 /// Where a report goes.

@@ -8,6 +8,7 @@
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
 //!   looks from outside (`--status`) or the library from inside (`--report`).
 //! * [`watch`]: what the watcher of a report and the libraries share.
+//! * [`said`]: which lines the processes of a start have said.
 //! * [`doors`]: by which names programs call an allocator besides malloc.
 //!
 //! Everything works on borrowed bytes: no allocation, no input or output, so
@@ -19,6 +20,7 @@ pub mod doors;
 pub mod env;
 pub mod level;
 pub mod report;
+pub mod said;
 pub mod segment;
 pub mod size;
 pub mod watch;

@@ -6,6 +6,7 @@ pub mod exec;
 pub mod live;
 mod page_cache;
 mod private_dir;
+pub mod said;
 
 use std::path::PathBuf;
 

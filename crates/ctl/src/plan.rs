@@ -12,7 +12,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use hugetools_contract::env::{MESSAGES, REPORT_WATCH};
+use hugetools_contract::env::{MESSAGES, PID, REPORT_WATCH, RESTRICT_EXE, STARTER};
+use hugetools_contract::said::{Kind, Place};
 use hugetools_model::Head;
 use serde::Serialize;
 
@@ -86,6 +87,43 @@ impl Plan {
         if let Some(variable) = variables.find(|variable| variable.name == MESSAGES) {
             variable.value = Value::Text(value.to_owned());
         }
+    }
+
+    /// Whether the libraries may have something to say that hugectl has not.
+    pub fn leaves_news(&self) -> bool {
+        self.variables.iter().any(|variable| match variable.name {
+            STARTER | RESTRICT_EXE => true,
+            PID => variable.value == Value::Process,
+            _ => false,
+        })
+    }
+
+    /// Which kinds of lines are said by the notes of the plan.
+    pub fn said(&self) -> u64 {
+        let warnings = self
+            .notes
+            .iter()
+            .filter(|note| note.level == Level::Warning);
+        let subjects = warnings.filter_map(|note| Some(note.shortfall.as_ref()?.subject));
+        let said = subjects.flat_map(|subject| {
+            [
+                (subject.heap, Kind::Heap),
+                (subject.shm, Kind::Shm),
+                (subject.text, Kind::Text),
+                (subject.data, Kind::Data),
+            ]
+        });
+        let said = said.filter(|(is_said, _)| *is_said);
+        said.fold(0, |bits, (_, kind)| bits | kind.bit())
+    }
+
+    /// Sets where the libraries find what this start has said.
+    pub fn set_said(&mut self, place: &Place) {
+        self.variables.retain(|variable| variable.name != STARTER);
+        self.variables.push(Variable {
+            name: STARTER,
+            value: Value::ProcessAnd(place.to_string().into()),
+        });
     }
 
     /// The shell commands, byte for byte: a line `NAME='value'` for each

@@ -17,13 +17,17 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use hugetools_contract::env::{self, Elfmap, Fallback, Pages, Report, Settings, Share};
 
 use crate::kernel::procfile;
-use crate::rt::message::Level;
+use crate::rt::message::{Level, is_heard};
+use crate::rt::outlet;
 use crate::sys;
 use environment::Variables;
+use hugetools_contract::said::Kind;
 use hugetools_contract::segment::Segment;
+use said::News;
 
 pub mod environment;
 pub mod leaked_copy;
+mod said;
 pub mod starter_message;
 
 /// What this process was asked to do.
@@ -48,26 +52,45 @@ pub fn report_path() -> Option<&'static CStr> {
     }
 }
 
-/// How important it is to this process's user that it runs out of huge
-/// pages.
-pub fn level() -> Level {
+/// How important it is to this process's user that it runs out of huge pages: of each
+/// kind of line the first one in all that hugectl has started is a warning.
+pub fn level(kind: Kind) -> Level {
     match get().speaker {
         // None is written where it may not even be asked which process this is.
         Some(_) if sys::filter() == sys::Filter::Own => Level::Info,
-        Some(pid) if pid != sys::getpid() => Level::Info,
-        _ => Level::Warning,
+        // hugectl has said it.
+        Some(0) => Level::Info,
+        Some(pid) if pid != sys::getpid() => level_of_other(kind),
+        _ => level_once(kind),
     }
 }
 
-/// The same of what hugectl cannot have known when it said what will fall short:
-/// the process that it started says it.
-pub fn level_of_news() -> Level {
+/// The same of what hugectl cannot have known when it said what will fall short.
+pub fn level_of_news(kind: Kind) -> Level {
     let config = get();
-    let is_starter = config.speaker == Some(0) && config.starter == Some(sys::getpid());
+    let starter = config.starter.map(|starter| starter.pid);
     match sys::filter() {
-        sys::Filter::Own => level(),
-        _ if is_starter => Level::Warning,
-        _ => level(),
+        sys::Filter::Own => level(kind),
+        _ if config.speaker != Some(0) => level(kind),
+        _ if starter == Some(sys::getpid()) => level_once(kind),
+        _ => level_of_other(kind),
+    }
+}
+
+/// The same of what every process says that is not known to have been said.
+pub fn level_once(kind: Kind) -> Level {
+    match is_heard(Level::Warning) && said::ask(kind) == News::Old {
+        true => Level::Info,
+        false => Level::Warning,
+    }
+}
+
+/// The same in a process that says only what nobody else has.
+fn level_of_other(kind: Kind) -> Level {
+    let is_heard = is_heard(Level::Warning) && outlet::is_open();
+    match is_heard && said::ask(kind) == News::First {
+        true => Level::Warning,
+        false => Level::Info,
     }
 }
 

@@ -159,14 +159,7 @@ impl Told {
             );
         }
         if let Some(why) = &self.left {
-            say(
-                Level::Warning,
-                format_args!(
-                    "fork: {} of memory stay on hugetlb pages, {why}; a child that writes to \
-                     them needs as much memory again",
-                    Amount(self.total)
-                ),
-            );
+            pool_backoff::say_left(self.total, why);
         }
     }
 }

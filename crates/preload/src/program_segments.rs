@@ -20,6 +20,7 @@ use core::fmt;
 use core::ops::ControlFlow;
 
 use hugetools_contract::env::Pages;
+use hugetools_contract::said::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
@@ -172,7 +173,12 @@ fn tell(name: &str, got: Got, outcome: &Outcome, pages: Pages) {
     if let Some(why) = why.filter(is_noted) {
         outcome.note(why);
     }
-    say_got(name, got, level(got, why), why, pages);
+    let kind = if name == "text" {
+        Kind::Text
+    } else {
+        Kind::Data
+    };
+    say_got(name, got, level(got, why, kind), why, pages);
 }
 
 /// Whether for this reason there is less than was asked for: not where all of it lies on
@@ -184,16 +190,16 @@ fn is_loss(got: Got, why: Why) -> bool {
 /// How important it is. That a program is small, or its file system unable,
 /// hugectl has said; that it may have no more was asked for; and where the next
 /// rung holds all of it, or the file's own pages do, it is no loss.
-fn level(got: Got, why: Option<Why>) -> Level {
+fn level(got: Got, why: Option<Why>, kind: Kind) -> Level {
     match why {
         None | Some(Why::Small | Why::Own) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
         Some(Why::Threads | Why::OtherFile | Why::NoMemory | Why::Refused) => {
-            config::level_of_news()
+            config::level_of_news(kind)
         }
-        Some(_) => config::level(),
+        Some(_) => config::level(kind),
     }
 }
 

@@ -18,6 +18,7 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_contract::env::Pages;
+use hugetools_contract::said::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes;
@@ -174,6 +175,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
             let mut buffer = [0; 64];
             let group = group_name::group_name(&mut buffer);
             required::tell_of_shm(
+                Kind::Shm,
                 may_follow,
                 format_args!(
                     "shmget: {amount} cannot be on {page_name} pages: this user is not in the \
@@ -192,6 +194,7 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
                 free,
             });
             required::tell_of_shm(
+                Kind::Shm,
                 may_follow,
                 format_args!(
                     "shmget: {amount} cannot be on {page_name} pages: {pages} are needed, \

@@ -7,8 +7,8 @@ use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::{Pages, number};
-use super::{DEFAULT_VERBOSITY, Fallback, Report};
-use crate::size;
+use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter};
+use crate::{said, size};
 
 /// So long the path of a report may be, its zero byte counted.
 pub const PATH_MAX: usize = 4096;
@@ -44,6 +44,15 @@ pub(super) fn messages<'a>(
         path: read.path.and_then(|path| source.keep(name, path)),
         ..read
     })
+}
+
+/// `PID`, or `PID:KEY:FILE`.
+pub(super) fn starter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Starter> {
+    let value = source.some(name)?;
+    let mut parts = value.splitn(2, |byte| *byte == b':');
+    let pid = parts.next().and_then(number)?;
+    let said = parts.next().and_then(said::Place::read);
+    Some(Starter { pid, said })
 }
 
 pub(super) fn pages(source: &mut Source<'_, '_>, name: &'static str) -> Option<Pages> {

@@ -13,7 +13,7 @@ use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::Pages;
-use super::{DEFAULT_VERBOSITY, Fallback, Report};
+use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter};
 
 settings! {
     in any program {
@@ -204,13 +204,13 @@ settings! {
             /// has said it already. `None` without hugectl: each says it.
             speaker: Option<u32> = None, Source::number;
         STARTER = "HUGETLB_STARTER",
-            "new: a process",
-            "its terminal hears what shared memory of others falls short of, and that announced transparent huge pages do not come"
+            "new: a process, or `PID:KEY:FILE`",
+            "its terminal hears what shared memory of others falls short of, and that announced transparent huge pages do not come; FILE keeps what the start has said, so that one process says it"
             =>
             /// The process that hugectl started: its standard error hears of shared
             /// memory that falls short in one that it started in turn, whose own may be
             /// a log.
-            starter: Option<u32> = None, Source::number;
+            starter: Option<Starter> = None, read::starter;
         REPORT = "HUGETLB_REPORT",
             "new: `-` or a file",
             "a report at the end of the program"

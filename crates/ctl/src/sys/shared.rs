@@ -1,4 +1,5 @@
-//! The memory that the watcher of a report shares with the libraries.
+//! The memory that the watcher of a report shares with the libraries, and the file in which
+//! starts are entered.
 #![expect(unsafe_code, reason = "maps memory that other processes write to")]
 
 use std::io;
@@ -6,6 +7,7 @@ use std::num::NonZeroUsize;
 use std::os::fd::OwnedFd;
 use std::ptr::NonNull;
 
+use hugetools_contract::said::{self, Ledger};
 use hugetools_contract::segment::WATCHER_PAGE;
 use hugetools_contract::watch::{LEN, Page, TEXT_LEN, text_at};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
@@ -49,4 +51,19 @@ impl Shared {
         unsafe { std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), text.len()) };
         text
     }
+}
+
+/// The file in which starts are entered, which is as long; mapped for as long as this
+/// process lives.
+///
+/// # Errors
+/// Where it cannot be mapped.
+pub(crate) fn ledger(file: &std::fs::File) -> io::Result<&'static Ledger> {
+    let len = NonZeroUsize::new(said::LEN).ok_or(io::ErrorKind::InvalidInput)?;
+    let prot = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // SAFETY: the kernel chooses a place where nothing is.
+    let at = unsafe { mmap(None, len, prot, MapFlags::MAP_SHARED, file, 0) }?;
+    // SAFETY: mapped for ever, of this length; all of it are atomic numbers, which may have
+    // any value.
+    Ok(unsafe { at.cast::<Ledger>().as_ref() })
 }

@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use hugetools_contract::said::Kind;
+
 use crate::config;
 use crate::kernel::kin;
 use crate::rt::message::{self, Level, Line, is_heard};
@@ -11,9 +13,9 @@ use crate::rt::path::Path;
 use crate::rt::side_stack::on_side_stack;
 use crate::sys::{self, File};
 
-/// Writes a warning as [`message`] does.
-pub fn warn(text: fmt::Arguments<'_>) {
-    say(Level::Warning, text);
+/// Writes a warning as [`message`] does, where it is the first of its kind.
+pub fn warn(kind: Kind, text: fmt::Arguments<'_>) {
+    say(config::level_once(kind), text);
 }
 
 /// Writes a message, also to the standard error of the process that hugectl
@@ -21,7 +23,8 @@ pub fn warn(text: fmt::Arguments<'_>) {
 /// messages are kept off it.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     message::say(level, text);
-    let other = config::get().starter.filter(|pid| *pid != sys::getpid());
+    let other = config::get().starter.map(|starter| starter.pid);
+    let other = other.filter(|pid| *pid != sys::getpid());
     let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own && !outlet::is_elsewhere();
     if let Some(pid) = other.filter(|_| is_heard) {
         // There, no signal of a write reaches the program.

@@ -1,9 +1,11 @@
 //! How asking the pools went: what has kept memory from the pages that were
 //! asked for, and when it is worth asking again.
 
+use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Share};
+use hugetools_contract::said::Kind;
 
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
@@ -131,12 +133,12 @@ impl PoolBackoff {
         self.skip[group()].store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
-        let level = match config::get().heap {
+        let level = || match config::get().heap {
             // Then the request fails, which is said as an error.
             _ if config::share_of_heap() == Some(Share::Whole) => Level::Info,
             // Not what was asked for: a rung below it.
             Some(Pages::Size(asked)) if asked != bytes as u64 => Level::Info,
-            _ => config::level(),
+            _ => config::level(Kind::Heap),
         };
         let next = next_rung(bytes);
         match shortfall {
@@ -151,7 +153,7 @@ impl PoolBackoff {
             ),
             Shortfall::Limited => say_once(
                 &self.said,
-                level,
+                level(),
                 format_args!(
                     "heap: no more pages of {size} for this process although the pool has some \
                      (hugetlb cgroup, cpuset or memory policy); {next}"
@@ -159,12 +161,12 @@ impl PoolBackoff {
             ),
             Shortfall::PoolUnread => say_once(
                 &self.said,
-                level,
+                level(),
                 format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
             ),
             _ => say_once(
                 &self.said,
-                level,
+                level(),
                 format_args!(
                     "heap: the pool of {size} pages has no page left; {next} \
                      (to grow it: hugeadm --pool-pages-min {size}:+N)"
@@ -220,7 +222,7 @@ pub fn begin() {
     if heap.is_some_and(|pages| pages != Pages::Thp) && sys::is_under_valgrind() {
         BACKOFF.note(Shortfall::Valgrind);
         say(
-            config::level(),
+            config::level(Kind::Heap),
             format_args!("heap: {VALGRIND}; {}", next_rung(0)),
         );
     }
@@ -255,7 +257,7 @@ pub(crate) fn say_moved(moved: usize) {
     let (level, next) = thp::below_pools();
     let is_news = config::share_of_heap().is_none() && !SAID.swap(true, Ordering::Relaxed);
     let level = match is_news {
-        true => level.min(config::level_of_news()),
+        true => level.min(config::level_of_news(Kind::Moved)),
         false => level,
     };
     say(
@@ -267,6 +269,18 @@ pub(crate) fn say_moved(moved: usize) {
     );
 }
 
+/// Says that so many bytes stay on pages of a pool at a fork, and why.
+pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
+    say(
+        config::level_once(Kind::Left),
+        format_args!(
+            "fork: {} of memory stay on hugetlb pages, {why}; a child that writes to them needs \
+             as much memory again",
+            Amount(total)
+        ),
+    );
+}
+
 /// Says once that the heap stays off pools after forks, if it does.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
@@ -274,7 +288,7 @@ pub(crate) fn say_forks() {
         let next = next_rung(0);
         let level = match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
-            _ => config::level(),
+            _ => config::level(Kind::Forks),
         };
         say_once(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
     }

@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Required, Share};
+use hugetools_contract::said::Kind;
 use hugetools_contract::segment::Segment;
 use hugetools_contract::watch::demands::bit;
 
@@ -186,9 +187,9 @@ pub fn count_shm(len: usize, fell: bool) {
 }
 
 /// Says that shared memory falls short: an error, where it is required.
-pub fn tell_of_shm(may_follow: bool, text: core::fmt::Arguments<'_>) {
+pub fn tell_of_shm(kind: Kind, may_follow: bool, text: core::fmt::Arguments<'_>) {
     match SHM.share().filter(|_| !may_follow) {
-        None => starter_message::say(Level::Warning, text),
+        None => starter_message::warn(kind, text),
         Some(share) => {
             SHM.note_refused();
             let what = Required(Segment::Shm, share);

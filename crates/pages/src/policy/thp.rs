@@ -5,6 +5,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::said::Kind;
 use hugetools_kernfs::choice::chosen;
 
 use crate::extent::unit::State;
@@ -215,22 +216,22 @@ pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
 /// why not.
 pub(crate) fn serves_mapping(len: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
-    is_served(len, "private mappings", &SAID)
+    is_served(len, ("private mappings", Kind::Mappings), &SAID)
 }
 
 /// Whether so many bytes of a stack may be on them; says once why not.
 pub(crate) fn serves_stack(len: usize) -> bool {
     static SAID: AtomicBool = AtomicBool::new(false);
-    is_served(len, "stacks", &SAID)
+    is_served(len, ("stacks", Kind::Stacks), &SAID)
 }
 
-fn is_served(len: usize, what: &str, said: &AtomicBool) -> bool {
+fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool {
     let served = serves(len);
     if let Err(why) = served {
         let reason = why.reason();
         say_once(
             said,
-            level_of(why),
+            level_of(why, kind),
             format_args!("{what}: {reason}: base pages follow"),
         );
     }
@@ -357,7 +358,7 @@ fn room_in(left: Left, free: impl FnOnce() -> Option<usize>) -> usize {
 /// Says once why there are none.
 fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let level = level_of(why);
+    let level = level_of(why, Kind::Thp);
     let heap = config::get().heap;
     let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
         // It may have pages of a pool all the same.
@@ -368,10 +369,10 @@ fn say_why(why: NoThp) {
 }
 
 /// What the machine offers, hugectl has said before it started the program.
-fn level_of(why: NoThp) -> Level {
+fn level_of(why: NoThp, kind: Kind) -> Level {
     match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
-        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(),
+        NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(kind),
     }
 }
 

@@ -13,6 +13,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_contract::env::Fallback;
+use hugetools_contract::said::Kind;
 use hugetools_kernfs::smaps;
 
 use crate::config;
@@ -52,7 +53,7 @@ fn say_too_small(len: usize) {
     let kb = len >> 10;
     say_once(
         &SAID,
-        config::level_of_news(),
+        config::level_of_news(Kind::SmallStacks),
         format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
     );
 }

@@ -11,6 +11,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
+use hugetools_contract::said::Kind;
 use hugetools_kernfs::mountinfo::Mount;
 use hugetools_kernfs::number;
 
@@ -72,9 +73,10 @@ fn say_why_not(device: (u64, u64), len: usize) {
     };
     if !SAID.swap(true, Ordering::Relaxed) {
         let amount = Amount(len);
-        starter_message::warn(format_args!(
-            "shared memory in a file: {amount} on base pages: {why}"
-        ));
+        starter_message::warn(
+            Kind::SharedFile,
+            format_args!("shared memory in a file: {amount} on base pages: {why}"),
+        );
     }
 }
 

@@ -17,6 +17,7 @@ use crate::policy::{first_look, required};
 use crate::rt::message::Amount;
 use crate::sys::{self, Errno, Result};
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::said::Kind;
 use hugetools_kernfs::size_name::SizeName;
 
 use crate::registry::region::Backing;
@@ -113,6 +114,7 @@ fn failed(len: usize, size: Option<usize>, may_follow: bool) {
     let free = hugetlb_pool::free(size);
     let needed = pages;
     required::tell_of_shm(
+        Kind::Shm,
         may_follow,
         format_args!(
             "shared memory: {} cannot be on {} pages: {pages} are needed, {free}; {}{}",
@@ -130,6 +132,7 @@ pub fn lacks_thp(what: &str, len: usize, may_follow: bool) {
     let why = thp::serves_shared().map_or_else(NoThp::reason, |()| "there are none");
     let next = next_rung(may_follow);
     required::tell_of_shm(
+        Kind::SharedThp,
         may_follow,
         format_args!("{what}: {} on base pages: {why}; {next}", Amount(len)),
     );
@@ -182,7 +185,10 @@ pub fn advise(addr: usize, len: usize) {
     if let Err(why) = thp::serves_shared() {
         let (amount, why) = (Amount(len), why.reason());
         if !SAID_WHY.swap(true, Ordering::Relaxed) {
-            starter_message::warn(format_args!("shared memory: {amount} on base pages: {why}"));
+            starter_message::warn(
+                Kind::SharedThp,
+                format_args!("shared memory: {amount} on base pages: {why}"),
+            );
         }
     }
 }

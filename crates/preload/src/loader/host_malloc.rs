@@ -11,8 +11,9 @@ use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
 
 use hugetools_contract::doors::{ALLOCATORS, Allocator};
-use hugetools_pages::config::Config;
-use hugetools_pages::rt::message::{Level, say};
+use hugetools_contract::said::Kind;
+use hugetools_pages::config::{self, Config};
+use hugetools_pages::rt::message::say;
 use hugetools_pages::rt::weak;
 use hugetools_pages::word;
 
@@ -155,7 +156,7 @@ pub(crate) fn say_so(config: &Config) {
     }
     if let Some(whom) = by_whom() {
         say(
-            Level::Warning,
+            config::level_once(Kind::Allocator),
             format_args!("the heap stays as it is: the program has its own allocator ({whom})"),
         );
     }

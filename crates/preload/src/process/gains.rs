@@ -6,6 +6,7 @@ use core::ffi::CStr;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use hugetools_contract::said::Kind;
 use hugetools_pages::config::environment::Variables;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::rt::message::{Level, say};
@@ -35,7 +36,7 @@ pub(crate) fn look_at(path: &CStr) -> bool {
             format_args!("--require is not met, and the program is not started: {text}"),
         ),
         false => say(
-            Level::Warning,
+            config::level_once(Kind::Gains),
             format_args!("nothing of it can be put on huge pages: {text}"),
         ),
     }
@@ -77,7 +78,8 @@ enum Whom {
 /// Who this is; `None` for all others, and where nothing is asked for.
 fn whom(config: &Config) -> Option<Whom> {
     let began = BEGAN.load(Ordering::Relaxed);
-    let is_named = config.starter == Some(began) || config.speaker == Some(began);
+    let is_named =
+        config.starter.map(|starter| starter.pid) == Some(began) || config.speaker == Some(began);
     if sys::filter() == Filter::Own || began == 0 || !(is_named || config.require.is_any()) {
         return None;
     }
