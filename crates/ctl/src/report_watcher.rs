@@ -112,10 +112,17 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
             watch(root, shared, first, family, output);
         }
     };
-    aside::run(&keep, c"hugectl-report", work).map_err(failed)?;
+    let name = aside::Name {
+        short: c"hugectl-report",
+        line: &format!("hugectl: report of {own}"),
+        root,
+    };
+    aside::run(&keep, &name, work).map_err(failed)?;
     drop(answer);
     let mut pid = [0; 4];
-    File::from(hears).read_exact(&mut pid).map_err(failed)?;
+    // It says so before all else, if it gets that far.
+    let told = File::from(hears).read_exact(&mut pid);
+    told.map_err(|_error| "the process that would watch has ended; it needs /dev/null".to_owned())?;
     Ok(Begun {
         pid: u32::from_le_bytes(pid),
         program,
@@ -182,7 +189,7 @@ fn notice(page: &Page, all: &mut Vec<Watched>) {
     for slot in &page.slots {
         let pid = slot.pid.load(Ordering::Acquire);
         if pid != 0 && !all.iter().any(|watched| watched.pid() == pid) {
-            all.push(Watched::new(pid, aside::process(pid).ok()));
+            all.push(Watched::noticed(pid, aside::process(pid).ok()));
         }
     }
 }

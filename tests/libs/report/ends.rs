@@ -452,3 +452,34 @@ fn what_comes_after_a_starter_has_one_line() {
         assert_eq!(told, [first, (json!("perl"), ended.clone())], "{starter:?}");
     }
 }
+
+/// Who looks for a program by its words, as `pkill -f` does, finds it alone.
+#[test]
+fn the_watcher_has_words_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = format!("--report={}", dir.path().join("a-report").display());
+    let script = "$| = 1; print \"begun\\n\"; <STDIN>";
+    let running = hugectl(
+        &report,
+        Path::new("perl"),
+        &["-e", script, "a-word-of-the-program"],
+    );
+    let mut running = Running::start(running);
+    assert_eq!(running.line(), "begun");
+    let pid = running.child.id();
+    let of = |words: &str| -> Vec<u32> {
+        let all = fs::read_dir("/proc").unwrap().flatten();
+        let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let has = |pid: &u32| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(words)
+        };
+        all.filter(has).collect()
+    };
+    assert_eq!(of("a-word-of-the-program"), [pid]);
+    assert!(of(dir.path().to_str().unwrap()).is_empty());
+    let watchers = of(&format!("hugectl: report of {pid}\0"));
+    assert_eq!(watchers.len(), 1, "{watchers:?}");
+    assert!(!watchers.contains(&pid));
+    running.end();
+}

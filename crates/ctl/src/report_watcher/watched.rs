@@ -41,9 +41,10 @@ pub(super) enum Teller {
 pub(super) struct Watched {
     pid: u32,
     process: Option<OwnedFd>,
-    /// When it was noticed, and when it is looked at next: at the soonest, should it
-    /// have grown.
+    /// When it was noticed, from when on it is looked at, and when it is next: at the
+    /// soonest, should it have grown.
     since: Instant,
+    first: Instant,
     due: Instant,
     soonest: Instant,
     /// The last look at the image that it is now, and the most that was seen of it.
@@ -70,6 +71,7 @@ impl Watched {
             pid,
             process,
             since: now,
+            first: now,
             due: now,
             soonest: now,
             last: None,
@@ -79,6 +81,18 @@ impl Watched {
             forked: false,
             is_stranger: false,
             ended_by_kernel: None,
+        }
+    }
+
+    /// One that was noticed just now. Most of those that a program starts have ended, and
+    /// have told it, before a look at them were worth what it takes of the machine.
+    pub(super) fn noticed(pid: u32, process: Option<OwnedFd>) -> Watched {
+        let watched = Watched::new(pid, process);
+        let first = watched.since + OFTEN;
+        Watched {
+            first,
+            due: first,
+            ..watched
         }
     }
 
@@ -92,6 +106,9 @@ impl Watched {
 
     /// Whether it is time for a look, or it has changed much since the last one.
     pub(super) fn is_due(&self, root: &Root, shared: Shared) -> bool {
+        if Instant::now() < self.first {
+            return false;
+        }
         if self.process.is_none() || self.waits() == Duration::ZERO {
             return self.process.is_some();
         }
@@ -212,13 +229,18 @@ impl Watched {
     /// Tells of its end, unless its library has. Who has to tell of what it leaves
     /// running.
     pub(super) fn end(&mut self, root: &Root, shared: Shared, output: &mut Output) -> Teller {
-        let before = self.ended_by_kernel.and_then(|counts| counts[0]);
-        let ended = ending::find(root, self.pid, self.file(), before);
         let Some((_, slot)) = self.slot(shared) else {
             return Teller::Library;
         };
         // What comes after an image that has left a text was never seen.
         let is_gone = self.take_text(shared, output) == Some(false);
+        if self.last.is_none() && !is_gone && slot.is_told() {
+            // As most end.
+            slot.clear();
+            return Teller::Library;
+        }
+        let before = self.ended_by_kernel.and_then(|counts| counts[0]);
+        let ended = ending::find(root, self.pid, self.file(), before);
         let is_another = is_gone || slot.image.load(Ordering::Acquire) > self.images;
         let was_seen = self
             .last

@@ -8,10 +8,23 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use hugetools_model::process::Stat;
+use hugetools_model::{KPath, Root};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, chdir, fork, setsid};
+
+/// What a process aside is called.
+#[derive(Debug)]
+pub(crate) struct Name<'a> {
+    /// Its name, of at most 15 bytes.
+    pub(crate) short: &'static std::ffi::CStr,
+    /// Its command line.
+    pub(crate) line: &'a str,
+    /// Where `/proc` is, by which it finds its own words.
+    pub(crate) root: &'a Root,
+}
 
 /// Runs `work` in a process of its own, in a session of its own, whose parent is
 /// none of ours, with no signal but those that cannot be blocked. It has the
@@ -19,11 +32,7 @@ use nix::unistd::{ForkResult, chdir, fork, setsid};
 ///
 /// # Errors
 /// Where there can be no other process.
-pub(crate) fn run(
-    keep: &[RawFd],
-    name: &'static std::ffi::CStr,
-    work: impl FnOnce(),
-) -> io::Result<()> {
+pub(crate) fn run(keep: &[RawFd], name: &Name<'_>, work: impl FnOnce()) -> io::Result<()> {
     // SAFETY: this process has one thread.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => {
@@ -36,7 +45,8 @@ pub(crate) fn run(
             if let Ok(ForkResult::Child) = unsafe { fork() } {
                 let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
                 // SAFETY: a name that ends in zero.
-                unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+                unsafe { libc::prctl(libc::PR_SET_NAME, name.short.as_ptr()) };
+                own_line(name);
                 if step_aside(keep).is_ok() {
                     work();
                 }
@@ -45,6 +55,33 @@ pub(crate) fn run(
             unsafe { libc::_exit(0) }
         }
     }
+}
+
+/// Gives this process a command line of its own: who looks for a program by its words, as
+/// `pkill -f` does, is not to find it. The words are where the kernel has put them.
+fn own_line(name: &Name<'_>) {
+    let own = KPath::from("/proc/self");
+    let root = name.root;
+    let text = root.read(&own.join("stat")).unwrap_or_default();
+    let stat = Stat::parse(&text);
+    let place = |number| usize::try_from(stat.as_ref()?.number(number)?).ok();
+    let words = root.read(&own.join("cmdline")).unwrap_or_default();
+    let (Some(start), Some(end)) = (place(48), place(49)) else {
+        return;
+    };
+    if start == 0 || end.checked_sub(start) != Some(words.len()) {
+        return;
+    }
+    let mut new = vec![0; words.len()];
+    // One zero stays at the end: without it the kernel reads on.
+    let room = words.len().saturating_sub(1);
+    new.iter_mut()
+        .take(room)
+        .zip(name.line.bytes())
+        .for_each(|(place, byte)| *place = byte);
+    // SAFETY: the words that this process was given, so many as the kernel has just read
+    // there; std copies them where it is asked for them, and nobody asks from here on.
+    unsafe { std::ptr::copy_nonoverlapping(new.as_ptr(), start as *mut u8, new.len()) };
 }
 
 /// Lets go of the directory and of all descriptors but these.
