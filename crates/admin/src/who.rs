@@ -60,8 +60,13 @@ pub struct Object {
 /// Which file it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// At this path of a mount.
-    File(String),
+    /// At this path of a mount, and at another one for who is in another mount namespace.
+    File {
+        /// Where those have it who see the mount.
+        path: String,
+        /// Where this process has it.
+        here: String,
+    },
     /// At no path any more, or never at one.
     Nameless(String),
     /// System V shared memory of this number, and by how many it is attached.
@@ -173,12 +178,12 @@ impl Object {
 
     fn holder(&self, incomplete: bool) -> Holder {
         let (kind, path, id) = match &self.kind {
-            Kind::File(path) | Kind::Nameless(path) => ("file", Some(path.clone()), None),
+            Kind::File { path, .. } | Kind::Nameless(path) => ("file", Some(path.clone()), None),
             Kind::Segment(id, _) => ("shm", None, Some(*id)),
         };
         let command = match &self.kind {
             _ if incomplete || !self.is_orphan() => None,
-            Kind::File(path) => Some(format!("rm {}", crate::plan::shell::quote_text(path))),
+            Kind::File { here, .. } => Some(format!("rm {}", crate::plan::shell::quote_text(here))),
             Kind::Segment(id, _) => Some(format!("ipcrm -m {id}")),
             Kind::Nameless(_) => None,
         };

@@ -88,9 +88,13 @@ impl Look<'_> {
                     dirs.push(path);
                 } else if let Some(size) = self.size(found.blksize()).filter(|_| found.is_file()) {
                     let inside = path.strip_prefix(&place.path).unwrap_or(&path);
-                    let name = place.point.join(inside).to_string_lossy().into_owned();
+                    let text = |path: &Path| path.to_string_lossy().into_owned();
+                    let kind = Kind::File {
+                        path: text(&place.point.join(inside)),
+                        here: text(&path),
+                    };
                     let key = (found.dev(), found.ino());
-                    self.object(key, size, Kind::File(name), Stat::of(&found));
+                    self.object(key, size, kind, Stat::of(&found));
                 }
             }
         }
