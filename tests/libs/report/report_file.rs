@@ -240,3 +240,34 @@ fn a_report_comes_of_who_has_closed_all_and_is_another_user() {
         assert_eq!(lines(), count, "{program}");
     }
 }
+
+/// The first process of a container cannot be watched, and a shell ends past all that a
+/// program does at its end.
+#[test]
+fn the_first_process_of_a_container_leaves_a_line() {
+    if !nix::unistd::geteuid().is_root() {
+        return skip("the first process", "it needs root").unwrap_or(());
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("report");
+    let mut command = Command::new("unshare");
+    command.args(["-p", "-f", "--mount-proc"]);
+    command
+        .arg(tool("hugectl").get_program())
+        .arg("-q")
+        .arg("--heap=thp");
+    command.arg(format!("--report={}", file.display()));
+    command.args([
+        "perl",
+        "-MPOSIX",
+        "-e",
+        "fork or POSIX::_exit(4); wait; POSIX::_exit(3)",
+    ]);
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!((ran.status, ran.err.as_str()), (3, ""), "{ran:?}");
+    let text = fs::read_to_string(&file).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let told = |line: serde_json::Value| (line["pid"].as_u64(), line["ended"]["value"].as_u64());
+    let told: Vec<_> = lines.map(told).collect();
+    assert_eq!(told, [(Some(2), Some(4)), (Some(1), Some(3))]);
+}

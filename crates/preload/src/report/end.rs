@@ -70,7 +70,7 @@ fn status() -> Ended {
 /// Reports where the program ends without destructors: in the process where it
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
-    if watched::is_own() && tell(status) && is_wanted() {
+    if watched::has_begun() && tell(status) && is_wanted() {
         on_side_stack(|| {
             let _ = stayed();
         });

@@ -30,12 +30,17 @@ static NUMBERS: AtomicBool = AtomicBool::new(false);
 /// The process whose slot it is, as it knows itself.
 static PID: AtomicU32 = AtomicU32::new(0);
 
+/// The process in which the library began, or that was forked, watched or not.
+static BEGAN: AtomicU32 = AtomicU32::new(0);
+
 /// Finds this process's slot, and says what its last image has left to say.
 pub(crate) fn begin(send: impl FnOnce(&[u8])) {
-    let Some((pid, fd)) = config::get().watcher else {
-        return;
-    };
-    let Some(slot) = attach(pid, fd) else {
+    BEGAN.store(sys::getpid(), Ordering::Release);
+    if matches!(config::get().report, Some(Report::File(_))) {
+        weak::atfork(nothing, nothing, in_child);
+    }
+    let watcher = config::get().watcher;
+    let Some(slot) = watcher.and_then(|(pid, fd)| attach(pid, fd)) else {
         return;
     };
     if let Some(text) = take_text(slot) {
@@ -46,9 +51,6 @@ pub(crate) fn begin(send: impl FnOnce(&[u8])) {
     slot.demands.set(&[]);
     slot.image.fetch_add(1, Ordering::AcqRel);
     PID.store(sys::getpid(), Ordering::Release);
-    if matches!(config::get().report, Some(Report::File(_))) {
-        weak::atfork(nothing, nothing, in_child);
-    }
 }
 
 extern "C" fn nothing() {}
@@ -59,6 +61,7 @@ extern "C" fn in_child() {
     if sys::filter() == Filter::Own {
         return;
     }
+    BEGAN.store(sys::getpid(), Ordering::Release);
     // What it has is not what its parent has, from here on.
     witnessed::set(None);
     let parent = SLOT.load(Ordering::Relaxed);
@@ -127,8 +130,14 @@ fn own() -> Option<&'static Slot> {
     is_own().then_some(slot)
 }
 
-/// Whether the library began in this process: not in a child that was forked, or
-/// that still shares all memory with its parent.
+/// Whether this process may report where it ends at once: not one that still shares all
+/// memory with its parent.
+pub(crate) fn has_begun() -> bool {
+    BEGAN.load(Ordering::Acquire) == sys::getpid()
+}
+
+/// Whether the library began in this process and is watched: not in a child that was
+/// forked, or that still shares all memory with its parent.
 pub(crate) fn is_own() -> bool {
     match PID.load(Ordering::Acquire) {
         0 => false,
