@@ -49,6 +49,8 @@ pub enum Kind {
     Allocator = 13,
     /// That a program gains rights by its file.
     Gains = 14,
+    /// What keeps text, data or bss where they are, whatever pools have.
+    Unmoved = 15,
 }
 
 impl Kind {

@@ -197,7 +197,7 @@ fn level(got: Got, why: Option<Why>, kind: Kind) -> Level {
         Some(why) if !is_loss(got, why) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
         Some(Why::Threads | Why::OtherFile | Why::NoMemory | Why::Refused) => {
-            config::level_of_news(kind)
+            config::level_of_news(Kind::Unmoved)
         }
         Some(_) => config::level(kind),
     }
