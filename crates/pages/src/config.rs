@@ -79,7 +79,7 @@ pub fn level_of_news(kind: Kind) -> Level {
 
 /// The same of what every process says that is not known to have been said.
 pub fn level_once(kind: Kind) -> Level {
-    match is_heard(Level::Warning) && said::ask(kind) == News::Old {
+    match may_ask() && said::ask(kind) == News::Old {
         true => Level::Info,
         false => Level::Warning,
     }
@@ -87,11 +87,16 @@ pub fn level_once(kind: Kind) -> Level {
 
 /// The same in a process that says only what nobody else has.
 fn level_of_other(kind: Kind) -> Level {
-    let is_heard = is_heard(Level::Warning) && outlet::is_open();
-    match is_heard && said::ask(kind) == News::First {
+    match may_ask() && outlet::is_open() && said::ask(kind) == News::First {
         true => Level::Warning,
         false => Level::Info,
     }
+}
+
+/// Whether it matters what was said, and may be looked up: nothing is said, and no file
+/// opened, where a program filters its own system calls.
+fn may_ask() -> bool {
+    is_heard(Level::Warning) && sys::filter() != sys::Filter::Own
 }
 
 struct Cell {
