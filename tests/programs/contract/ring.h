@@ -102,7 +102,10 @@ static UNUSED int ring_read_fixed(struct ring *ring, int file, void *to, unsigne
 	while (syscall(SYS_io_uring_enter, ring->descriptor, 1, 1, GET_EVENTS, NULL, 0) < 0)
 		CHECK(errno == EINTR);
 	head = *ring->cq_head;
-	CHECK(head != __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE));
+	/* A signal may have ended the wait of what was submitted. */
+	while (head == __atomic_load_n(ring->cq_tail, __ATOMIC_ACQUIRE))
+		if (syscall(SYS_io_uring_enter, ring->descriptor, 0, 1, GET_EVENTS, NULL, 0) < 0)
+			CHECK(errno == EINTR);
 	result = ring->done[head & *ring->cq_mask].res;
 	__atomic_store_n(ring->cq_head, head + 1, __ATOMIC_RELEASE);
 	return result;
