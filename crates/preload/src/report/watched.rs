@@ -30,12 +30,15 @@ static NUMBERS: AtomicBool = AtomicBool::new(false);
 /// The process whose slot it is, as it knows itself.
 static PID: AtomicU32 = AtomicU32::new(0);
 
-/// The process in which the library began, or that was forked, watched or not.
+/// The process in which the library began, or that was forked, watched or not; 0 where
+/// no report is asked for.
 static BEGAN: AtomicU32 = AtomicU32::new(0);
 
 /// Finds this process's slot, and says what its last image has left to say.
 pub(crate) fn begin(send: impl FnOnce(&[u8])) {
-    BEGAN.store(sys::getpid(), Ordering::Release);
+    if config::get().report.is_some() {
+        BEGAN.store(sys::getpid(), Ordering::Release);
+    }
     if matches!(config::get().report, Some(Report::File(_))) {
         weak::atfork(nothing, nothing, in_child);
     }
@@ -133,7 +136,11 @@ fn own() -> Option<&'static Slot> {
 /// Whether this process may report where it ends at once: not one that still shares all
 /// memory with its parent.
 pub(crate) fn has_begun() -> bool {
-    BEGAN.load(Ordering::Acquire) == sys::getpid()
+    match BEGAN.load(Ordering::Acquire) {
+        // A program that confines itself need not expect the call.
+        0 => false,
+        began => began == sys::getpid(),
+    }
 }
 
 /// Whether the library began in this process and is watched: not in a child that was
