@@ -12,10 +12,13 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +35,8 @@ ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
 ssize_t __pread64_chk(int, void *, size_t, off64_t, size_t);
 ssize_t __recv_chk(int, void *, size_t, size_t, int);
+size_t __fread_chk(void *, size_t, size_t, size_t, FILE *);
+size_t __fread_unlocked_chk(void *, size_t, size_t, size_t, FILE *);
 ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, struct sockaddr *, socklen_t *);
 static char *memory; /* whole pages of SIZE bytes */
 
@@ -196,6 +201,112 @@ static void answers(void)
 	close(file);
 }
 
+static void streams(void)
+{
+	FILE *file = fopen("/dev/zero", "r");
+	size_t got;
+
+	say("fread nowhere", (long)fread(nowhere, 1, MIB, file));
+	say("error", !!ferror(file));
+	say("fread", (long)fread(memory + 5, 3, 100, file));
+	say("fread much", (long)fread(memory + 7, 1000, 3000, file));
+	say("fread nothing", (long)fread(memory, 0, 9, file));
+	say("fread later", (long)fread(memory + MIB, 1, 70000, file));
+	say("error", !!ferror(file));
+	clearerr(file);
+	say("fread_unlocked", (long)fread_unlocked(memory + 3 * MIB, 7, 9999, file));
+	say("__fread_chk", (long)__fread_chk(memory + 4 * MIB, MIB, 1, 5000, file));
+	say("__fread_unlocked_chk", (long)__fread_unlocked_chk(memory + 5 * MIB, MIB, 2, 500, file));
+	fclose(file);
+	file = fopen("/proc/self/cmdline", "r");
+	got = fread(memory + MIB, 1, MIB, file);
+	say("fread to the end", got > 0 && feof(file) && !ferror(file));
+	memset(memory + MIB, 1, MIB);
+	fclose(file);
+}
+
+/* The end of a child that ends with 3. */
+static pid_t child_of_three(void)
+{
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(3);
+	return child;
+}
+
+static void ends(void)
+{
+	int *status = (void *)(memory + 2 * MIB - 4);
+	struct rusage *usage = (void *)(memory + 3 * MIB - 32);
+	siginfo_t *about = (void *)(memory + 4 * MIB - 16);
+	long got;
+
+	child_of_three();
+	say("wait", wait(status) > 0);
+	child_of_three();
+	say("waitpid", waitpid(-1, status, 0) > 0);
+	say("waitpid none", waitpid(-1, status, WNOHANG));
+	child_of_three();
+	say("waitpid unasked", waitpid(-1, NULL, 0) > 0);
+	child_of_three();
+	say("wait3", wait3(status, 0, NULL) > 0);
+	child_of_three();
+	got = wait4(-1, status, 0, usage) > 0 && usage->ru_maxrss > 0;
+	memset(usage, 0, sizeof *usage);
+	say("wait4", got);
+	say("wait4 wrong", wait4(-1, status, -1, usage));
+	child_of_three();
+	got = waitid(P_ALL, 0, about, WEXITED) || about->si_pid <= 0;
+	got = got << 16 | about->si_status << 8 | about->si_code;
+	memset(about, 0, sizeof *about);
+	say("waitid", got);
+	say("waitid none", waitid(P_ALL, 0, about, WEXITED));
+	child_of_three();
+	say("waitpid nowhere", waitpid(-1, nowhere, 0));
+	say("wait none", wait(status));
+}
+
+static void connections(void)
+{
+	struct sockaddr_un at = { AF_UNIX, "" }, *who = (void *)(memory + MIB - 3);
+	socklen_t *len = (void *)(memory + 4 * MIB - 4), own = sizeof at;
+	fd_set *set = (void *)(memory + 5 * MIB - 8);
+	struct timespec none = { 0, 0 };
+	struct timeval at_once = { 0, 0 };
+	int here = socket(AF_UNIX, SOCK_STREAM, 0), there[3], got[3], i;
+
+	if (bind(here, (void *)&at, sizeof(sa_family_t)) || listen(here, 9) || getsockname(here, (void *)&at, &own))
+		exit(3);
+	FD_ZERO(set);
+	FD_SET(here, set);
+	say("select none", select(here + 1, set, NULL, NULL, &at_once));
+	for (i = 0; i < 3; i++)
+		if (connect(there[i] = socket(AF_UNIX, SOCK_STREAM, 0), (void *)&at, own))
+			exit(3);
+	FD_SET(here, set);
+	FD_SET(0, set + 1);
+	say("select", select(here + 1, set, NULL, NULL, &at_once));
+	say("selected", FD_ISSET(here, set) && FD_ISSET(0, set + 1));
+	say("pselect", pselect(here + 1, set, NULL, set + 2, &none, NULL));
+	say("select wrong", select(-1, set, NULL, NULL, &at_once));
+	say("select nowhere", select(here + 1, nowhere, NULL, NULL, &at_once));
+	*len = sizeof *who;
+	say("accept", (got[0] = accept(here, (void *)who, len)) >= 0);
+	say("length", *len);
+	*len = 1;
+	say("accept4", (got[1] = accept4(here, (void *)who, len, SOCK_CLOEXEC)) >= 0);
+	say("length", *len);
+	say("accept unasked", (got[2] = accept(here, NULL, NULL)) >= 0);
+	say("accept4 wrong", accept4(here, (void *)who, len, -1));
+	say("accept of none", accept(-1, (void *)who, len));
+	for (i = 0; i < 3; i++) {
+		close(there[i]);
+		close(got[i]);
+	}
+	close(here);
+}
+
 static void with(const char *name, char *at)
 {
 	kind = name;
@@ -207,6 +318,9 @@ static void with(const char *name, char *at)
 	advice_of_processes();
 	reads(1500);
 	answers();
+	streams();
+	ends();
+	connections();
 }
 
 static void aligned(void)

@@ -4,10 +4,17 @@
 //! [`crate::malloc`] finds out, in its part `owner`.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 
 use crate::host_malloc;
+use crate::host_malloc::libcs_own;
 use crate::host_malloc::next::next;
+
+/// The function of that name that ours stands before.
+fn theirs(name: &CStr) -> usize {
+    libcs_own::taker(name).unwrap_or_else(|| next(name))
+}
+
 /// Frees a block. Without a way to its owner it stays: better lost than
 /// wrongly freed.
 #[cold]
@@ -16,7 +23,7 @@ pub(crate) fn free(block: *mut c_void) {
     if let Some(free) = host_malloc::free() {
         return free(block);
     }
-    let free = next(c"free");
+    let free = theirs(c"free");
     if free != 0 {
         // SAFETY: the address of the function of that name.
         let free = unsafe { core::mem::transmute::<usize, Free>(free) };
@@ -28,7 +35,7 @@ pub(crate) fn free(block: *mut c_void) {
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
-    match next(c"realloc") {
+    match theirs(c"realloc") {
         0 => core::ptr::null_mut(),
         realloc => {
             // SAFETY: the address of the function of that name.
@@ -45,7 +52,7 @@ pub(crate) fn usable_size(block: *const c_void) -> usize {
     if let Some(usable_size) = host_malloc::usable_size() {
         return usable_size(block);
     }
-    match next(c"malloc_usable_size") {
+    match theirs(c"malloc_usable_size") {
         0 => 0,
         usable_size => {
             // SAFETY: the address of the function of that name.

@@ -86,6 +86,16 @@ impl Answer for isize {
     }
 }
 
+impl Answer for usize {
+    fn of(got: isize) -> usize {
+        usize::try_from(got).unwrap_or(0)
+    }
+}
+
+impl Answer for () {
+    fn of(_got: isize) {}
+}
+
 impl Answer for c_int {
     fn of(got: isize) -> c_int {
         c_int::try_from(got).unwrap_or(-1)

@@ -10,7 +10,7 @@ use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
 /// Their names.
-const NAMES: [&CStr; 57] = [
+const NAMES: [&CStr; 72] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -41,6 +41,21 @@ const NAMES: [&CStr; 57] = [
     c"getcwd",
     c"poll",
     c"ppoll",
+    c"fread",
+    c"fread_unlocked",
+    c"__fread_chk",
+    c"__fread_unlocked_chk",
+    c"ferror",
+    c"clearerr",
+    c"wait",
+    c"waitpid",
+    c"wait3",
+    c"wait4",
+    c"waitid",
+    c"accept",
+    c"accept4",
+    c"select",
+    c"pselect",
     c"sigaltstack",
     c"pthread_attr_setstack",
     c"makecontext",

@@ -1,0 +1,89 @@
+//! libc's own blocks, where they stay libc's.
+//!
+//! libc reads streams and directories into blocks that it takes itself, by system calls
+//! that nobody makes again. A process with threads whose writers cannot be kept waiting
+//! (`userfaultfd(2)`) moves its memory off pools for a fork all the same, and such a call
+//! would fail meanwhile. So before the first thread there libc's own words for malloc are
+//! made to say its own: what it takes from then on lies on ordinary memory. It is freed
+//! by whoever likes, as any block of another malloc's.
+#![expect(unsafe_code, reason = "changes words of a loaded file")]
+
+use core::ffi::CStr;
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use hugetlbfs::loader::objects::{self, Object};
+use hugetools_contract::env::Pages;
+use hugetools_pages::config;
+use hugetools_pages::migrate::shield::Shield;
+use hugetools_pages::rt::first_thread;
+
+use crate::host_malloc::next::next;
+
+/// What makes blocks.
+const MAKERS: [&CStr; 4] = [c"malloc", c"calloc", c"memalign", c"aligned_alloc"];
+
+/// What takes them.
+const TAKERS: [&CStr; 3] = [c"free", c"realloc", c"malloc_usable_size"];
+
+/// Where libc has these; 0 while all its blocks are ours.
+static FOUND: [AtomicUsize; TAKERS.len()] = [const { AtomicUsize::new(0) }; TAKERS.len()];
+
+/// Has it done where and when it is needed.
+pub(crate) fn watch() {
+    let is_pool = config::get().heap.is_some_and(|pages| pages != Pages::Thp);
+    if is_pool {
+        first_thread::set(leave_to_libc);
+    }
+}
+
+/// The function of libc's that takes such blocks.
+pub(crate) fn taker(name: &CStr) -> Option<usize> {
+    let place = TAKERS.iter().position(|taker| *taker == name)?;
+    match FOUND[place].load(Ordering::Acquire) {
+        0 => None,
+        address => Some(address),
+    }
+}
+
+fn leave_to_libc() {
+    if Shield::whole().is_some() {
+        return;
+    }
+    objects::each(|object| {
+        let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
+        if !is_libc || object.address_of(c"malloc").is_none() {
+            return ControlFlow::Continue(());
+        }
+        if is_next(object) {
+            leave(object);
+        }
+        ControlFlow::Break(())
+    });
+}
+
+/// Whether nothing stands between us and libc, which would be given blocks that it does
+/// not know.
+fn is_next(libc: &Object<'_>) -> bool {
+    let is_its_own = |name: &&CStr| {
+        let address = libc.address_of(name).unwrap_or(0);
+        address != 0 && address == next(name)
+    };
+    TAKERS.iter().all(is_its_own) && is_its_own(&MAKERS[0])
+}
+
+fn leave(libc: &Object<'_>) {
+    for (found, name) in FOUND.iter().zip(TAKERS) {
+        found.store(libc.address_of(name).unwrap_or(0), Ordering::Release);
+    }
+    libc.slots(|at, name| {
+        let maker = MAKERS.iter().find(|maker| **maker == name);
+        let own = maker.and_then(|name| libc.address_of(name));
+        let Some(own) = own.filter(|_| at % size_of::<usize>() == 0) else {
+            return;
+        };
+        // SAFETY: an aligned word that the loader has filled.
+        let word = unsafe { AtomicUsize::from_ptr(at as *mut usize) };
+        libc.with_writable(at, || word.store(own, Ordering::Release));
+    });
+}

@@ -1,0 +1,119 @@
+//! The functions of libc that read a stream into a buffer of the program's without one
+//! of libc's between; see `crate::kernel_writes::buffers`. What libc reads into buffers
+//! of its own is on ordinary memory where that is needed.
+#![expect(unsafe_code, reason = "exports functions of libc")]
+
+use core::ffi::{c_int, c_void};
+
+use hugetools_pages::migrate::retry::Call;
+use hugetools_pages::sys::{self, Errno};
+use libc::FILE;
+
+use crate::kernel_writes::buffers::range;
+use crate::next::call::{NO_CALL, next};
+
+/// Fills a buffer of `count` items by `read`, which is given how many bytes there are
+/// already, and gives how many there are more; how many items.
+fn filled(
+    buffer: *mut c_void,
+    (size, count): (usize, usize),
+    stream: *mut FILE,
+    read: impl Fn(usize) -> usize,
+) -> usize {
+    let (before, mut state) = (sys::errno(), Call::begin());
+    let Some(len) = size.checked_mul(count).filter(|len| *len > 0) else {
+        return read(0) / size.max(1);
+    };
+    // An error that the program has seen stays.
+    let had_error = has_error(stream);
+    sys::set_errno(Errno(0));
+    let mut done = read(0);
+    while done < len && !had_error && sys::errno() == Errno(libc::EFAULT) && has_error(stream) {
+        let rest = range((buffer as usize).saturating_add(done), len - done);
+        if !state.is_to_be_made_again(core::iter::once(rest)) {
+            break;
+        }
+        forget_error(stream);
+        sys::set_errno(Errno(0));
+        done += read(done);
+    }
+    if sys::errno() == Errno(0) {
+        sys::set_errno(before);
+    }
+    done / size
+}
+
+fn has_error(stream: *mut FILE) -> bool {
+    next!(c"ferror", fn(*mut FILE) -> c_int, NO_CALL, (stream)) > 0
+}
+
+fn forget_error(stream: *mut FILE) {
+    next!(c"clearerr", fn(*mut FILE) -> (), NO_CALL, (stream));
+}
+
+/// `fread(3)`, by one of its names.
+macro_rules! fread_as {
+    ($name:ident, $text:literal) => {
+        /// `fread(3)`, by one of its names.
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            buffer: *mut c_void,
+            size: usize,
+            count: usize,
+            stream: *mut FILE,
+        ) -> usize {
+            let all = size.saturating_mul(count);
+            filled(buffer, (size, count), stream, |done| {
+                next!(
+                    $text,
+                    fn(*mut c_void, usize, usize, *mut FILE) -> usize,
+                    NO_CALL,
+                    (buffer.wrapping_byte_add(done), 1_usize, all - done, stream)
+                )
+            })
+        }
+    };
+}
+
+fread_as!(fread, c"fread");
+fread_as!(fread_unlocked, c"fread_unlocked");
+
+/// The same of programs that are checked for overflows.
+macro_rules! fread_checked_as {
+    ($name:ident, $text:literal) => {
+        /// `fread(3)` of programs that are checked for overflows.
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            buffer: *mut c_void,
+            room: usize,
+            size: usize,
+            count: usize,
+            stream: *mut FILE,
+        ) -> usize {
+            let all = size.saturating_mul(count);
+            filled(buffer, (size, count), stream, |done| {
+                next!(
+                    $text,
+                    fn(*mut c_void, usize, usize, usize, *mut FILE) -> usize,
+                    NO_CALL,
+                    (
+                        buffer.wrapping_byte_add(done),
+                        room.saturating_sub(done),
+                        1_usize,
+                        all - done,
+                        stream
+                    )
+                )
+            })
+        }
+    };
+}
+
+fread_checked_as!(__fread_chk, c"__fread_chk");
+fread_checked_as!(__fread_unlocked_chk, c"__fread_unlocked_chk");

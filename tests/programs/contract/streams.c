@@ -1,0 +1,129 @@
+/* Other threads read streams and directories, which libc fills by itself, while the
+   process forks: none of it fails, and all is there. */
+#include "contract.h"
+#include <dirent.h>
+#include <stdatomic.h>
+
+#define LINES 10000
+#define BIG ((size_t)300 << 10)
+#define FORKS 5
+
+static _Atomic int stop;
+static char name[] = "/tmp/contract-streams-XXXXXX";
+static long entries;
+
+/* Libc's next blocks are not among the first ones of the heap, on base pages. */
+static void take_some(void)
+{
+	int i;
+
+	for (i = 0; i < 3000; i++)
+		memset(get(4096), 1, 4096);
+	for (i = 0; i < 200; i++)
+		memset(get(32816), 1, 32816);
+}
+
+static void *read_lines(void *argument)
+{
+	take_some();
+	while (!stop) {
+		char line[64];
+		FILE *file = fopen(name, "r");
+		long count = 0;
+
+		CHECK(file);
+		while (fgets(line, sizeof line, file))
+			CHECK(atol(line) == count++);
+		if (ferror(file) || count != LINES)
+			fail("fgets: %ld lines (errno %d)", count, errno);
+		CHECK(!fclose(file));
+	}
+	return argument;
+}
+
+/* So much at once goes to the program's own block. */
+static void *read_much(void *argument)
+{
+	char *block, *again;
+	size_t first, got;
+
+	take_some();
+	block = get(BIG);
+	again = get(BIG);
+	memset(again, 0, BIG);
+	first = 0;
+	while (!stop) {
+		FILE *file = fopen(name, "r");
+
+		CHECK(file);
+		memset(block, 0, BIG);
+		got = fread(block, 7, BIG / 7, file);
+		if (ferror(file))
+			fail("fread: %zu (errno %d)", got, errno);
+		if (!first)
+			memcpy(again, block, BIG);
+		first = first ? first : got;
+		CHECK(got == first && feof(file) && !memcmp(block, again, BIG) && !fclose(file));
+	}
+	return argument;
+}
+
+static long entries_of_dir(void)
+{
+	DIR *dir = opendir("/usr/bin");
+	long count = 0;
+
+	CHECK(dir);
+	errno = 0;
+	while (readdir(dir))
+		count++;
+	if (errno)
+		fail("readdir: errno %d after %ld", errno, count);
+	CHECK(!closedir(dir));
+	return count;
+}
+
+static void *read_dirs(void *argument)
+{
+	take_some();
+	while (!stop)
+		CHECK(entries_of_dir() == entries);
+	return argument;
+}
+
+int main(void)
+{
+	void *(*const tasks[])(void *) = {read_lines, read_dirs, read_much, read_dirs};
+	pthread_t thread[4];
+	FILE *file;
+	long i;
+	int k;
+
+	fill_heap(60);
+	file = fdopen(mkstemp(name), "w");
+	CHECK(file);
+	for (i = 0; i < LINES; i++)
+		CHECK(fprintf(file, "%ld\n", i) > 0);
+	CHECK(!fclose(file));
+	entries = entries_of_dir();
+	for (k = 0; k < 4; k++)
+		thread[k] = start(tasks[k], NULL);
+	for (k = 0; k < FORKS; k++) {
+		pid_t child;
+
+		usleep(k ? 30000 : 200000);
+		child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			check_heap("child");
+			_exit(0);
+		}
+		wait_for(child, "fork");
+	}
+	stop = 1;
+	for (k = 0; k < 4; k++)
+		CHECK(!pthread_join(thread[k], NULL));
+	CHECK(!unlink(name));
+	check_heap("parent");
+	right();
+}
