@@ -241,14 +241,15 @@ pub(super) fn madvise(
     }
 }
 
-/// `MADV_DONTDUMP`. What has to stay is left out of a dump page by page.
+/// `MADV_DONTDUMP`. What has to stay is left out of a dump page by page; a part of a page is
+/// not, since what shows it again would not tell whether the rest is to stay hidden.
 fn hide(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
     if region.whole_pages(part).is_none() && can_step_down(open, &region) {
         step_down(open, region)?;
         // SAFETY: the program's own advice.
         return unsafe { sys::madvise(part.start, part.len(), libc::MADV_DONTDUMP) };
     }
-    set_hidden(open, region, &region.pages_around(part), true);
+    set_hidden(open, region, &region.pages_within(part), true);
     Ok(())
 }
 
