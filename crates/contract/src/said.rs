@@ -15,6 +15,11 @@ pub const STARTS: usize = 255;
 /// The bytes of the file.
 pub const LEN: usize = size_of::<Ledger>();
 
+/// Where in the file eight bytes stand that mean nothing: who is about to write to a
+/// mapping of it writes zeros there first, since what a full file system answers to that is
+/// an error, and to the mapping a signal.
+pub const SPARE: usize = core::mem::offset_of!(Ledger, spare);
+
 /// A kind of line, of which a start says one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]

@@ -4,11 +4,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use hugetools_contract::said::{LEN, Place};
+use hugetools_contract::said::{LEN, Place, SPARE};
 
 use crate::apply::private_dir;
 use crate::caller::Caller;
@@ -57,5 +57,7 @@ fn open(path: &Path, user: u32) -> io::Result<File> {
     }
     // All that write to it make it as long.
     file.set_len(LEN as u64)?;
+    // A full file system is an error here; in a mapping it would be a signal.
+    file.write_all_at(&[0; 8], SPARE as u64)?;
     Ok(file)
 }
