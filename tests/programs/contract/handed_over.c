@@ -1,9 +1,12 @@
 /* What the kernel hands over once, in other threads while the process forks: ends of
-   children, connections, what has happened to descriptors. None of it is lost. */
+   children, connections, what has happened to descriptors, counts of events, messages.
+   None of it is lost. */
 #include "contract.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -83,9 +86,39 @@ static void *accept_some(void *argument)
 	return argument;
 }
 
+/* Whether there is something to read. */
+static int has_more(int file)
+{
+	struct pollfd one = {.fd = file, .events = POLLIN};
+
+	return poll(&one, 1, 0) == 1;
+}
+
+static void *count_events(void *argument)
+{
+	uint64_t *count = place(), *message = place();
+	uint64_t written = 0, read_so_far = 0, one = 1;
+	int file = eventfd(0, 0), pair[2];
+
+	CHECK(file >= 0 && !socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	while (!stop) {
+		CHECK(write(file, &one, sizeof one) == sizeof one && ++written);
+		if (!has_more(file) || read(file, count, sizeof *count) != sizeof *count)
+			fail("no event (errno %d)", errno);
+		read_so_far += *count;
+		if (written != read_so_far)
+			fail("%lu of %lu events", (unsigned long)read_so_far, (unsigned long)written);
+		CHECK(send(pair[0], &written, sizeof written, 0) == sizeof written);
+		message[0] = 0;
+		if (!has_more(pair[1]) || recv(pair[1], message, 400, MSG_DONTWAIT) != sizeof written || *message != written)
+			fail("no message (errno %d)", errno);
+	}
+	return argument;
+}
+
 int main(void)
 {
-	void *(*const tasks[])(void *) = {wait_for_children, accept_some, accept_some};
+	void *(*const tasks[])(void *) = {wait_for_children, accept_some, count_events};
 	pthread_t thread[3];
 	int k;
 

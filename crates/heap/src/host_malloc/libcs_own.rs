@@ -15,6 +15,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use hugetlbfs::loader::objects::{self, Object};
 use hugetools_contract::env::Pages;
 use hugetools_pages::config;
+use hugetools_pages::migrate::retry;
 use hugetools_pages::migrate::shield::Shield;
 use hugetools_pages::rt::first_thread;
 
@@ -50,6 +51,7 @@ fn leave_to_libc() {
     if Shield::whole().is_some() {
         return;
     }
+    retry::note_that_calls_may_fail();
     objects::each(|object| {
         let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
         if !is_libc || object.address_of(c"malloc").is_none() {

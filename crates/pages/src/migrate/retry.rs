@@ -3,6 +3,7 @@
 //! Made again, they do what they should.
 
 use core::ops::Range;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, index};
@@ -13,6 +14,21 @@ use crate::sys::PastLimit;
 
 /// So often at most is a call made again.
 const MOST: u32 = 16;
+
+/// Whether calls may fail: the process has threads, and none can be kept waiting in a
+/// system call.
+static MAY_FAIL: AtomicBool = AtomicBool::new(false);
+
+/// Notes that calls may fail in this process.
+pub fn note_that_calls_may_fail() {
+    MAY_FAIL.store(true, Ordering::Relaxed);
+}
+
+/// Whether that was noted.
+#[inline]
+pub fn may_fail() -> bool {
+    MAY_FAIL.load(Ordering::Relaxed)
+}
 
 /// A system call that fills a buffer of the program's.
 #[derive(Debug)]

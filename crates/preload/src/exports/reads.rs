@@ -4,7 +4,10 @@
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_void};
+use core::mem::MaybeUninit;
 
+use hugetools_pages::extent::index;
+use hugetools_pages::migrate::retry;
 use hugetools_pages::sys::cast;
 use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
 
@@ -13,12 +16,51 @@ use crate::kernel_writes::stacks;
 use crate::next::call::{NO_CALL, next};
 use crate::process::atfork;
 
+/// So much at most is read into a copy: events, and short messages.
+const SMALL: usize = 512;
+
+/// Whether what is read is lost where it cannot be written: of some files the kernel has
+/// it no more then. Only small buffers have a copy, in memory of ours, in processes where
+/// such calls may fail.
+#[inline]
+fn is_to_be_copied(buffer: *mut c_void, len: usize) -> bool {
+    len <= SMALL && retry::may_fail() && index::look(|| index::extent_at(buffer as usize).is_some())
+}
+
+/// Hands over what was read into a copy; a message may have been longer.
+///
+/// # Safety
+/// So much must have been written, as far as there is room for it in the buffer of `len`.
+unsafe fn copied(
+    copy: &[MaybeUninit<u8>; SMALL],
+    (buffer, len): (*mut c_void, usize),
+    got: isize,
+) -> isize {
+    if let Ok(got) = usize::try_from(got) {
+        let most = got.min(len).min(SMALL);
+        // SAFETY: as the caller says.
+        unsafe { copy.as_ptr().cast::<u8>().copy_to(buffer.cast(), most) };
+    }
+    got
+}
+
 /// `read(2)`
 ///
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, len: usize) -> isize {
+    if is_to_be_copied(buffer, len) {
+        let mut copy = [MaybeUninit::<u8>::uninit(); SMALL];
+        let got = next!(
+            c"read",
+            fn(c_int, *mut c_void, usize) -> isize,
+            libc::SYS_read,
+            (file, copy.as_mut_ptr().cast::<c_void>(), len)
+        );
+        // SAFETY: the kernel has written so much.
+        return unsafe { copied(&copy, (buffer, len), got) };
+    }
     filled(file, buffer as usize, len, |done| {
         next!(
             c"read",
@@ -281,6 +323,17 @@ pub unsafe extern "C" fn recv(
     len: usize,
     flags: c_int,
 ) -> isize {
+    if is_to_be_copied(buffer, len) {
+        let mut copy = [MaybeUninit::<u8>::uninit(); SMALL];
+        let got = next!(
+            c"recv",
+            fn(c_int, *mut c_void, usize, c_int) -> isize,
+            libc::SYS_recvfrom,
+            (socket, copy.as_mut_ptr().cast::<c_void>(), len, flags)
+        );
+        // SAFETY: the kernel has written so much.
+        return unsafe { copied(&copy, (buffer, len), got) };
+    }
     let buffers = || core::iter::once(range(buffer as usize, len));
     again(buffers, || {
         next!(
