@@ -15,10 +15,10 @@ pub const STARTS: usize = 255;
 /// The bytes of the file.
 pub const LEN: usize = size_of::<Ledger>();
 
-/// Where in the file eight bytes stand that mean nothing: who is about to write to a
-/// mapping of it writes zeros there first, since what a full file system answers to that is
-/// an error, and to the mapping a signal.
-pub const SPARE: usize = core::mem::offset_of!(Ledger, spare);
+/// What the file begins with, which means nothing: who is about to write to a mapping of it
+/// writes this first, since what a full file system answers to that is an error, and to the
+/// mapping a signal.
+pub const BEGINNING: [u8; 8] = [0; 8];
 
 /// A kind of line, of which a start says one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,9 +77,10 @@ struct Start {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Ledger {
+    /// [`BEGINNING`].
+    beginning: AtomicU64,
     /// How many starts were entered so far.
     entered: AtomicU64,
-    spare: AtomicU64,
     starts: [Start; STARTS],
 }
 
@@ -164,8 +165,8 @@ mod tests {
     fn ledger() -> Ledger {
         let empty = || AtomicU64::new(0);
         Ledger {
+            beginning: empty(),
             entered: empty(),
-            spare: empty(),
             starts: core::array::from_fn(|_| Start {
                 key: empty(),
                 kinds: empty(),

@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use hugetools_contract::said::{Kind, LEN, Ledger, Place, SPARE};
+use hugetools_contract::said::{BEGINNING, Kind, LEN, Ledger, Place};
 
 use crate::config;
 use crate::sys::{self, File};
@@ -41,11 +41,10 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     let file = File::open(place.path(), flags).ok()?;
     // A shorter one would raise a signal.
     file.size().filter(|size| *size == LEN)?;
-    let zeros = [0_u8; 8];
-    // SAFETY: so many bytes are there.
-    let written = unsafe { file.write_at(zeros.as_ptr() as usize, zeros.len(), SPARE) };
     // So would a full file system.
-    written.ok().filter(|len| *len == zeros.len())?;
+    file.write(&BEGINNING)
+        .ok()
+        .filter(|len| *len == BEGINNING.len())?;
     let prot = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping replaces nothing.
     let at = unsafe { sys::mmap(0, LEN, prot, libc::MAP_SHARED, file.fd(), 0) }.ok()?;
