@@ -230,9 +230,8 @@ pub(super) fn madvise(
     match kind {
         // What is dropped of shared memory is there at the next look.
         Kind::Hint | Kind::Drops | Kind::Reclaims => Ok(()),
-        Kind::Hides => hide(open, region, &known),
-        Kind::Undoes if advice == libc::MADV_DODUMP => show(open, region, &known),
-        Kind::Undoes => Ok(()),
+        Kind::Undoes if advice != libc::MADV_DODUMP => Ok(()),
+        Kind::Hides | Kind::Undoes => hide(open, region, &known, advice),
         Kind::OnlyPrivate => Err(INVALID),
         Kind::Frees => free_contents(open, region, &known),
         Kind::Marks => mark(open, region, &known, advice),
@@ -241,29 +240,20 @@ pub(super) fn madvise(
     }
 }
 
-/// `MADV_DONTDUMP`. What has to stay is left out of a dump page by page; a part of a page is
-/// not, since what shows it again would not tell whether the rest is to stay hidden.
-fn hide(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
-    if region.whole_pages(part).is_none() && can_step_down(open, &region) {
-        step_down(open, region)?;
-        // SAFETY: the program's own advice.
-        return unsafe { sys::madvise(part.start, part.len(), libc::MADV_DONTDUMP) };
-    }
-    set_hidden(open, region, &region.pages_within(part), true);
-    Ok(())
-}
-
-/// `MADV_DODUMP`
-fn show(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
-    if !region.hidden {
+/// `MADV_DONTDUMP`, and `MADV_DODUMP`. What has to stay is left out of a dump page by page; a
+/// part of a page is not, since what shows it again would not tell whether the rest is to
+/// stay hidden.
+fn hide(open: &mut Open, region: Region, part: &Range<usize>, advice: c_int) -> Result<()> {
+    let hidden = advice == libc::MADV_DONTDUMP;
+    if region.hidden == hidden {
         return Ok(());
     }
     if region.whole_pages(part).is_none() && can_step_down(open, &region) {
         step_down(open, region)?;
         // SAFETY: the program's own advice.
-        return unsafe { sys::madvise(part.start, part.len(), libc::MADV_DODUMP) };
+        return unsafe { sys::madvise(part.start, part.len(), advice) };
     }
-    set_hidden(open, region, &region.pages_within(part), false);
+    set_hidden(open, region, &region.pages_within(part), hidden);
     Ok(())
 }
 
@@ -273,7 +263,7 @@ fn set_hidden(open: &mut Open, region: Region, pages: &Range<usize>, hidden: boo
         true => libc::MADV_DONTDUMP,
         false => libc::MADV_DODUMP,
     };
-    if pages.is_empty() || region.hidden == hidden {
+    if pages.is_empty() {
         return;
     }
     // SAFETY: the program's own advice.
