@@ -12,22 +12,22 @@ use libc::FILE;
 use crate::kernel_writes::buffers::range;
 use crate::next::call::{NO_CALL, next};
 
-/// Fills a buffer of `count` items by `read`, which is given how many bytes there are
-/// already, and gives how many there are more; how many items.
+/// Fills a buffer of `count` items of a size by `read`, which is given how many bytes there
+/// are already, and how many items of which size are to follow; how many items.
 fn filled(
     buffer: *mut c_void,
     (size, count): (usize, usize),
     stream: *mut FILE,
-    read: impl Fn(usize) -> usize,
+    read: impl Fn(usize, usize, usize) -> usize,
 ) -> usize {
-    let (before, mut state) = (sys::errno(), Call::begin());
     let Some(len) = size.checked_mul(count).filter(|len| *len > 0) else {
-        return read(0) / size.max(1);
+        return read(0, size, count);
     };
+    let (before, mut state) = (sys::errno(), Call::begin());
     // An error that the program has seen stays.
     let had_error = has_error(stream);
     sys::set_errno(Errno(0));
-    let mut done = read(0);
+    let mut done = read(0, 1, len);
     while done < len && !had_error && sys::errno() == Errno(libc::EFAULT) && has_error(stream) {
         let rest = range((buffer as usize).saturating_add(done), len - done);
         if !state.is_to_be_made_again(core::iter::once(rest)) {
@@ -35,7 +35,7 @@ fn filled(
         }
         forget_error(stream);
         sys::set_errno(Errno(0));
-        done += read(done);
+        done += read(done, 1, len - done);
     }
     if sys::errno() == Errno(0) {
         sys::set_errno(before);
@@ -51,9 +51,10 @@ fn forget_error(stream: *mut FILE) {
     next!(c"clearerr", fn(*mut FILE) -> (), NO_CALL, (stream));
 }
 
-/// `fread(3)`, by one of its names.
+/// `fread(3)`, by one of its names; in programs that are checked for overflows it is told
+/// how much room there is.
 macro_rules! fread_as {
-    ($name:ident, $text:literal) => {
+    ($name:ident, $text:literal $(, $room:ident: $type:ty)?) => {
         /// `fread(3)`, by one of its names.
         ///
         /// # Safety
@@ -61,17 +62,18 @@ macro_rules! fread_as {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             buffer: *mut c_void,
+            $($room: $type,)?
             size: usize,
             count: usize,
             stream: *mut FILE,
         ) -> usize {
-            let all = size.saturating_mul(count);
-            filled(buffer, (size, count), stream, |done| {
+            filled(buffer, (size, count), stream, |done, size, count| {
+                let rest = buffer.wrapping_byte_add(done);
                 next!(
                     $text,
-                    fn(*mut c_void, usize, usize, *mut FILE) -> usize,
+                    fn(*mut c_void, $($type,)? usize, usize, *mut FILE) -> usize,
                     NO_CALL,
-                    (buffer.wrapping_byte_add(done), 1_usize, all - done, stream)
+                    (rest, $($room.saturating_sub(done),)? size, count, stream)
                 )
             })
         }
@@ -80,40 +82,5 @@ macro_rules! fread_as {
 
 fread_as!(fread, c"fread");
 fread_as!(fread_unlocked, c"fread_unlocked");
-
-/// The same of programs that are checked for overflows.
-macro_rules! fread_checked_as {
-    ($name:ident, $text:literal) => {
-        /// `fread(3)` of programs that are checked for overflows.
-        ///
-        /// # Safety
-        /// As libc's.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(
-            buffer: *mut c_void,
-            room: usize,
-            size: usize,
-            count: usize,
-            stream: *mut FILE,
-        ) -> usize {
-            let all = size.saturating_mul(count);
-            filled(buffer, (size, count), stream, |done| {
-                next!(
-                    $text,
-                    fn(*mut c_void, usize, usize, usize, *mut FILE) -> usize,
-                    NO_CALL,
-                    (
-                        buffer.wrapping_byte_add(done),
-                        room.saturating_sub(done),
-                        1_usize,
-                        all - done,
-                        stream
-                    )
-                )
-            })
-        }
-    };
-}
-
-fread_checked_as!(__fread_chk, c"__fread_chk");
-fread_checked_as!(__fread_unlocked_chk, c"__fread_unlocked_chk");
+fread_as!(__fread_chk, c"__fread_chk", room: usize);
+fread_as!(__fread_unlocked_chk, c"__fread_unlocked_chk", room: usize);
