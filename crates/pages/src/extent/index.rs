@@ -181,6 +181,11 @@ pub fn meets(range: &Range<usize>) -> bool {
     EXTENTS.all().any(overlaps)
 }
 
+/// Whether an address lies in an extent.
+pub fn holds(addr: usize) -> bool {
+    look(|| extent_at(addr).is_some())
+}
+
 /// Runs a look at extents of others: none that it finds goes away meanwhile.
 pub fn look<T>(reader: impl FnOnce() -> T) -> T {
     begin_look();

@@ -24,7 +24,7 @@ const SMALL: usize = 512;
 /// such calls may fail.
 #[inline]
 fn is_to_be_copied(buffer: *mut c_void, len: usize) -> bool {
-    len <= SMALL && retry::may_fail() && index::look(|| index::extent_at(buffer as usize).is_some())
+    len <= SMALL && retry::may_fail() && index::holds(buffer as usize)
 }
 
 /// Hands over what was read into a copy; a message may have been longer.

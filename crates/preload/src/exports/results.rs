@@ -5,7 +5,6 @@
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::c_int;
-use core::mem::MaybeUninit;
 use core::ptr;
 
 use libc::{fd_set, id_t, idtype_t, pid_t, rusage, siginfo_t, sigset_t, sockaddr, socklen_t};
@@ -15,57 +14,84 @@ use hugetools_pages::extent::index;
 
 use crate::next::call::{NO_CALL, next};
 
-/// A value that the kernel fills for the program.
-struct Filled<T> {
+/// The words of the longest value (`struct rusage`).
+const LONGEST: usize = 18;
+
+/// What the kernel fills for the program.
+struct Filled {
     /// Where the program wants it.
-    place: *mut T,
-    /// Where the kernel writes, where that is memory of ours.
-    copy: MaybeUninit<T>,
-    is_ours: bool,
+    place: usize,
+    /// How long it is; 0 where it is no memory of ours, and the kernel fills it itself.
+    len: usize,
+    /// Where the kernel writes else.
+    copy: [u64; LONGEST],
 }
 
-impl<T> Filled<T> {
-    /// For a place of the program's, which may be null.
-    #[inline]
-    fn at(place: *mut T) -> Filled<T> {
+impl Filled {
+    /// So many bytes at a place of the program's, which may be null.
+    fn at<T>(place: *mut T, len: usize) -> Filled {
+        let place = place as usize;
+        let is_copied = len <= size_of::<[u64; LONGEST]>() && index::holds(place);
         Filled {
             place,
-            copy: MaybeUninit::uninit(),
-            is_ours: index::look(|| index::extent_at(place as usize).is_some()),
+            len: if is_copied { len } else { 0 },
+            copy: [0; LONGEST],
         }
     }
 
-    /// The same, with what is there.
+    /// A value.
+    fn value<T>(place: *mut T) -> Filled {
+        Filled::at(place, size_of::<T>())
+    }
+
+    /// With what is there, of which the kernel leaves some as it is.
     ///
     /// # Safety
     /// Where it is memory of ours it must be readable.
-    unsafe fn with(place: *mut T) -> Filled<T> {
-        let mut filled = Filled::at(place);
-        if filled.is_ours {
-            // SAFETY: as the caller says.
-            unsafe { ptr::copy_nonoverlapping(place, filled.copy.as_mut_ptr(), 1) };
-        }
-        filled
+    unsafe fn with_contents(mut self) -> Filled {
+        let copy = self.copy.as_mut_ptr().cast::<u8>();
+        // SAFETY: as the caller says; there is room for it.
+        unsafe { ptr::copy_nonoverlapping(self.place as *const u8, copy, self.len) };
+        self
     }
 
     /// What the kernel is given.
-    fn given(&mut self) -> *mut T {
-        match self.is_ours {
-            true => self.copy.as_mut_ptr(),
-            false => self.place,
+    fn given<T>(&mut self) -> *mut T {
+        match self.len {
+            0 => self.place as *mut T,
+            _ => self.copy.as_mut_ptr().cast(),
         }
     }
 
-    /// Hands over what the kernel has filled.
+    /// Hands over at most so many bytes that the kernel has filled.
     ///
     /// # Safety
-    /// It must have, and the place be the program's to write.
-    unsafe fn hand_over(&self) {
-        if self.is_ours {
+    /// The place must be the program's to write.
+    unsafe fn hand_over(&self, most: usize) {
+        let (copy, len) = (self.copy.as_ptr().cast::<u8>(), self.len.min(most));
+        // SAFETY: as the caller says.
+        unsafe { ptr::copy_nonoverlapping(copy, self.place as *mut u8, len) };
+    }
+}
+
+/// Waits by `call`, which is given where the status and the use of resources go.
+///
+/// # Safety
+/// As libc's.
+unsafe fn waited(
+    status: *mut c_int,
+    usage: *mut rusage,
+    call: impl FnOnce(*mut c_int, *mut rusage) -> pid_t,
+) -> pid_t {
+    let (mut status, mut usage) = (Filled::value(status), Filled::value(usage));
+    let child = call(status.given(), usage.given());
+    if child > 0 {
+        for filled in [&status, &usage] {
             // SAFETY: as the caller says.
-            unsafe { ptr::copy_nonoverlapping(self.copy.as_ptr(), self.place, 1) };
+            unsafe { filled.hand_over(usize::MAX) };
         }
     }
+    child
 }
 
 /// `wait(2)`
@@ -74,13 +100,9 @@ impl<T> Filled<T> {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wait(status: *mut c_int) -> pid_t {
-    let mut status = Filled::at(status);
-    let child = next!(c"wait", fn(*mut c_int) -> pid_t, NO_CALL, (status.given()));
-    if child > 0 {
-        // SAFETY: as the caller says.
-        unsafe { status.hand_over() };
-    }
-    child
+    let call = |status, _| next!(c"wait", fn(*mut c_int) -> pid_t, NO_CALL, (status));
+    // SAFETY: as the caller says.
+    unsafe { waited(status, ptr::null_mut(), call) }
 }
 
 /// `waitpid(2)`
@@ -89,18 +111,16 @@ pub unsafe extern "C" fn wait(status: *mut c_int) -> pid_t {
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn waitpid(which: pid_t, status: *mut c_int, options: c_int) -> pid_t {
-    let mut status = Filled::at(status);
-    let child = next!(
-        c"waitpid",
-        fn(pid_t, *mut c_int, c_int) -> pid_t,
-        NO_CALL,
-        (which, status.given(), options)
-    );
-    if child > 0 {
-        // SAFETY: as the caller says.
-        unsafe { status.hand_over() };
-    }
-    child
+    let call = |status, _| {
+        next!(
+            c"waitpid",
+            fn(pid_t, *mut c_int, c_int) -> pid_t,
+            NO_CALL,
+            (which, status, options)
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { waited(status, ptr::null_mut(), call) }
 }
 
 /// `wait3(2)`
@@ -109,20 +129,16 @@ pub unsafe extern "C" fn waitpid(which: pid_t, status: *mut c_int, options: c_in
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn wait3(status: *mut c_int, options: c_int, usage: *mut rusage) -> pid_t {
-    let (mut status, mut usage) = (Filled::at(status), Filled::at(usage));
-    let child = next!(
-        c"wait3",
-        fn(*mut c_int, c_int, *mut rusage) -> pid_t,
-        NO_CALL,
-        (status.given(), options, usage.given())
-    );
-    if child > 0 {
-        // SAFETY: as the caller says.
-        unsafe { status.hand_over() };
-        // SAFETY: likewise.
-        unsafe { usage.hand_over() };
-    }
-    child
+    let call = |status, usage| {
+        next!(
+            c"wait3",
+            fn(*mut c_int, c_int, *mut rusage) -> pid_t,
+            NO_CALL,
+            (status, options, usage)
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { waited(status, usage, call) }
 }
 
 /// `wait4(2)`
@@ -136,20 +152,16 @@ pub unsafe extern "C" fn wait4(
     options: c_int,
     usage: *mut rusage,
 ) -> pid_t {
-    let (mut status, mut usage) = (Filled::at(status), Filled::at(usage));
-    let child = next!(
-        c"wait4",
-        fn(pid_t, *mut c_int, c_int, *mut rusage) -> pid_t,
-        libc::SYS_wait4,
-        (which, status.given(), options, usage.given())
-    );
-    if child > 0 {
-        // SAFETY: as the caller says.
-        unsafe { status.hand_over() };
-        // SAFETY: likewise.
-        unsafe { usage.hand_over() };
-    }
-    child
+    let call = |status, usage| {
+        next!(
+            c"wait4",
+            fn(pid_t, *mut c_int, c_int, *mut rusage) -> pid_t,
+            libc::SYS_wait4,
+            (which, status, options, usage)
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { waited(status, usage, call) }
 }
 
 /// `waitid(2)`
@@ -163,23 +175,20 @@ pub unsafe extern "C" fn waitid(
     about: *mut siginfo_t,
     options: c_int,
 ) -> c_int {
-    // SAFETY: as the caller says; the kernel leaves some of it as it is.
-    let mut about = unsafe { Filled::with(about) };
+    // SAFETY: as the caller says.
+    let mut about = unsafe { Filled::value(about).with_contents() };
     let result = next!(
         c"waitid",
         fn(idtype_t, id_t, *mut siginfo_t, c_int) -> c_int,
         NO_CALL,
-        (kind, which, about.given(), options)
+        (kind, which, about.given::<siginfo_t>(), options)
     );
     if result == 0 {
         // SAFETY: as the caller says.
-        unsafe { about.hand_over() };
+        unsafe { about.hand_over(usize::MAX) };
     }
     result
 }
-
-/// The longest address of a socket (`struct sockaddr_storage`).
-const LONGEST: socklen_t = 128;
 
 /// Takes a connection by `accept`, whose caller is told by an address of that length.
 ///
@@ -190,25 +199,24 @@ unsafe fn accepted(
     len: *mut socklen_t,
     accept: impl FnOnce(*mut sockaddr, *mut socklen_t) -> c_int,
 ) -> c_int {
-    let is_ours = |addr: usize| index::look(|| index::extent_at(addr).is_some());
-    if address.is_null() || len.is_null() || !is_ours(address as usize) && !is_ours(len as usize) {
+    if address.is_null() || len.is_null() {
         return accept(address, len);
     }
-    let mut own = [MaybeUninit::<u8>::uninit(); LONGEST as usize];
     // SAFETY: as the caller says.
-    let room = unsafe { len.read() };
-    if c_int::try_from(room).is_err() {
-        return accept(address, len);
-    }
-    let most = room.min(LONGEST);
-    let mut own_len = most;
-    let connection = accept(own.as_mut_ptr().cast(), &raw mut own_len);
+    let room = unsafe { len.read() } as usize;
+    let longest = size_of::<libc::sockaddr_storage>();
+    let mut address = Filled::at(address, room.min(longest));
+    // SAFETY: as the caller says.
+    let mut len = unsafe { Filled::value(len).with_contents() };
+    let written: *mut socklen_t = len.given();
+    let connection = accept(address.given(), written);
     if connection >= 0 {
-        let written = own_len.min(most) as usize;
-        // SAFETY: the kernel has filled so much, and the program has room for it.
-        unsafe { ptr::copy_nonoverlapping(own.as_ptr().cast::<u8>(), address.cast(), written) };
-        // SAFETY: as the caller says.
-        unsafe { len.write(own_len) };
+        // SAFETY: the kernel has written it.
+        let written = unsafe { written.read() } as usize;
+        // SAFETY: as the caller says; so much the kernel has filled.
+        unsafe { address.hand_over(written) };
+        // SAFETY: likewise.
+        unsafe { len.hand_over(usize::MAX) };
     }
     connection
 }
@@ -258,53 +266,11 @@ pub unsafe extern "C" fn accept4(
     unsafe { accepted(address, len, call) }
 }
 
-/// The words of a set of descriptors that so many take; `None` where they are more than
-/// a set of libc's has.
-fn words_of(count: c_int) -> Option<usize> {
-    let words = usize::try_from(count).ok()?.div_ceil(u64::BITS as usize);
-    (words * size_of::<u64>() <= size_of::<fd_set>()).then_some(words)
-}
-
-/// A set of descriptors that the kernel changes, so many words of which there are.
-struct Changed {
-    place: *mut fd_set,
-    copy: [u64; size_of::<fd_set>() / size_of::<u64>()],
-    words: usize,
-    is_ours: bool,
-}
-
-impl Changed {
-    /// # Safety
-    /// Where it is memory of ours so much must be there.
-    unsafe fn set(place: *mut fd_set, words: Option<usize>) -> Changed {
-        let mut set = Changed {
-            place,
-            copy: [0; size_of::<fd_set>() / size_of::<u64>()],
-            words: words.unwrap_or(0),
-            is_ours: words.is_some() && index::look(|| index::extent_at(place as usize).is_some()),
-        };
-        if set.is_ours {
-            // SAFETY: as the caller says.
-            unsafe { ptr::copy_nonoverlapping(place.cast(), set.copy.as_mut_ptr(), set.words) };
-        }
-        set
-    }
-
-    fn given(&mut self) -> *mut fd_set {
-        match self.is_ours {
-            true => self.copy.as_mut_ptr().cast(),
-            false => self.place,
-        }
-    }
-
-    /// # Safety
-    /// As for [`Changed::set`].
-    unsafe fn hand_over(&self) {
-        if self.is_ours {
-            // SAFETY: as the caller says.
-            unsafe { ptr::copy_nonoverlapping(self.copy.as_ptr(), self.place.cast(), self.words) };
-        }
-    }
+/// How long a set is that has so many descriptors: 0 where libc's has no room for them.
+fn len_of_set(count: c_int) -> usize {
+    let bits = usize::try_from(count).unwrap_or(0);
+    let len = bits.div_ceil(u64::BITS as usize) * size_of::<u64>();
+    if len <= size_of::<fd_set>() { len } else { 0 }
 }
 
 /// Makes a call with copies of the sets that are memory of ours.
@@ -316,14 +282,14 @@ unsafe fn selected(
     sets: [*mut fd_set; 3],
     call: impl FnOnce(*mut fd_set, *mut fd_set, *mut fd_set) -> c_int,
 ) -> c_int {
-    let words = words_of(count);
+    let len = len_of_set(count);
     // SAFETY: as the caller says.
-    let mut sets = sets.map(|set| unsafe { Changed::set(set, words) });
+    let mut sets = sets.map(|set| unsafe { Filled::at(set, len).with_contents() });
     let [reads, writes, others] = &mut sets;
     let result = call(reads.given(), writes.given(), others.given());
     if result >= 0 {
         // SAFETY: as the caller says.
-        sets.iter().for_each(|set| unsafe { set.hand_over() });
+        sets.iter().for_each(|set| unsafe { set.hand_over(len) });
     }
     result
 }
