@@ -210,11 +210,14 @@ pub fn share_of(segment: Segment) -> Option<Share> {
     asked.and(config.require.share(segment))
 }
 
+/// Whether the heap is asked to be on pages of a pool.
+pub fn heap_is_of_pool() -> bool {
+    get().heap.is_some_and(|pages| pages != Pages::Thp)
+}
+
 /// Whether blocks are to fail rather than lie on pages below those asked for.
 pub fn heap_is_strict() -> bool {
-    let config = get();
-    let is_pool = config.heap.is_some_and(|pages| pages != Pages::Thp);
-    share_of_heap().is_some() || config.fallback == Fallback::None && is_pool
+    share_of_heap().is_some() || get().fallback == Fallback::None && heap_is_of_pool()
 }
 
 #[cfg(test)]

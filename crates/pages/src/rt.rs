@@ -12,7 +12,6 @@
 //! in the child every lock is free again ([`lock::Lock::forget`]).
 
 pub mod bell;
-pub mod first_thread;
 pub mod fork_gate;
 pub mod kept_file;
 pub mod lock;

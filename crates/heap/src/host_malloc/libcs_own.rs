@@ -13,11 +13,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::{self, Object};
-use hugetools_contract::env::Pages;
-use hugetools_pages::config;
 use hugetools_pages::migrate::retry;
-use hugetools_pages::migrate::shield::Shield;
-use hugetools_pages::rt::first_thread;
 
 use crate::host_malloc::next::next;
 
@@ -32,10 +28,7 @@ static FOUND: [AtomicUsize; TAKERS.len()] = [const { AtomicUsize::new(0) }; TAKE
 
 /// Has it done where and when it is needed.
 pub(crate) fn watch() {
-    let is_pool = config::get().heap.is_some_and(|pages| pages != Pages::Thp);
-    if is_pool {
-        first_thread::set(leave_to_libc);
-    }
+    retry::set_task(leave_to_libc);
 }
 
 /// The function of libc's that takes such blocks.
@@ -48,10 +41,6 @@ pub(crate) fn taker(name: &CStr) -> Option<usize> {
 }
 
 fn leave_to_libc() {
-    if Shield::whole().is_some() {
-        return;
-    }
-    retry::note_that_calls_may_fail();
     objects::each(|object| {
         let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
         if !is_libc || object.address_of(c"malloc").is_none() {

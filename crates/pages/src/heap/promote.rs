@@ -4,8 +4,6 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_contract::env::Pages;
-
 use crate::config;
 use crate::extent::unit::State;
 use crate::extent::usage::{GROWN_HEAP, in_use};
@@ -27,8 +25,7 @@ pub fn watch() {
 
 /// The pool does not depend on what becomes of transparent huge pages.
 fn raise() {
-    let is_of_pool = config::get().heap.is_some_and(|pages| pages != Pages::Thp);
-    if let Some(mover) = is_of_pool.then(Mover::new).flatten() {
+    if let Some(mover) = config::heap_is_of_pool().then(Mover::new).flatten() {
         index::extents().for_each(|extent| mover.move_up(extent));
     }
     if thp::may_serve_heap() && thp::serves_private().is_ok() {

@@ -3,11 +3,12 @@
 //! Made again, they do what they should.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::extent::unit::State;
-use crate::extent::{Extent, index};
+use crate::extent::{Extent, Holds, index};
 use crate::fault::late;
+use crate::migrate::shield::Shield;
 use crate::migrate::sigbus;
 use crate::policy::pool_backoff;
 use crate::sys::PastLimit;
@@ -19,12 +20,41 @@ const MOST: u32 = 16;
 /// system call.
 static MAY_FAIL: AtomicBool = AtomicBool::new(false);
 
-/// Notes that calls may fail in this process.
-pub fn note_that_calls_may_fail() {
-    MAY_FAIL.store(true, Ordering::Relaxed);
+/// What is done where they may; 0 for nothing.
+static TASK: AtomicUsize = AtomicUsize::new(0);
+
+/// Has a function called when calls may fail from then on.
+pub fn set_task(task: fn()) {
+    TASK.store(task as usize, Ordering::Release);
 }
 
-/// Whether that was noted.
+/// The program, whose heap is to lie on a pool or not, is about to make a thread: finds out
+/// once whether calls may fail then.
+#[inline]
+pub fn begin_threads(has_pool_heap: impl FnOnce() -> bool) {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    let has_data = || index::look(|| index::extents().any(|extent| extent.holds == Holds::Data));
+    let may_fail = || (has_pool_heap() || has_data()) && Shield::whole().is_none();
+    if !BEGUN.load(Ordering::Relaxed) && !BEGUN.swap(true, Ordering::AcqRel) && may_fail() {
+        MAY_FAIL.store(true, Ordering::Relaxed);
+        take_care();
+    }
+}
+
+#[cold]
+#[expect(unsafe_code, reason = "calls a function by its number")]
+fn take_care() {
+    match TASK.load(Ordering::Acquire) {
+        0 => {}
+        task => {
+            // SAFETY: what `set_task` was given.
+            let task = unsafe { core::mem::transmute::<usize, fn()>(task) };
+            task();
+        }
+    }
+}
+
+/// Whether calls may fail in this process.
 #[inline]
 pub fn may_fail() -> bool {
     MAY_FAIL.load(Ordering::Relaxed)

@@ -12,7 +12,8 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_pages::rt::first_thread;
+use hugetools_pages::config;
+use hugetools_pages::migrate::retry;
 use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
 
@@ -79,7 +80,7 @@ pub(crate) unsafe fn create(
     let Some(address) = CREATE.address() else {
         return libc::EAGAIN;
     };
-    first_thread::is_near();
+    retry::begin_threads(config::heap_is_of_pool);
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Call>(address) };
     let shape = match stack::is_asked() {
