@@ -1,27 +1,19 @@
 /* What the kernel hands over once, in other threads while the process forks: ends of
    children, connections, what has happened to descriptors, counts of events, messages.
    None of it is lost. */
-#include "contract.h"
+#include "beside_forks.h"
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <stdatomic.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 
-#define FORKS 5
-
-static _Atomic int stop;
-
 /* A block of the heap that is not among its first ones, on base pages. */
 static void *place(void)
 {
-	int i;
-
-	for (i = 0; i < 3000; i++)
-		memset(get(4096), 1, 4096);
+	take_many();
 	return get(40000);
 }
 
@@ -119,27 +111,8 @@ static void *count_events(void *argument)
 int main(void)
 {
 	void *(*const tasks[])(void *) = {wait_for_children, accept_some, count_events};
-	pthread_t thread[3];
-	int k;
 
 	fill_heap(60);
-	for (k = 0; k < 3; k++)
-		thread[k] = start(tasks[k], NULL);
-	for (k = 0; k < FORKS; k++) {
-		pid_t child;
-
-		usleep(k ? 30000 : 200000);
-		child = fork();
-		CHECK(child >= 0);
-		if (!child) {
-			check_heap("child");
-			_exit(0);
-		}
-		wait_for(child, "fork");
-	}
-	stop = 1;
-	for (k = 0; k < 3; k++)
-		CHECK(!pthread_join(thread[k], NULL));
-	check_heap("parent");
+	beside_forks(tasks, 3);
 	right();
 }

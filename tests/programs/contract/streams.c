@@ -1,14 +1,11 @@
 /* Other threads read streams and directories, which libc fills by itself, while the
    process forks: none of it fails, and all is there. */
-#include "contract.h"
+#include "beside_forks.h"
 #include <dirent.h>
-#include <stdatomic.h>
 
 #define LINES 10000
 #define BIG ((size_t)300 << 10)
-#define FORKS 5
 
-static _Atomic int stop;
 static char name[] = "/tmp/contract-streams-XXXXXX";
 static long entries;
 
@@ -17,8 +14,7 @@ static void take_some(void)
 {
 	int i;
 
-	for (i = 0; i < 3000; i++)
-		memset(get(4096), 1, 4096);
+	take_many();
 	for (i = 0; i < 200; i++)
 		memset(get(32816), 1, 32816);
 }
@@ -94,10 +90,8 @@ static void *read_dirs(void *argument)
 int main(void)
 {
 	void *(*const tasks[])(void *) = {read_lines, read_dirs, read_much, read_dirs};
-	pthread_t thread[4];
 	FILE *file;
 	long i;
-	int k;
 
 	fill_heap(60);
 	file = fdopen(mkstemp(name), "w");
@@ -106,24 +100,7 @@ int main(void)
 		CHECK(fprintf(file, "%ld\n", i) > 0);
 	CHECK(!fclose(file));
 	entries = entries_of_dir();
-	for (k = 0; k < 4; k++)
-		thread[k] = start(tasks[k], NULL);
-	for (k = 0; k < FORKS; k++) {
-		pid_t child;
-
-		usleep(k ? 30000 : 200000);
-		child = fork();
-		CHECK(child >= 0);
-		if (!child) {
-			check_heap("child");
-			_exit(0);
-		}
-		wait_for(child, "fork");
-	}
-	stop = 1;
-	for (k = 0; k < 4; k++)
-		CHECK(!pthread_join(thread[k], NULL));
+	beside_forks(tasks, 4);
 	CHECK(!unlink(name));
-	check_heap("parent");
 	right();
 }

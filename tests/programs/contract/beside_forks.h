@@ -1,0 +1,48 @@
+/* Threads at work while the process forks. */
+#ifndef BESIDE_FORKS_H
+#define BESIDE_FORKS_H
+#include "contract.h"
+#include <stdatomic.h>
+
+#define FORKS 5
+
+/* The threads are to end. */
+static _Atomic int stop;
+
+/* What is taken from now on is not among the first blocks of the heap, on base pages. */
+static void take_many(void)
+{
+	int i;
+
+	for (i = 0; i < 3000; i++)
+		memset(get(4096), 1, 4096);
+}
+
+/* Runs a task in each thread, and forks meanwhile, on a large heap. */
+static void beside_forks(void *(*const *tasks)(void *), int count)
+{
+	pthread_t thread[8];
+	int k;
+
+	CHECK(count <= 8);
+	for (k = 0; k < count; k++)
+		thread[k] = start(tasks[k], NULL);
+	for (k = 0; k < FORKS; k++) {
+		pid_t child;
+
+		usleep(k ? 30000 : 200000);
+		child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			check_heap("child");
+			_exit(0);
+		}
+		wait_for(child, "fork");
+	}
+	stop = 1;
+	for (k = 0; k < count; k++)
+		CHECK(!pthread_join(thread[k], NULL));
+	check_heap("parent");
+}
+
+#endif
