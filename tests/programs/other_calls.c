@@ -211,6 +211,7 @@ static void streams(void)
 	say("fread", (long)fread(memory + 5, 3, 100, file));
 	say("fread much", (long)fread(memory + 7, 1000, 3000, file));
 	say("fread nothing", (long)fread(memory, 0, 9, file));
+	say("fread of sizes that wrap", (long)fread(memory, (size_t)1 << 63, 2, file));
 	say("fread later", (long)fread(memory + MIB, 1, 70000, file));
 	say("error", !!ferror(file));
 	clearerr(file);
