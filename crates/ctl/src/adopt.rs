@@ -66,6 +66,8 @@ pub fn adopt(
         outcome.add(apply::apply(effects, &mut guard, &plan, pace, progress));
         outcome.gone = outcome.gone.or_else(|| guard.gone());
         after = match outcome.gone {
+            // Where nothing was to be done a second look would tell the same.
+            None if round == 1 && plan.steps.is_empty() => Some(before.clone()),
             None => Memory::look(root, pid, segments).ok(),
             Some(_) => None,
         };

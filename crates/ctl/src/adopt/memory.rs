@@ -131,7 +131,8 @@ impl Memory {
 }
 
 impl Area {
-    /// Finds what is touched.
+    /// Finds what is touched. Where no whole huge page has a place there is nothing to be
+    /// found: a process has hundreds of such mappings.
     fn fill(
         &mut self,
         record: &Record<'_>,
@@ -142,6 +143,9 @@ impl Area {
         // The last one may reach into what follows in the same mapping.
         let end = range.end.next_multiple_of(size).min(record.end);
         let all = range.start..end.max(range.end);
+        if all.start.next_multiple_of(size) + size > all.end {
+            return;
+        }
         let read = pagemap.is_some_and(|pagemap| {
             let read = pagemap.blocks(&all, size, self.resident, |block, touched| {
                 self.add(&block, range, size, touched);
