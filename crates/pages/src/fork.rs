@@ -74,7 +74,7 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::registry;
 use crate::registry::named::region;
 use crate::rt::message::{Amount, Level, say};
-use crate::rt::{fork_gate, lock, side_stack, weak};
+use crate::rt::{fork_gate, lock, side_room, side_stack, weak};
 use crate::sys::PastLimit;
 
 pub use apart::apart;
@@ -319,6 +319,7 @@ extern "C" fn child() {
     sigsegv::HANDLER.inherit();
     sigbus::HANDLER.inherit();
     side_stack::forget_others();
+    side_room::forget_others();
     fork_gate::GATE.forget_others();
     index::forget_readers();
     index::adopt_units();

@@ -39,8 +39,8 @@ pub use file::{
 pub use futex::futex_wait_for;
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit};
 pub use memory::{
-    PKEY_MPROTECT, free_memory, keep_in_memory, knows_advice, let_be_swapped, madvise, mlock,
-    mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
+    PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped, madvise,
+    mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
     pkey_mprotect, written_by_kernel,
 };
 pub use path::{

@@ -4,8 +4,8 @@
 //!
 //! Here are those about memory. [`reads`] are those that fill buffers by system calls,
 //! [`answers`] those to which the kernel writes what it knows of a file or descriptor,
-//! [`results`] those by which it hands over what it then has no more, [`streams`] those
-//! that read streams,
+//! [`messages`] and [`results`] those by which it hands over what it then has no more,
+//! [`streams`] those that read streams,
 //! [`sigmask`] those about blocked signals, [`ends`] those by which a program ends or
 //! becomes another one; [`mod@syscall`] makes all of them by their numbers.
 //!
@@ -31,6 +31,7 @@ use crate::{next, program_segments, signals, sysv_shm};
 
 pub mod answers;
 pub mod ends;
+pub mod messages;
 pub mod reads;
 pub mod results;
 pub mod sbrk;

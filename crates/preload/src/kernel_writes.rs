@@ -13,7 +13,9 @@
 //! protected, and is made again.
 
 pub(crate) mod buffers;
+pub(crate) mod copies;
 mod coroutines;
+pub(crate) mod message;
 pub(crate) mod mlock;
 pub(crate) mod populate;
 pub(crate) mod stacks;

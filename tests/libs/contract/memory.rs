@@ -8,6 +8,12 @@ rows! {
     malloc_answers_as_libc_does: "malloc_answers" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
     }
+    messages_come_as_without: "message_calls" {
+        libcs: &[Libc::Glibc], pools: &[0, 30], judged: AsPlain,
+    }
+    messages_come_as_without_in_musl: "message_calls" {
+        libcs: &[Libc::Musl], pools: &[0, 30], judged: AsPlain,
+    }
     what_is_freed_is_given_back: "give_back" {
         pools: &[0, 60, 150], judged: RightHere,
     }

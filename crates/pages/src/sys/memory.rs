@@ -4,7 +4,8 @@
 use core::ffi::{CStr, c_int, c_long, c_uint};
 use core::mem::MaybeUninit;
 
-use super::call::{Result, ask, call};
+use super::call::{Errno, Result, ask, call};
+use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::extended;
 
 /// `mmap(2)`.
@@ -111,6 +112,20 @@ pub unsafe fn written_by_kernel(addr: usize) -> Result<()> {
     const WORD: usize = 8;
     // Without a new set it only tells the one of now.
     call(libc::SYS_rt_sigprocmask, [0, 0, addr, WORD, 0, 0]).map(drop)
+}
+
+/// Whether the kernel can read where a range begins and where it ends, so that who reads
+/// there gets no signal. Of a program that filters its own calls it is not asked, and holds.
+pub fn is_readable(range: &core::ops::Range<usize>) -> bool {
+    const WORD: usize = 8;
+    const NO_SUCH_WAY: c_int = -1;
+    let is_there = |at: usize| {
+        let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
+        call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
+    };
+    let (first, last) = (range.start, range.end.saturating_sub(1).max(range.start));
+    let is_one = first / WORD == last / WORD;
+    filter() == Filter::Own || is_there(first) && (is_one || is_there(last))
 }
 
 /// `mlock(2)`

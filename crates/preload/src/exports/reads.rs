@@ -4,45 +4,16 @@
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::ffi::{c_int, c_uint, c_void};
-use core::mem::MaybeUninit;
 
-use hugetools_pages::extent::index;
-use hugetools_pages::migrate::retry;
 use hugetools_pages::sys::cast;
-use libc::{epoll_event, iovec, msghdr, off_t, sockaddr, socklen_t};
+use libc::{epoll_event, iovec, off_t};
 
-use crate::kernel_writes::buffers::{again, array, filled, filled_from, of_message, range, ranges};
+use crate::kernel_writes::buffers::{again, array, filled, filled_from, ranges};
+use crate::kernel_writes::copies::Buffer;
+use crate::kernel_writes::message::{self, Messages};
 use crate::kernel_writes::stacks;
 use crate::next::call::{NO_CALL, next};
 use crate::process::atfork;
-
-/// So much at most is read into a copy: events, and short messages.
-const SMALL: usize = 512;
-
-/// Whether what is read is lost where it cannot be written: of some files the kernel has
-/// it no more then. Only small buffers have a copy, in memory of ours, in processes where
-/// such calls may fail.
-#[inline]
-fn is_to_be_copied(buffer: *mut c_void, len: usize) -> bool {
-    len <= SMALL && retry::may_fail() && index::holds(buffer as usize)
-}
-
-/// Hands over what was read into a copy; a message may have been longer.
-///
-/// # Safety
-/// So much must have been written, as far as there is room for it in the buffer of `len`.
-unsafe fn copied(
-    copy: &[MaybeUninit<u8>; SMALL],
-    (buffer, len): (*mut c_void, usize),
-    got: isize,
-) -> isize {
-    if let Ok(got) = usize::try_from(got) {
-        let most = got.min(len).min(SMALL);
-        // SAFETY: as the caller says.
-        unsafe { copy.as_ptr().cast::<u8>().copy_to(buffer.cast(), most) };
-    }
-    got
-}
 
 /// `read(2)`
 ///
@@ -50,16 +21,15 @@ unsafe fn copied(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, len: usize) -> isize {
-    if is_to_be_copied(buffer, len) {
-        let mut copy = [MaybeUninit::<u8>::uninit(); SMALL];
-        let got = next!(
-            c"read",
-            fn(c_int, *mut c_void, usize) -> isize,
-            libc::SYS_read,
-            (file, copy.as_mut_ptr().cast::<c_void>(), len)
-        );
-        // SAFETY: the kernel has written so much.
-        return unsafe { copied(&copy, (buffer, len), got) };
+    if let Some(copy) = Buffer::of_file(file, buffer, len) {
+        return copy.filled(|buffer| {
+            next!(
+                c"read",
+                fn(c_int, *mut c_void, usize) -> isize,
+                libc::SYS_read,
+                (file, buffer, len)
+            )
+        });
     }
     filled(file, buffer as usize, len, |done| {
         next!(
@@ -82,6 +52,16 @@ pub unsafe extern "C" fn __read_chk(
     len: usize,
     room: usize,
 ) -> isize {
+    if let Some(copy) = Buffer::of_file(file, buffer, len) {
+        return copy.filled(|buffer| {
+            next!(
+                c"__read_chk",
+                fn(c_int, *mut c_void, usize, usize) -> isize,
+                NO_CALL,
+                (file, buffer, len, room)
+            )
+        });
+    }
     filled(file, buffer as usize, len, |done| {
         next!(
             c"__read_chk",
@@ -205,6 +185,19 @@ pub unsafe extern "C" fn __pread64_chk(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn readv(file: c_int, vectors: *const iovec, count: c_int) -> isize {
+    let mut header = message::of_vectors(vectors, count);
+    // SAFETY: as the caller says.
+    if let Some(copies) = unsafe { Messages::of_file(file, &raw mut header) } {
+        let got = next!(
+            c"readv",
+            fn(c_int, *const iovec, c_int) -> isize,
+            libc::SYS_readv,
+            (file, copies.vector(), 1)
+        );
+        // SAFETY: as the caller says.
+        unsafe { copies.hand_over(got) };
+        return got;
+    }
     // SAFETY: as the caller says.
     let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
     again(buffers, || {
@@ -259,129 +252,6 @@ pub unsafe extern "C" fn preadv64(
             fn(c_int, *const iovec, c_int, off_t) -> isize,
             libc::SYS_preadv,
             (file, vectors, count, offset)
-        )
-    })
-}
-
-/// `recvfrom(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvfrom(
-    socket: c_int,
-    buffer: *mut c_void,
-    len: usize,
-    flags: c_int,
-    address: *mut sockaddr,
-    address_len: *mut socklen_t,
-) -> isize {
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    again(buffers, || {
-        next!(
-            c"recvfrom",
-            fn(c_int, *mut c_void, usize, c_int, *mut sockaddr, *mut socklen_t) -> isize,
-            libc::SYS_recvfrom,
-            (socket, buffer, len, flags, address, address_len)
-        )
-    })
-}
-
-/// `recvfrom(2)` of programs that are checked for overflows.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recvfrom_chk(
-    socket: c_int,
-    buffer: *mut c_void,
-    len: usize,
-    room: usize,
-    flags: c_int,
-    address: *mut sockaddr,
-    address_len: *mut socklen_t,
-) -> isize {
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    again(buffers, || {
-        next!(
-            c"__recvfrom_chk",
-            fn(c_int, *mut c_void, usize, usize, c_int, *mut sockaddr, *mut socklen_t) -> isize,
-            NO_CALL,
-            (socket, buffer, len, room, flags, address, address_len)
-        )
-    })
-}
-
-/// `recv(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn recv(
-    socket: c_int,
-    buffer: *mut c_void,
-    len: usize,
-    flags: c_int,
-) -> isize {
-    if is_to_be_copied(buffer, len) {
-        let mut copy = [MaybeUninit::<u8>::uninit(); SMALL];
-        let got = next!(
-            c"recv",
-            fn(c_int, *mut c_void, usize, c_int) -> isize,
-            libc::SYS_recvfrom,
-            (socket, copy.as_mut_ptr().cast::<c_void>(), len, flags)
-        );
-        // SAFETY: the kernel has written so much.
-        return unsafe { copied(&copy, (buffer, len), got) };
-    }
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    again(buffers, || {
-        next!(
-            c"recv",
-            fn(c_int, *mut c_void, usize, c_int) -> isize,
-            libc::SYS_recvfrom,
-            (socket, buffer, len, flags)
-        )
-    })
-}
-
-/// `recv(2)` of programs that are checked for overflows.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __recv_chk(
-    socket: c_int,
-    buffer: *mut c_void,
-    len: usize,
-    room: usize,
-    flags: c_int,
-) -> isize {
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    again(buffers, || {
-        next!(
-            c"__recv_chk",
-            fn(c_int, *mut c_void, usize, usize, c_int) -> isize,
-            NO_CALL,
-            (socket, buffer, len, room, flags)
-        )
-    })
-}
-
-/// `recvmsg(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn recvmsg(socket: c_int, message: *mut msghdr, flags: c_int) -> isize {
-    // SAFETY: as the caller says.
-    let buffers = || unsafe { of_message(message) };
-    again(buffers, || {
-        next!(
-            c"recvmsg",
-            fn(c_int, *mut msghdr, c_int) -> isize,
-            libc::SYS_recvmsg,
-            (socket, message, flags)
         )
     })
 }

@@ -1,78 +1,16 @@
 //! The functions of libc by which the kernel hands over something that it then has no
-//! more: the end of a child, a connection, what has happened to descriptors. Made again
-//! they would give the next one. So where what they fill is memory of ours the kernel
-//! fills a copy.
+//! more: the end of a child, a connection, a signal, what has happened to descriptors.
+//! Made again they would give the next one: see `crate::kernel_writes::copies`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use core::ptr;
 
 use libc::{fd_set, id_t, idtype_t, pid_t, rusage, siginfo_t, sigset_t, sockaddr, socklen_t};
 use libc::{timespec, timeval};
 
-use hugetools_pages::extent::index;
-
+use crate::kernel_writes::copies::{Filled, with_len};
 use crate::next::call::{NO_CALL, next};
-
-/// The words of the longest value (`struct rusage`).
-const LONGEST: usize = 18;
-
-/// What the kernel fills for the program.
-struct Filled {
-    /// Where the program wants it.
-    place: usize,
-    /// How long it is; 0 where it is no memory of ours, and the kernel fills it itself.
-    len: usize,
-    /// Where the kernel writes else.
-    copy: [u64; LONGEST],
-}
-
-impl Filled {
-    /// So many bytes at a place of the program's, which may be null.
-    fn at<T>(place: *mut T, len: usize) -> Filled {
-        let place = place as usize;
-        let is_copied = len <= size_of::<[u64; LONGEST]>() && index::holds(place);
-        Filled {
-            place,
-            len: if is_copied { len } else { 0 },
-            copy: [0; LONGEST],
-        }
-    }
-
-    /// A value.
-    fn value<T>(place: *mut T) -> Filled {
-        Filled::at(place, size_of::<T>())
-    }
-
-    /// With what is there, of which the kernel leaves some as it is.
-    ///
-    /// # Safety
-    /// Where it is memory of ours it must be readable.
-    unsafe fn with_contents(mut self) -> Filled {
-        let copy = self.copy.as_mut_ptr().cast::<u8>();
-        // SAFETY: as the caller says; there is room for it.
-        unsafe { ptr::copy_nonoverlapping(self.place as *const u8, copy, self.len) };
-        self
-    }
-
-    /// What the kernel is given.
-    fn given<T>(&mut self) -> *mut T {
-        match self.len {
-            0 => self.place as *mut T,
-            _ => self.copy.as_mut_ptr().cast(),
-        }
-    }
-
-    /// Hands over at most so many bytes that the kernel has filled.
-    ///
-    /// # Safety
-    /// The place must be the program's to write.
-    unsafe fn hand_over(&self, most: usize) {
-        let (copy, len) = (self.copy.as_ptr().cast::<u8>(), self.len.min(most));
-        // SAFETY: as the caller says.
-        unsafe { ptr::copy_nonoverlapping(copy, self.place as *mut u8, len) };
-    }
-}
 
 /// Waits by `call`, which is given where the status and the use of resources go.
 ///
@@ -190,37 +128,6 @@ pub unsafe extern "C" fn waitid(
     result
 }
 
-/// Takes a connection by `accept`, whose caller is told by an address of that length.
-///
-/// # Safety
-/// As libc's.
-unsafe fn accepted(
-    address: *mut sockaddr,
-    len: *mut socklen_t,
-    accept: impl FnOnce(*mut sockaddr, *mut socklen_t) -> c_int,
-) -> c_int {
-    if address.is_null() || len.is_null() {
-        return accept(address, len);
-    }
-    // SAFETY: as the caller says.
-    let room = unsafe { len.read() } as usize;
-    let longest = size_of::<libc::sockaddr_storage>();
-    let mut address = Filled::at(address, room.min(longest));
-    // SAFETY: as the caller says.
-    let mut len = unsafe { Filled::value(len).with_contents() };
-    let written: *mut socklen_t = len.given();
-    let connection = accept(address.given(), written);
-    if connection >= 0 {
-        // SAFETY: the kernel has written it.
-        let written = unsafe { written.read() } as usize;
-        // SAFETY: as the caller says; so much the kernel has filled.
-        unsafe { address.hand_over(written) };
-        // SAFETY: likewise.
-        unsafe { len.hand_over(usize::MAX) };
-    }
-    connection
-}
-
 /// `accept(2)`
 ///
 /// # Safety
@@ -240,7 +147,11 @@ pub unsafe extern "C" fn accept(
         )
     };
     // SAFETY: as the caller says.
-    unsafe { accepted(address, len, call) }
+    unsafe {
+        with_len(address.cast(), len, |address, len| {
+            call(address.cast(), len)
+        })
+    }
 }
 
 /// `accept4(2)`
@@ -263,7 +174,11 @@ pub unsafe extern "C" fn accept4(
         )
     };
     // SAFETY: as the caller says.
-    unsafe { accepted(address, len, call) }
+    unsafe {
+        with_len(address.cast(), len, |address, len| {
+            call(address.cast(), len)
+        })
+    }
 }
 
 /// How long a set is that has so many descriptors: 0 where libc's has no room for them.
@@ -342,4 +257,86 @@ pub unsafe extern "C" fn pselect(
     };
     // SAFETY: as the caller says.
     unsafe { selected(count, [reads, writes, others], call) }
+}
+
+/// `getsockopt(2)`, by which an error is told once.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getsockopt(
+    socket: c_int,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    len: *mut socklen_t,
+) -> c_int {
+    let call = |value, len| {
+        next!(
+            c"getsockopt",
+            fn(c_int, c_int, c_int, *mut c_void, *mut socklen_t) -> c_int,
+            NO_CALL,
+            (socket, level, name, value, len)
+        )
+    };
+    if (level, name) == (libc::SOL_SOCKET, libc::SO_ERROR) {
+        // SAFETY: as the caller says.
+        return unsafe { with_len(value, len, call) };
+    }
+    call(value, len)
+}
+
+/// Waits for a signal by `call`, which is given where it is told of.
+///
+/// # Safety
+/// As libc's.
+unsafe fn signalled(about: *mut siginfo_t, call: impl FnOnce(*mut siginfo_t) -> c_int) -> c_int {
+    // SAFETY: as the caller says.
+    let mut about = unsafe { Filled::value(about).with_contents() };
+    let signal = call(about.given());
+    if signal > 0 {
+        // SAFETY: as the caller says.
+        unsafe { about.hand_over(usize::MAX) };
+    }
+    signal
+}
+
+/// `sigwaitinfo(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigwaitinfo(signals: *const sigset_t, about: *mut siginfo_t) -> c_int {
+    let call = |about| {
+        next!(
+            c"sigwaitinfo",
+            fn(*const sigset_t, *mut siginfo_t) -> c_int,
+            NO_CALL,
+            (signals, about)
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { signalled(about, call) }
+}
+
+/// `sigtimedwait(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigtimedwait(
+    signals: *const sigset_t,
+    about: *mut siginfo_t,
+    timeout: *const timespec,
+) -> c_int {
+    let call = |about| {
+        next!(
+            c"sigtimedwait",
+            fn(*const sigset_t, *mut siginfo_t, *const timespec) -> c_int,
+            NO_CALL,
+            (signals, about, timeout)
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { signalled(about, call) }
 }

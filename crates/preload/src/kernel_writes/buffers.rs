@@ -6,6 +6,7 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
+use hugetools_pages::extent::index;
 use hugetools_pages::migrate::retry::Call;
 use hugetools_pages::sys::{self, Errno, cast};
 
@@ -14,15 +15,21 @@ pub(crate) fn range(addr: usize, len: usize) -> Range<usize> {
     addr..addr.saturating_add(len)
 }
 
-/// The ranges of several.
+/// Whether what the program names can be read, as the kernel finds out.
+pub(crate) fn can_be_read(range: &Range<usize>) -> bool {
+    range.is_empty() || index::holds(range.start) || sys::is_readable(range)
+}
+
+/// The ranges of several; none where they cannot be read.
 ///
 /// # Safety
-/// There must be so many, as the kernel found when it looked at them.
+/// As the call that names them says.
 pub(crate) unsafe fn ranges(
     all: *const libc::iovec,
     count: usize,
 ) -> impl Iterator<Item = Range<usize>> {
-    let count = if all.is_null() { 0 } else { count };
+    let list = range(all as usize, count.saturating_mul(size_of::<libc::iovec>()));
+    let count = if can_be_read(&list) { count } else { 0 };
     (0..count).map(move |at| {
         // SAFETY: as the caller says.
         let at = unsafe { all.add(at) };
@@ -32,15 +39,15 @@ pub(crate) unsafe fn ranges(
     })
 }
 
-/// The ranges of a message.
+/// The ranges of a message; none where it cannot be read.
 ///
 /// # Safety
-/// It must be one, as the kernel found when it looked at it.
+/// As the call that names it says.
 pub(crate) unsafe fn of_message(
     message: *const libc::msghdr,
 ) -> impl Iterator<Item = Range<usize>> {
     let (mut all, mut count, mut control) = (core::ptr::null(), 0, 0..0);
-    if !message.is_null() {
+    if can_be_read(&range(message as usize, size_of::<libc::msghdr>())) {
         // SAFETY: as the caller says.
         let message = unsafe { &*message };
         (all, count) = (message.msg_iov.cast_const(), half(message.msg_iovlen));
@@ -52,7 +59,7 @@ pub(crate) unsafe fn of_message(
 
 /// A length of a message's: of musl's these are halves, also where the type says
 /// otherwise, and what is beside them means nothing.
-fn half(len: impl TryInto<usize>) -> usize {
+pub(crate) fn half(len: impl TryInto<usize>) -> usize {
     len.try_into().map_or(0, |len| len & 0xffff_ffff)
 }
 

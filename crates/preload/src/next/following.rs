@@ -10,7 +10,7 @@ use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
 /// Their names.
-const NAMES: [&CStr; 72] = [
+const NAMES: [&CStr; 79] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -25,6 +25,10 @@ const NAMES: [&CStr; 72] = [
     c"recvfrom",
     c"__recvfrom_chk",
     c"recvmsg",
+    c"recvmmsg",
+    c"mq_receive",
+    c"mq_timedreceive",
+    c"msgrcv",
     c"getrandom",
     c"epoll_wait",
     c"stat",
@@ -56,6 +60,9 @@ const NAMES: [&CStr; 72] = [
     c"accept4",
     c"select",
     c"pselect",
+    c"getsockopt",
+    c"sigwaitinfo",
+    c"sigtimedwait",
     c"sigaltstack",
     c"pthread_attr_setstack",
     c"makecontext",
