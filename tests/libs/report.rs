@@ -1,6 +1,7 @@
 //! What a report says, at whichever end, and where it goes; and where what is said
 //! besides goes.
 
+mod begins;
 mod ends;
 mod messages;
 mod own_memory;

@@ -62,6 +62,9 @@ pub struct Slot {
     text: AtomicU32,
     /// Whether this is a child that was forked, and has executed nothing yet.
     pub forked: AtomicU32,
+    /// When it was forked, in milliseconds since the machine was started; 0 where that is
+    /// not known.
+    pub began: AtomicU64,
     /// The most that was seen; see [`Peak`].
     resident: AtomicU64,
     at: AtomicU64,
@@ -141,6 +144,7 @@ impl Slot {
     pub fn clear(&self) {
         self.set_peak(&Peak::default());
         self.demands.clear();
+        self.began.store(0, Ordering::Relaxed);
         for number in [
             &self.image,
             &self.told,

@@ -68,7 +68,7 @@ impl Running {
     }
 }
 
-fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
+pub(super) fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
     let mut command = tool("hugectl");
     command
         .args(["-q", "--thp", report])
@@ -81,7 +81,7 @@ fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for so many lines in a file.
-fn lines(file: &Path, count: usize) -> Vec<Value> {
+pub(super) fn lines(file: &Path, count: usize) -> Vec<Value> {
     let since = Instant::now();
     loop {
         let text = fs::read_to_string(file).unwrap_or_default();

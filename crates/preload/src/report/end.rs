@@ -182,16 +182,22 @@ fn compose(ended: Ended) -> Option<Text> {
     let exe = old_root::exe()?;
     // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
-    let pieces = mappings.records().count() * 3;
-    let extents = Extents::find((pieces + 512).min(4096), exe)?;
-    let rows = scratch::values((pieces + 16).min(1024), Row::EMPTY)?;
+    let (count, names) = mappings.count();
+    let extents = Extents::find((count * 3 + 512).min(4096), exe)?;
+    // Each name can be a file's or that of shared memory; others have none.
+    let most = 2 * names + extents.all().len() + segment::ALL.len();
+    let rows = scratch::values(most.min(1024), Row::EMPTY)?;
     let pmd = mappings.transparent_size();
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
     past_malloc::explain(rows, status.most_resident);
     let mut stat = [0; 1024];
-    let own = Kin::own_and_name(&mut stat);
+    let known = watched::began().zip(status.name);
+    let own = known.or_else(|| {
+        let (own, name) = Kin::own_and_name(&mut stat)?;
+        Some((own.start * TICK, name))
+    });
     let mut met = required::NONE;
     let proof = Proof {
         pid: sys::getpid(),
@@ -200,16 +206,24 @@ fn compose(ended: Ended) -> Option<Text> {
         required: required::met(rows, &mut met),
         rows,
         warning: None,
-        life: own.map(|(own, _)| life(ended, own, rows, status.most_resident)),
+        life: own.map(|(start, _)| life(ended, start, rows, status.most_resident)),
     };
-    let mut text = Text::with_room(1 << 20)?;
-    report_file::write(&proof, &mut text).ok()?;
+    written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
+}
+
+/// The room that is enough for most reports, and needs no mapping of its own.
+const SHORT: usize = 32 << 10;
+
+fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
+    let mut text = Text::with_room(room)?;
+    report_file::write(proof, &mut text).ok()?;
     Some(text)
 }
 
-fn life(ended: Ended, own: Kin, rows: &[Row<'_>], most: Option<u64>) -> Life {
+/// `start` is in milliseconds since the machine was started.
+fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
     let now = sys::wall_clock();
-    let age = sys::since_boot().saturating_sub(own.start * TICK);
+    let age = sys::since_boot().saturating_sub(start);
     let mut peak = watched::peak().with(&Peak::of(rows, now));
     peak.resident = peak.resident.max(most.unwrap_or(0));
     Life {

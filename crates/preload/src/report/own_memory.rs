@@ -41,6 +41,18 @@ impl Mappings {
             .chain(plain.into_iter().flatten())
     }
 
+    /// How many there are, and how many of them have another name than the one before.
+    pub(crate) fn count(&self) -> (usize, usize) {
+        let (mut count, mut names) = (0, 0);
+        let mut last: &[u8] = b"";
+        for record in self.records() {
+            count += 1;
+            names += usize::from(record.name != last);
+            last = record.name;
+        }
+        (count, names)
+    }
+
     /// The size of a transparent huge page, where there may be one.
     pub(crate) fn transparent_size(&self) -> u64 {
         match self {
@@ -54,12 +66,12 @@ impl Mappings {
 const RANGES: usize = 1024;
 
 fn plain() -> Option<scan::Records<'static>> {
-    let room = scratch::bytes(RANGES * scan::Found::LEN)?;
     let maps = scratch::read_short(c"/proc/self/maps")?;
     let end = scan::end_of(maps)?;
     let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY).ok()?;
+    let room = scratch::bytes(RANGES * scan::Found::LEN)?;
     let len = file.pages_there(end, room).ok()??;
-    scan::records(maps, room.get(..len)?)
+    scan::records(maps, scratch::keep_first(room, len))
 }
 
 /// What the kernel says of this process as a whole.
@@ -68,6 +80,8 @@ pub(crate) struct Status {
     /// The most bytes that were resident, pages of pools apart; `None` where that is not
     /// known.
     pub(crate) most_resident: Option<u64>,
+    /// The name by which this process goes, where it is told as it is.
+    pub(crate) name: Option<&'static [u8]>,
     /// Whether any system call may be made.
     is_free: bool,
 }
@@ -77,7 +91,11 @@ impl Status {
     pub(crate) fn read() -> Status {
         let text = scratch::read_short(c"/proc/self/status").unwrap_or_default();
         let kib = keyed::number(text, b"VmHWM:");
+        let name = text.strip_prefix(b"Name:\t").unwrap_or_default();
+        let name = name.split(|byte| *byte == b'\n').next();
         Status {
+            // A line end in it is told by a backslash, and that by two.
+            name: name.filter(|name| !name.is_empty() && !name.contains(&b'\\')),
             most_resident: kib.and_then(|kib| kib.checked_mul(1024)),
             is_free: facts::says_no_filter(text),
         }

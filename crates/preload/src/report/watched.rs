@@ -50,7 +50,10 @@ pub(crate) fn begin(send: impl FnOnce(&[u8])) {
         send(text);
     }
     slot.set_peak(&Peak::default());
-    slot.forked.store(0, Ordering::Relaxed);
+    if slot.forked.swap(0, Ordering::Relaxed) == 0 {
+        // The slot may be another's of the same number, who left it.
+        slot.began.store(0, Ordering::Relaxed);
+    }
     slot.demands.set(&[]);
     slot.image.fetch_add(1, Ordering::AcqRel);
     PID.store(sys::getpid(), Ordering::Release);
@@ -76,6 +79,7 @@ extern "C" fn in_child() {
     SLOT.store(index, Ordering::Relaxed);
     TEXT.store(0, Ordering::Relaxed);
     if let Some(slot) = page().and_then(|page| page.slots.get(index)) {
+        slot.began.store(sys::since_boot(), Ordering::Relaxed);
         slot.forked.store(1, Ordering::Relaxed);
         if let Some(asked) = asked {
             slot.demands.take_over(&asked.demands);
@@ -155,6 +159,13 @@ pub(crate) fn is_own() -> bool {
 /// The most that the watcher has seen.
 pub(crate) fn peak() -> Peak {
     own().map(Slot::peak).unwrap_or_default()
+}
+
+/// When this process was forked, in milliseconds since the machine was started, where
+/// that was seen.
+pub(crate) fn began() -> Option<u64> {
+    let began = own()?.began.load(Ordering::Relaxed);
+    (began > 0).then_some(began)
 }
 
 /// Notes what is required of this image, and from now on when it is not kept.

@@ -16,12 +16,14 @@ static SHELF: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 const SHELF_LEN: usize = 192 << 10;
 
+/// Each piece begins at a multiple of this.
+const ALIGNED: usize = 64;
+
 /// What is no larger is taken from there.
 const SMALL: usize = 64 << 10;
 
 /// Zero bytes, `len` of them, that nobody has; `None` where there is no memory.
 fn place(len: usize) -> Option<usize> {
-    const ALIGNED: usize = 64;
     if len > SMALL {
         return map(len);
     }
@@ -119,7 +121,7 @@ pub(crate) fn read_short(path: &CStr) -> Option<&'static [u8]> {
     let buffer = bytes(16 << 10)?;
     let filled = fill_by_name(path, buffer)?;
     match filled < buffer.len() {
-        true => buffer.get(..filled),
+        true => Some(keep_first(buffer, filled)),
         false => read(path),
     }
 }
@@ -135,7 +137,22 @@ pub(crate) fn read_open(fd: c_int) -> Option<&'static [u8]> {
 pub(crate) fn link(path: &CStr) -> Option<&'static [u8]> {
     let buffer = bytes(4096)?;
     let len = sys::read_link(path, buffer).ok()?;
-    buffer.get(..len)
+    Some(keep_first(buffer, len))
+}
+
+/// Keeps the first bytes of what was taken last; the next to take some has what is behind
+/// them, where nobody has written: each page that is used takes time.
+pub(crate) fn keep_first(buffer: &'static mut [u8], used: usize) -> &'static [u8] {
+    let used = used.min(buffer.len());
+    let kept = used.next_multiple_of(ALIGNED).min(buffer.len());
+    let shelf = SHELF.load(Ordering::Acquire);
+    let behind = |len: usize| (buffer.as_ptr() as usize + len).wrapping_sub(shelf);
+    let (kept, all) = (behind(kept), behind(buffer.len()));
+    if all <= SHELF_LEN && kept < all {
+        // Not where somebody has taken more meanwhile.
+        let _ = TAKEN.compare_exchange(all, kept, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    &buffer[..used]
 }
 
 /// Looks at the whole contents of a file once, and gives their memory back.
