@@ -189,7 +189,7 @@ fn notice(page: &Page, all: &mut Vec<Watched>) {
     for slot in &page.slots {
         let pid = slot.pid.load(Ordering::Acquire);
         if pid != 0 && !all.iter().any(|watched| watched.pid() == pid) {
-            all.push(Watched::noticed(pid, aside::process(pid).ok()));
+            all.push(Watched::new(pid, aside::process(pid).ok()));
         }
     }
 }

@@ -61,16 +61,47 @@ impl Snapshot {
     /// # Errors
     /// When there is no such process, or it may not be looked at.
     pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
-        let mappings = Mappings::read(root, pid).map_err(|error| unreadable(root, pid, &error))?;
-        if mappings.is_empty() {
-            return Err(nothing(pid));
+        Snapshot::with(root, pid, mappings_of(root, pid)?)
+    }
+
+    /// Looks at the same image of a process again: what its files and its environment say
+    /// is looked up anew where other files are mapped, and is the same else. Whether it was.
+    ///
+    /// # Errors
+    /// As of [`Snapshot::take`].
+    pub(crate) fn again(&self, root: &Root) -> Result<(Snapshot, bool), Failure> {
+        let mappings = mappings_of(root, self.pid)?;
+        if !self.mappings.has_same_files(&mappings) {
+            return Ok((Snapshot::with(root, self.pid, mappings)?, true));
         }
+        let now = Snapshot {
+            pid: self.pid,
+            exe: self.exe.clone(),
+            name: process::name(root, self.pid).unwrap_or_else(|| self.name.clone()),
+            mappings,
+            pmd_size: self.pmd_size,
+            known: self.known.clone(),
+            reasons: self.reasons.clone(),
+            life: None,
+            required: Vec::new(),
+            folios: None,
+        };
+        Ok((now, false))
+    }
+
+    /// Whether it may say of a pool that it is used up, which is another matter soon.
+    pub(crate) fn asks_pools(&self) -> bool {
+        self.reasons.asks_pools
+    }
+
+    fn with(root: &Root, pid: Pid, mappings: Mappings) -> Result<Snapshot, Failure> {
         let exe = exe(root, pid, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
-        let thp = Thp::read(root).map_err(failed)?;
-        let meminfo = Meminfo::read(root).map_err(failed)?;
-        let pmd_size = thp.as_ref().and_then(|thp| thp.pmd_size);
-        let pmd_size = pmd_size.or(meminfo.huge_page_size);
+        let thp = Thp::read_whole(root, true).map_err(failed)?;
+        let pmd_size = match thp.as_ref().and_then(|thp| thp.pmd_size) {
+            Some(size) => Some(size),
+            None => Meminfo::read(root).map_err(failed)?.huge_page_size,
+        };
         Ok(Snapshot {
             pid,
             known: objects::find(root, pid, &exe, &mappings),
@@ -236,6 +267,14 @@ impl Snapshot {
             Segment::Stack => self.reasons.stack.as_deref(),
             _ => None,
         }
+    }
+}
+
+fn mappings_of(root: &Root, pid: Pid) -> Result<Mappings, Failure> {
+    let mappings = Mappings::read(root, pid).map_err(|error| unreadable(root, pid, &error))?;
+    match mappings.is_empty() {
+        true => Err(nothing(pid)),
+        false => Ok(mappings),
     }
 }
 

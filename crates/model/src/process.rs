@@ -116,11 +116,6 @@ pub struct Auxv {
     pub page_size: Option<u64>,
 }
 
-/// Reads `/proc/<pid>/auxv`.
-pub fn auxv(root: &Root, pid: Pid, words: Words) -> Result<Auxv, FileError> {
-    Ok(Auxv::parse(&root.read(&pid.path("auxv"))?, words))
-}
-
 /// Whether the process began with rights that are not its user's (`AT_SECURE`): the loader
 /// of such a program takes no library from its environment. `None` where that is not told,
 /// or may not be read.

@@ -1,6 +1,6 @@
 //! A look at a process: what it has, and which of its images that is.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hugetools_contract::report::Peak;
 use hugetools_model::process::{self, Pid};
@@ -19,15 +19,30 @@ pub(super) struct Look {
     pub(super) peak: Peak,
     /// What [`resident`] said before.
     pub(super) resident: u64,
+    /// When all was looked up that goes with its memory, and what was resident then.
+    whole: (Instant, u64),
 }
+
+/// So long a look may stand, or a part of it, while nothing speaks against it.
+const STANDS: Duration = Duration::from_secs(1);
 
 impl Look {
     /// Looks; `None` where it may not be seen, has ended, or becomes another
-    /// program just now.
-    pub(super) fn take(root: &Root, pid: u32) -> Option<Look> {
+    /// program just now. `last` is the look before, if there was one.
+    pub(super) fn take(root: &Root, pid: u32, last: Option<&Look>) -> Option<Look> {
         let stat = Stat::read(root, pid)?;
         let resident = resident(root, pid)?;
-        let snapshot = Snapshot::take(root, Pid::new(pid)?).ok()?;
+        let last = last.filter(|last| last.may_serve(&stat, resident));
+        let (snapshot, whole) = match last.map(|last| (last.snapshot.again(root), last.whole)) {
+            Some((again, whole)) => match again.ok()? {
+                (snapshot, false) => (snapshot, whole),
+                (snapshot, true) => (snapshot, (Instant::now(), resident)),
+            },
+            None => {
+                let snapshot = Snapshot::take(root, Pid::new(pid)?).ok()?;
+                (snapshot, (Instant::now(), resident))
+            }
+        };
         let at = wall_clock();
         let now = Stat::read(root, pid)?;
         // A program that is being loaded has no stack yet, or no library.
@@ -39,7 +54,27 @@ impl Look {
             stat,
             at,
             resident,
+            whole,
         })
+    }
+
+    /// Whether what goes with the memory is the same still: not for long, nor where a pool
+    /// may have been used up since.
+    fn may_serve(&self, now: &Stat, resident: u64) -> bool {
+        let (when, then) = self.whole;
+        let is_fresh = when.elapsed() < STANDS && self.stat.is_same_image(now);
+        is_fresh && (!self.snapshot.asks_pools() || resident.abs_diff(then) <= then / 8)
+    }
+
+    /// Whether it shows what is there now: then it was taken now. The kernel counts by the
+    /// way what a process gets or gives back.
+    pub(super) fn is_true_still(&mut self, now: &Stat) -> bool {
+        let is_same = now.status.is_none() && now.image == self.stat.image;
+        let is_true = is_same && now.has_same_memory(&self.stat) && self.whole.0.elapsed() < STANDS;
+        if is_true {
+            self.at = wall_clock();
+        }
+        is_true
     }
 }
 
@@ -66,6 +101,9 @@ pub(crate) struct Stat {
     /// Where its stack and its data are: other places for each program that it
     /// executes.
     image: [u64; 2],
+    /// How many pages it was given, how large it is, and how much of it is resident,
+    /// hugetlb pages apart.
+    memory: [u64; 4],
     /// Its status, as `wait(2)` has it: of one that has ended.
     pub(crate) status: Option<i32>,
 }
@@ -88,6 +126,7 @@ impl Stat {
         Some(Stat {
             start: boot.saturating_add(stat.start()?.saturating_mul(TICK)),
             image: [stat.number(28)?, stat.number(45)?],
+            memory: [10, 12, 23, 24].map(|number| stat.number(number).unwrap_or(0)),
             status: match stat.is_over()? {
                 true => stat
                     .number(52)
@@ -95,6 +134,11 @@ impl Stat {
                 false => None,
             },
         })
+    }
+
+    /// Whether it has what it had, as far as the kernel counts it by the way.
+    pub(super) fn has_same_memory(&self, other: &Stat) -> bool {
+        self.memory == other.memory
     }
 
     /// Whether it still is the same program: one that has ended is.
@@ -140,6 +184,10 @@ mod tests {
         assert_eq!((one.start, one.status), (2500, None));
         assert!(one.is_same_image(&parse(&stat("R", 4096, 0))));
         assert!(!one.is_same_image(&parse(&stat("R", 8192, 0))));
+        assert!(one.has_same_memory(&parse(&stat("R", 8192, 0))));
+        let more = String::from_utf8(stat("S", 4096, 0)).unwrap();
+        let more = more.replacen(" 0 0 0 0 0 0 0 ", " 0 0 0 0 0 0 1 ", 1);
+        assert!(!one.has_same_memory(&parse(more.as_bytes())));
         let over = parse(&stat("Z", 0, 9));
         assert_eq!(over.status, Some(9));
         assert!(one.is_same_image(&over));

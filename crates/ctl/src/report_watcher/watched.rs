@@ -9,7 +9,7 @@ use hugetools_contract::watch::Slot;
 use hugetools_model::Root;
 
 use super::ending;
-use super::look::{self, Look, wall_clock};
+use super::look::{self, Look, Stat, wall_clock};
 use super::output::Output;
 use crate::sys::shared::Shared;
 
@@ -23,8 +23,8 @@ const SCAN: Duration = Duration::from_millis(100);
 
 /// What looks may take of the time: one part of so many; and while the process
 /// grows.
-const SHARE: u32 = 100;
-const SHARE_GROWING: u32 = 20;
+const SHARE: u32 = 200;
+const SHARE_GROWING: u32 = 100;
 
 /// Who tells of those that a process leaves running which its library would find:
 /// its children, and those whose environment names it.
@@ -64,16 +64,19 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// A process, and the descriptor that stands for it while it runs.
+    /// A process, and the descriptor that stands for it while it runs. Most of those that a
+    /// program starts have ended, and have told it, before a look at them were worth what it
+    /// takes of the machine; and what has just begun is being loaded.
     pub(super) fn new(pid: u32, process: Option<OwnedFd>) -> Watched {
         let now = Instant::now();
+        let first = now + OFTEN;
         Watched {
             pid,
             process,
             since: now,
-            first: now,
-            due: now,
-            soonest: now,
+            first,
+            due: first,
+            soonest: first,
             last: None,
             peak: Peak::default(),
             images: 0,
@@ -81,18 +84,6 @@ impl Watched {
             forked: false,
             is_stranger: false,
             ended_by_kernel: None,
-        }
-    }
-
-    /// One that was noticed just now. Most of those that a program starts have ended, and
-    /// have told it, before a look at them were worth what it takes of the machine.
-    pub(super) fn noticed(pid: u32, process: Option<OwnedFd>) -> Watched {
-        let watched = Watched::new(pid, process);
-        let first = watched.since + OFTEN;
-        Watched {
-            first,
-            due: first,
-            ..watched
         }
     }
 
@@ -112,18 +103,18 @@ impl Watched {
         if self.process.is_none() || self.waits() == Duration::ZERO {
             return self.process.is_some();
         }
-        let slot = self.slot(shared).map(|(_, slot)| slot);
-        let images = slot.map_or(self.images, |slot| slot.image.load(Ordering::Acquire));
+        let images = self.counted(shared).unwrap_or(self.images);
         images != self.images || Instant::now() >= self.soonest && self.has_changed(root)
     }
 
     /// Whether it has more in memory than at the last look, or less, by an eighth.
     fn has_changed(&self, root: &Root) -> bool {
-        let last = self.last.as_ref().map(|last| last.resident);
-        match (last, look::resident(root, self.pid)) {
-            (Some(last), Some(now)) => now.abs_diff(last) > last / 8,
-            _ => false,
-        }
+        let Some((last, now)) = self.last.as_ref().zip(Stat::read(root, self.pid)) else {
+            return false;
+        };
+        let resident = || look::resident(root, self.pid);
+        let differs = |now: u64| now.abs_diff(last.resident) > last.resident / 8;
+        !last.stat.has_same_memory(&now) && resident().is_some_and(differs)
     }
 
     /// How long it has until then.
@@ -140,16 +131,7 @@ impl Watched {
     /// Looks at it.
     pub(super) fn look(&mut self, root: &Root, shared: Shared, output: &mut Output) {
         let begin = look::own_time();
-        if let Some(look) = self.take_look(root, shared) {
-            self.leave_image(&look, shared, output);
-            if let Some((_, slot)) = self.slot(shared) {
-                self.peak = self.peak.with(&look.peak);
-                slot.set_peak(&self.peak);
-                self.images = slot.image.load(Ordering::Acquire);
-                self.tellings = slot.tellings();
-                self.forked = slot.forked.load(Ordering::Acquire) != 0;
-            }
-            self.last = Some(look);
+        if self.is_true_still(root, shared) || self.look_anew(root, shared, output) {
             output.follow(root, self.pid);
             let now = ending::count(root);
             let last = self.ended_by_kernel.map_or(now, |counts| counts[1]);
@@ -160,6 +142,37 @@ impl Watched {
         let cost = look::own_time().saturating_sub(begin);
         self.due = now + wait.max(cost * SHARE);
         self.soonest = now + OFTEN.max(cost * SHARE_GROWING);
+    }
+
+    /// Whether the last look is as good as a new one.
+    fn is_true_still(&mut self, root: &Root, shared: Shared) -> bool {
+        let is_same_image = self.counted(shared) == Some(self.images);
+        let now = Stat::read(root, self.pid).filter(|_| is_same_image);
+        let last = self.last.as_mut().zip(now);
+        last.is_some_and(|(last, now)| last.is_true_still(&now))
+    }
+
+    /// How many images with the library there were.
+    fn counted(&self, shared: Shared) -> Option<u32> {
+        let (_, slot) = self.slot(shared)?;
+        Some(slot.image.load(Ordering::Acquire))
+    }
+
+    /// Looks at its memory; whether it could be seen.
+    fn look_anew(&mut self, root: &Root, shared: Shared, output: &mut Output) -> bool {
+        let Some(look) = self.take_look(root, shared) else {
+            return false;
+        };
+        self.leave_image(&look, shared, output);
+        if let Some((_, slot)) = self.slot(shared) {
+            self.peak = self.peak.with(&look.peak);
+            slot.set_peak(&self.peak);
+            self.images = slot.image.load(Ordering::Acquire);
+            self.tellings = slot.tellings();
+            self.forked = slot.forked.load(Ordering::Acquire) != 0;
+        }
+        self.last = Some(look);
+        true
     }
 
     /// Tells of the image that it has left since the last look, if it has.
@@ -211,14 +224,11 @@ impl Watched {
     fn take_look(&self, root: &Root, shared: Shared) -> Option<Look> {
         /// A process that executes one program after the other is looked at all the same.
         const TRIES: usize = 4;
-        let images = || {
-            let slot = self.slot(shared);
-            slot.map(|(_, slot)| slot.image.load(Ordering::Acquire))
-        };
+        let images = || self.counted(shared);
         let mut look = None;
         for _ in 0..TRIES {
             let before = images();
-            look = Look::take(root, self.pid);
+            look = Look::take(root, self.pid, self.last.as_ref());
             if images() == before {
                 break;
             }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use hugetools_contract::segment::{Extent, Segment};
 use hugetools_elf::{Class, Elf, Endian, Load};
 use hugetools_model::Root;
-use hugetools_model::process::{self, Pid, Words};
+use hugetools_model::process::{Auxv, Pid, Words};
 use hugetools_model::smaps::Record;
 
 use super::mappings::Mappings;
@@ -68,13 +68,14 @@ const DELETED: &[u8] = b" (deleted)";
 /// comes first: a copy that took the place of a segment lies within it.
 pub(super) fn find(root: &Root, pid: Pid, exe: &[u8], mappings: &Mappings) -> Vec<Known> {
     let (mut known, mut guessed) = (Vec::new(), Vec::new());
+    let auxv = root.read(&pid.path("auxv")).unwrap_or_default();
     for object in objects(mappings, exe) {
         let is_exe = object.name == exe;
         let elf = match is_copy(object.name) {
             true => None,
             false => open(root, pid, &object, is_exe),
         };
-        match elf.and_then(|elf| by_headers(root, pid, &object, &elf, is_exe)) {
+        match elf.and_then(|elf| by_headers(&auxv, &object, &elf, is_exe)) {
             Some(found) if is_exe || object.is_executed() || runs(&found, mappings) => {
                 known.extend(found);
             }
@@ -179,10 +180,9 @@ fn inside(prefix: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// What the program headers say, at the place where the object is loaded;
-/// `None` where that cannot be told.
+/// `None` where that cannot be told. `auxv` is what the kernel told the program.
 fn by_headers(
-    root: &Root,
-    pid: Pid,
+    auxv: &[u8],
     object: &Object<'_>,
     elf: &Elf<File>,
     is_exe: bool,
@@ -191,7 +191,7 @@ fn by_headers(
         wide: elf.ident().class == Class::Elf64,
         big_endian: elf.ident().endian == Endian::Big,
     };
-    let auxv = process::auxv(root, pid, words).unwrap_or_default();
+    let auxv = Auxv::parse(auxv, words);
     let told = match (is_exe, auxv.phdr, elf.header_address()) {
         (true, Some(loaded), Some(address)) => Some(loaded.wrapping_sub(address)),
         _ => None,
