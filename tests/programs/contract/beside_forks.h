@@ -6,6 +6,17 @@
 
 #define FORKS 5
 
+#ifdef C11
+#include <threads.h>
+#define THREAD thrd_t
+#define BEGIN(thread, task) CHECK(thrd_create(&(thread), (thrd_start_t)(void (*)(void))(task), NULL) == thrd_success)
+#define END(thread) CHECK(thrd_join(thread, NULL) == thrd_success)
+#else
+#define THREAD pthread_t
+#define BEGIN(thread, task) ((thread) = start(task, NULL))
+#define END(thread) CHECK(!pthread_join(thread, NULL))
+#endif
+
 /* The threads are to end. */
 static _Atomic int stop;
 
@@ -21,12 +32,12 @@ static void take_many(void)
 /* Runs a task in each thread, and forks meanwhile, on a large heap. */
 static void beside_forks(void *(*const *tasks)(void *), int count)
 {
-	pthread_t thread[8];
+	THREAD thread[8];
 	int k;
 
 	CHECK(count <= 8);
 	for (k = 0; k < count; k++)
-		thread[k] = start(tasks[k], NULL);
+		BEGIN(thread[k], tasks[k]);
 	for (k = 0; k < FORKS; k++) {
 		pid_t child;
 
@@ -41,7 +52,7 @@ static void beside_forks(void *(*const *tasks)(void *), int count)
 	}
 	stop = 1;
 	for (k = 0; k < count; k++)
-		CHECK(!pthread_join(thread[k], NULL));
+		END(thread[k]);
 	check_heap("parent");
 }
 

@@ -5,15 +5,18 @@
 //! (`userfaultfd(2)`) moves its memory off pools for a fork all the same, and such a call
 //! would fail meanwhile. So before the first thread there libc's own words for malloc are
 //! made to say its own: what it takes from then on lies on ordinary memory. It is freed
-//! by whoever likes, as any block of another malloc's.
+//! by whoever likes, as any block of another malloc's. Where the buffers of streams lie
+//! that are open already, as far as libc lists them, ordinary memory takes the place of
+//! pages of a pool.
 #![expect(unsafe_code, reason = "changes words of a loaded file")]
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_int};
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::{self, Object};
-use hugetools_pages::migrate::retry;
+use hugetools_pages::extent::stacks::Stack;
+use hugetools_pages::migrate::{off_pool, retry};
 
 use crate::host_malloc::next::next;
 
@@ -49,6 +52,7 @@ fn leave_to_libc() {
         if is_next(object) {
             leave(object);
         }
+        keep_streams(object);
         ControlFlow::Break(())
     });
 }
@@ -77,4 +81,36 @@ fn leave(libc: &Object<'_>) {
         let word = unsafe { AtomicUsize::from_ptr(at as *mut usize) };
         libc.with_writable(at, || word.store(own, Ordering::Release));
     });
+}
+
+/// A stream of glibc's (`struct _IO_FILE`), which programs have compiled in.
+#[repr(C)]
+struct Stream {
+    flags: c_int,
+    places: [usize; 6],
+    buffer: usize,
+    buffer_end: usize,
+    others: [usize; 4],
+    next: *const Stream,
+}
+
+/// So many streams are looked at.
+const MOST: usize = 4096;
+
+/// Has the buffers of open streams on ordinary memory. musl does not tell of its own.
+fn keep_streams(libc: &Object<'_>) {
+    let Some(list) = libc.address_of(c"_IO_list_all") else {
+        return;
+    };
+    // SAFETY: the word where glibc's list begins; there is one thread.
+    let first = unsafe { (list as *const *const Stream).read() };
+    // SAFETY: a stream of that list, or its end.
+    let mut next = unsafe { first.as_ref() };
+    for _ in 0..MOST {
+        let Some(stream) = next else { break };
+        let len = stream.buffer_end.saturating_sub(stream.buffer);
+        off_pool::keep_ordinary(stream.buffer, len, Stack::Signals);
+        // SAFETY: likewise.
+        next = unsafe { stream.next.as_ref() };
+    }
 }

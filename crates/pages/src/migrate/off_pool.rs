@@ -4,6 +4,7 @@
 use core::ops::Range;
 
 use crate::extent::slice_bitmap::SLICE;
+use crate::extent::stacks::{self, Stack};
 use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, Holds, index, mlocked};
 use crate::kernel::{dma_users, pagemap};
@@ -32,7 +33,18 @@ pub fn step_down(addr: usize, len: usize) -> Outcome {
     step_down_where(addr, len, |_| true)
 }
 
-/// The same, only for the huge pages that lie in the range with a part.
+/// Has a range on ordinary memory for good, as far as it is ours: the kernel writes there
+/// where nobody can help.
+pub fn keep_ordinary(addr: usize, len: usize, stack: Stack) {
+    let range = addr..addr.saturating_add(len);
+    if index::meets(&range) {
+        stacks::keep(&range, stack);
+        // Where it cannot be done the kernel writes there all the same.
+        let _ = step_down(addr, len);
+    }
+}
+
+/// What [`step_down`] does, only for the huge pages that lie in the range with a part.
 pub fn step_down_parts(addr: usize, len: usize) -> Outcome {
     let end = addr.saturating_add(len);
     step_down_where(addr, len, |page| page.start < addr || page.end > end)

@@ -3,6 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use crate::next::call::{NO_CALL, next};
 use crate::process::threads::{self, Start};
 
 /// `pthread_create(3)`
@@ -18,4 +19,23 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     // SAFETY: as the caller says.
     unsafe { threads::create(thread, attributes, start, argument) }
+}
+
+/// `thrd_create(3)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thrd_create(
+    thread: *mut libc::pthread_t,
+    start: *const c_void,
+    argument: *mut c_void,
+) -> c_int {
+    threads::one_is_near();
+    next!(
+        c"thrd_create",
+        fn(*mut libc::pthread_t, *const c_void, *mut c_void) -> c_int,
+        NO_CALL,
+        (thread, start, argument)
+    )
 }

@@ -6,25 +6,14 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::extent::index;
-use hugetools_pages::extent::stacks::{self, Stack};
-use hugetools_pages::migrate::off_pool;
+use hugetools_pages::extent::stacks::Stack;
+use hugetools_pages::migrate::off_pool::keep_ordinary;
 use hugetools_pages::sys;
 
 use crate::next::following::Following;
 
 static SIGALTSTACK: Following = Following::named(c"sigaltstack");
 static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
-
-/// Has a range on ordinary memory, as far as it is ours.
-fn make_ordinary(addr: usize, len: usize, stack: Stack) {
-    let range = addr..addr.saturating_add(len);
-    if index::meets(&range) {
-        stacks::keep(&range, stack);
-        // Where it cannot be done it is a stack all the same.
-        let _ = off_pool::step_down(addr, len);
-    }
-}
 
 /// `sigaltstack`
 ///
@@ -34,7 +23,7 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     type Call = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
     // SAFETY: as the caller says.
     if let Some(new) = unsafe { new.as_ref() }.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
-        make_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
+        keep_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
     }
     match SIGALTSTACK.address() {
         Some(address) => {
@@ -49,7 +38,7 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
 
 /// The stack of a coroutine.
 pub(super) fn of_coroutine(stack: &libc::stack_t) {
-    make_ordinary(stack.ss_sp as usize, stack.ss_size, Stack::Signals);
+    keep_ordinary(stack.ss_sp as usize, stack.ss_size, Stack::Signals);
 }
 
 /// `pthread_attr_setstack`
@@ -62,7 +51,7 @@ pub(crate) unsafe fn setstack(
     len: usize,
 ) -> c_int {
     type Call = unsafe extern "C" fn(*mut libc::pthread_attr_t, *mut c_void, usize) -> c_int;
-    make_ordinary(addr as usize, len, Stack::Thread);
+    keep_ordinary(addr as usize, len, Stack::Thread);
     match SETSTACK.address() {
         Some(address) => {
             // SAFETY: the address of the function of that name.

@@ -10,7 +10,7 @@ use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
 /// Their names.
-const NAMES: [&CStr; 79] = [
+const NAMES: [&CStr; 80] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -72,6 +72,7 @@ const NAMES: [&CStr; 79] = [
     c"pthread_getattr_default_np",
     c"pthread_self",
     c"pthread_create",
+    c"thrd_create",
     c"pthread_sigmask",
     c"sigprocmask",
     c"sigsuspend",

@@ -65,6 +65,11 @@ static ALL: [Place; PLACES] = [const {
     }
 }; PLACES];
 
+/// The program is about to make a thread.
+pub(crate) fn one_is_near() {
+    retry::begin_threads(config::heap_is_of_pool);
+}
+
 /// `pthread_create`
 ///
 /// # Safety
@@ -80,7 +85,7 @@ pub(crate) unsafe fn create(
     let Some(address) = CREATE.address() else {
         return libc::EAGAIN;
     };
-    retry::begin_threads(config::heap_is_of_pool);
+    one_is_near();
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Call>(address) };
     let shape = match stack::is_asked() {
