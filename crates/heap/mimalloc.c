@@ -66,7 +66,7 @@ static size_t whole_pages(size_t size)
 {
   return is_one_node() ? _mi_align_up(size, _mi_os_page_size()) : _mi_os_good_alloc_size(size);
 }
-static bool is_kept_ready(const mi_page_queue_t *queue);
+static bool is_kept_ready(mi_page_queue_t *queue);
 #define _mi_os_good_alloc_size whole_pages
 #define _mi_arenas_collect purge_what_is_due
 #define _mi_arenas_page_alloc hugetools_page_alloc

@@ -106,12 +106,44 @@ mi_page_t *_mi_arenas_page_alloc(mi_theap_t *theap, size_t block_size, size_t al
   return mi_arenas_page_singleton_alloc(theap, block_size, alignment);
 }
 
+/* So many classes of large blocks keep a page ready in each thread: a page of theirs is
+ * half a megabyte and more, there are over a hundred, and some programs use each once. */
+#define MOST_READY  (2)
+
+/* Frees the page that the class keeps ready in this thread. */
+static void give_up_ready(mi_page_queue_t *queue)
+{
+  mi_page_t *const page = queue->first;
+  if (page == NULL || page->retire_expire == 0 || !mi_page_all_free(page)) return;
+  page->retire_expire = 0;
+  _mi_page_free(page, queue);
+}
+
+/* Notes that a class of large blocks keeps a page ready; the one that did so first of too
+ * many keeps none any more. */
+static void keep_ready(mi_page_queue_t *queue)
+{
+  static __thread uint8_t ready[MOST_READY];
+  static __thread uint8_t next;
+  const size_t class = _mi_bin(queue->block_size);
+  for (size_t i = 0; i < MOST_READY; i++) {
+    if (ready[i] == class) return;
+  }
+  const size_t first = ready[next];
+  ready[next] = (uint8_t)class;
+  next = (next + 1) % MOST_READY;
+  if (first != 0) give_up_ready(queue - class + first);
+}
+
 /* Whether a class keeps its last page when that is free: not where all is to be given
  * back at once, but for the few classes of small blocks. */
-static bool is_kept_ready(const mi_page_queue_t *queue)
+static bool is_kept_ready(mi_page_queue_t *queue)
 {
   if (mi_page_queue_is_special(queue)) return false;
-  return queue->block_size <= SMALL || mi_option_get(mi_option_purge_delay) != 0;
+  if (queue->block_size <= SMALL) return true;
+  if (mi_option_get(mi_option_purge_delay) == 0) return false;
+  if (queue->block_size > MI_SMALL_MAX_OBJ_SIZE) keep_ready(queue);
+  return true;
 }
 
 /* Their slices in arenas. */

@@ -8,6 +8,8 @@
    footprint aligned SIZE COUNT: COUNT blocks at multiples of 2 MiB
    footprint threads SIZE COUNT: COUNT blocks of each of sixteen sizes between
       SIZE and twice SIZE in each of four threads
+   footprint once SIZE COUNT: a block of each of COUNT sizes, each a quarter of SIZE larger
+      than the one before, taken and freed in each of four threads, and one of SIZE
    footprint replaced SIZE COUNT: COUNT blocks of any size up to SIZE, replaced by
       others 200 times
 
@@ -139,10 +141,41 @@ static void *work(void *arg)
 	return arg;
 }
 
+static void *use_once(void *arg)
+{
+	for (size_t i = 0; i < each; i++) {
+		const size_t size = least + least / 4 * i;
+		char *const block = malloc(size);
+
+		if (!block)
+			exit(3);
+		memset(block, 1, size);
+		free(block);
+	}
+	pthread_barrier_wait(&all);
+	pthread_barrier_wait(&all);
+	return arg;
+}
+
+/* What others do, and what this thread sees then. */
+static int in_threads(void *(*task)(void *), size_t size, size_t number)
+{
+	pthread_t thread[THREADS];
+
+	least = size, each = number;
+	pthread_barrier_init(&all, NULL, THREADS + 1);
+	for (size_t i = 0; i < THREADS; i++)
+		if (pthread_create(&thread[i], NULL, task, NULL))
+			return 3;
+	pthread_barrier_wait(&all);
+	/* The others wait for this thread to look. */
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static void *block[1000];
-	size_t before, room, size, number, i;
+	size_t before, room, size, number;
 
 	if (argc != 4)
 		return 2;
@@ -162,15 +195,13 @@ int main(int argc, char **argv)
 	else if (!strcmp(argv[1], "replaced") && number <= sizeof block / sizeof *block)
 		replaced(size, number, block);
 	else if (!strcmp(argv[1], "threads")) {
-		pthread_t thread[THREADS];
-
-		least = size, each = number;
-		pthread_barrier_init(&all, NULL, THREADS + 1);
-		for (i = 0; i < THREADS; i++)
-			if (pthread_create(&thread[i], NULL, work, NULL))
-				return 3;
-		pthread_barrier_wait(&all);
-		/* The others wait for this thread to look. */
+		if (in_threads(work, size, number))
+			return 3;
+	} else if (!strcmp(argv[1], "once")) {
+		if (in_threads(use_once, size, number))
+			return 3;
+		usleep(1500000);
+		filled(size);
 	} else
 		return 2;
 	number = taken() - before;

@@ -98,6 +98,20 @@ fn address_space_is_in_step_with_the_heap() {
     }
 }
 
+/// Four threads use a block of each of fifty sizes once, 70 to 930 kB: no class of blocks
+/// keeps for long what it was filled with.
+#[test]
+fn what_threads_used_once_goes_back() {
+    let Some(program) = build("footprint", Libc::Glibc, &[]) else {
+        return;
+    };
+    let mut command = tool("hugectl");
+    command.args(["--heap=thp", "-q"]).arg(&program);
+    command.args(["once", "70000", "50"]);
+    let ran: Ran = command.output().unwrap().into();
+    assert!(figure(&ran, "taken_kb") <= 8 << 10, "{ran:?}");
+}
+
 #[test]
 fn nor_of_a_pool() {
     let Some(live) = machine("footprint with a pool") else {
