@@ -19,43 +19,43 @@ static void take_some(void)
 		memset(get(32816), 1, 32816);
 }
 
+static void read_all_lines(FILE *file, const char *which)
+{
+	char line[64];
+	long count = 0;
+
+	while (fgets(line, sizeof line, file))
+		CHECK(atol(line) == count++);
+	if (ferror(file) || count != LINES)
+		fail("%s: %ld lines (errno %d)", which, count, errno);
+}
+
 static void *read_lines(void *argument)
 {
 	take_some();
 	while (!stop) {
-		char line[64];
 		FILE *file = fopen(name, "r");
-		long count = 0;
 
 		CHECK(file);
-		while (fgets(line, sizeof line, file))
-			CHECK(atol(line) == count++);
-		if (ferror(file) || count != LINES)
-			fail("fgets: %ld lines (errno %d)", count, errno);
+		read_all_lines(file, "fgets");
 		CHECK(!fclose(file));
 	}
 	return argument;
 }
 
-/* So much at once goes to the program's own block. */
 /* It was opened, and begun, before there was a thread. */
 static FILE *early;
 
 static void *read_early(void *argument)
 {
 	while (!stop) {
-		char line[64];
-		long count = 0;
-
 		rewind(early);
-		while (fgets(line, sizeof line, early))
-			CHECK(atol(line) == count++);
-		if (ferror(early) || count != LINES)
-			fail("an early stream: %ld lines (errno %d)", count, errno);
+		read_all_lines(early, "an early stream");
 	}
 	return argument;
 }
 
+/* So much at once goes to the program's own block. */
 static void *read_much(void *argument)
 {
 	char *block, *again;

@@ -203,6 +203,22 @@ static void *take_events(void *argument)
 	return argument;
 }
 
+/* The queue of System V goes, however this process ends. */
+static void make_queue(void)
+{
+	int ends[2];
+	char none;
+
+	queue_of_v = msgget(IPC_PRIVATE, 0600);
+	CHECK(queue_of_v >= 0 && !pipe(ends));
+	if (fork())
+		return;
+	close(ends[1]);
+	if (!read(ends[0], &none, 1))
+		msgctl(queue_of_v, IPC_RMID, NULL);
+	_exit(0);
+}
+
 int main(void)
 {
 	void *(*const tasks[])(void *) = {take_plainly, take_with_files, take_from_queues, take_events};
@@ -211,18 +227,16 @@ int main(void)
 	char name[40];
 	int k;
 
+	make_queue();
 	fill_heap(60);
 	for (k = 0; k < 2; k++)
 		CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair[k]));
 	snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "%08x", (unsigned)getpid());
 	CHECK(!bind(pair[0][0], (void *)&at, sizeof(sa_family_t) + 9));
-	queue_of_v = msgget(IPC_PRIVATE, 0600);
-	CHECK(queue_of_v >= 0);
 	snprintf(name, sizeof name, "/contract-%d", (int)getpid());
 	queue = mq_open(name, O_CREAT | O_EXCL | O_RDWR, 0600, &shape);
 	if (queue != (mqd_t)-1)
 		mq_unlink(name);
 	beside_forks(tasks, 4);
-	CHECK(!msgctl(queue_of_v, IPC_RMID, NULL));
 	right();
 }

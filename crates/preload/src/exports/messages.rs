@@ -2,7 +2,7 @@
 //! `crate::kernel_writes::copies` and `message`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
-use core::ffi::{c_int, c_long, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 
 use hugetools_pages::migrate::retry;
 use hugetools_pages::sys::cast;
@@ -195,6 +195,26 @@ pub unsafe extern "C" fn recvmmsg(
     got
 }
 
+/// Takes a message from a queue whose messages have priorities.
+///
+/// # Safety
+/// As libc's.
+unsafe fn of_queue(
+    buffer: *mut c_char,
+    len: usize,
+    priority: *mut c_uint,
+    call: impl Fn(*mut c_void, *mut c_uint) -> isize,
+) -> isize {
+    let mut filled = Filled::value(priority);
+    let priority = filled.given();
+    let got = taken(buffer.cast(), len, |buffer| call(buffer, priority));
+    if got >= 0 {
+        // SAFETY: as the caller says.
+        unsafe { filled.hand_over(usize::MAX) };
+    }
+    got
+}
+
 /// `mq_receive(3)`
 ///
 /// # Safety
@@ -202,25 +222,20 @@ pub unsafe extern "C" fn recvmmsg(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_receive(
     queue: mqd_t,
-    buffer: *mut core::ffi::c_char,
+    buffer: *mut c_char,
     len: usize,
     priority: *mut c_uint,
 ) -> isize {
-    let mut filled = Filled::value(priority);
-    let priority = filled.given();
-    let got = taken(buffer.cast(), len, |buffer| {
+    let call = |buffer, priority| {
         next!(
             c"mq_receive",
             fn(mqd_t, *mut c_void, usize, *mut c_uint) -> isize,
             NO_CALL,
             (queue, buffer, len, priority)
         )
-    });
-    if got >= 0 {
-        // SAFETY: as the caller says.
-        unsafe { filled.hand_over(usize::MAX) };
-    }
-    got
+    };
+    // SAFETY: as the caller says.
+    unsafe { of_queue(buffer, len, priority, call) }
 }
 
 /// `mq_timedreceive(3)`
@@ -230,26 +245,21 @@ pub unsafe extern "C" fn mq_receive(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mq_timedreceive(
     queue: mqd_t,
-    buffer: *mut core::ffi::c_char,
+    buffer: *mut c_char,
     len: usize,
     priority: *mut c_uint,
     until: *const timespec,
 ) -> isize {
-    let mut filled = Filled::value(priority);
-    let priority = filled.given();
-    let got = taken(buffer.cast(), len, |buffer| {
+    let call = |buffer, priority| {
         next!(
             c"mq_timedreceive",
             fn(mqd_t, *mut c_void, usize, *mut c_uint, *const timespec) -> isize,
             libc::SYS_mq_timedreceive,
             (queue, buffer, len, priority, until)
         )
-    });
-    if got >= 0 {
-        // SAFETY: as the caller says.
-        unsafe { filled.hand_over(usize::MAX) };
-    }
-    got
+    };
+    // SAFETY: as the caller says.
+    unsafe { of_queue(buffer, len, priority, call) }
 }
 
 /// `msgrcv(2)`
