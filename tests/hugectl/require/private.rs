@@ -106,7 +106,7 @@ fn a_main_stack_is_measured() {
         (1 << 10, "--require=stack", false),
         (8 << 10, "--require=stack --stack-depth=16M", false),
         (8 << 10, "--require=stack:90 --stack-depth=16M", false),
-        (8 << 10, "--require=stack:30 --stack-depth=16M", true),
+        (8 << 10, "--require=stack:20 --stack-depth=16M", true),
         (32 << 10, "--require=stack:90 --stack-depth=16M", true),
     ] {
         let ran = with_limit(kb, options);
