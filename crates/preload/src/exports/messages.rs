@@ -287,7 +287,7 @@ pub unsafe extern "C" fn msgrcv(
         with_kind(next!(
             c"msgrcv",
             fn(c_int, *mut c_void, usize, c_long, c_int) -> isize,
-            libc::SYS_msgrcv,
+            NO_CALL,
             (queue, message, len, kind, flags)
         ))
     });
