@@ -19,6 +19,7 @@ pub mod mem;
 pub mod message;
 pub mod outlet;
 pub mod path;
+mod place;
 pub mod side_room;
 pub mod side_stack;
 pub mod turn;

@@ -4,8 +4,7 @@
 //! the middle, or leaves by `longjmp(3)`, keeps its room for good: there are enough.
 #![expect(unsafe_code, reason = "maps memory")]
 
-use core::sync::atomic::{AtomicUsize, Ordering};
-
+use crate::rt::place::Place;
 use crate::sys;
 
 /// The bytes of a room: what the longest datagram needs that a socket sends by default.
@@ -13,14 +12,6 @@ pub const SIZE: usize = 256 << 10;
 
 /// So many rooms are there at most.
 const MOST: usize = 64;
-
-/// A place for a room.
-struct Place {
-    /// Which thread has it; 0 for none.
-    user: AtomicUsize,
-    /// Where it begins; 0 while there is none. Once there is one it stays.
-    base: AtomicUsize,
-}
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
 
@@ -33,32 +24,19 @@ pub struct SideRoom {
 impl SideRoom {
     /// A room of [`SIZE`] bytes; `None` where all are in use, or there is no memory.
     pub fn take() -> Option<SideRoom> {
-        let me = sys::thread_name();
-        let is_free = |place: &&Place| {
-            let user = &place.user;
-            user.load(Ordering::Relaxed) == 0
-                && user
-                    .compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
-                    .is_ok()
-        };
-        let room = SideRoom {
-            place: PLACES.iter().find(is_free)?,
-        };
-        if room.base() == 0 {
-            room.place.base.store(map()?, Ordering::Relaxed);
-        }
-        Some(room)
+        let place = Place::take(&PLACES, map)?;
+        Some(SideRoom { place })
     }
 
     /// Where it begins.
     pub fn base(&self) -> usize {
-        self.place.base.load(Ordering::Relaxed)
+        self.place.base()
     }
 }
 
 impl Drop for SideRoom {
     fn drop(&mut self) {
-        self.place.user.store(0, Ordering::Release);
+        self.place.leave();
     }
 }
 
@@ -71,27 +49,7 @@ fn map() -> Option<usize> {
 
 /// In the child of a fork: the threads in the other rooms did not come along.
 pub fn forget_others() {
-    let me = sys::thread_name();
-    for place in &PLACES {
-        if place.user.load(Ordering::Relaxed) != me {
-            place.user.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Place {
-    const fn none() -> Place {
-        Place {
-            user: AtomicUsize::new(0),
-            base: AtomicUsize::new(0),
-        }
-    }
-}
-
-impl core::fmt::Debug for Place {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Place").finish_non_exhaustive()
-    }
+    Place::forget_others(&PLACES);
 }
 
 #[cfg(test)]

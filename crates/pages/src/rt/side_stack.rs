@@ -12,8 +12,9 @@ mod switch;
 
 pub use switch::OwnStack;
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
+use crate::rt::place::Place;
 use crate::sys::{self, Filter};
 
 /// The bytes of a stack, without the page below it that nobody can touch.
@@ -22,15 +23,6 @@ const SIZE: usize = 64 << 10;
 /// So many stacks are there at most. A thread that finds all of them in use goes
 /// on where it is.
 const MOST: usize = 16;
-
-/// A place for a stack.
-struct Place {
-    /// Which thread is on it; 0 for none.
-    user: AtomicUsize,
-    /// Its lowest address that can be used; 0 while there is none. Once there is
-    /// one it stays.
-    base: AtomicUsize,
-}
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
 
@@ -72,8 +64,8 @@ pub fn on_side_stack<R>(work: impl FnOnce() -> R) -> R {
     let signals = may_block.then(block);
     let result = match take() {
         Some(place) => {
-            let result = switch::run_on(place.top(), work);
-            place.user.store(0, Ordering::Release);
+            let result = switch::run_on(place.base() + SIZE, work);
+            place.leave();
             result
         }
         None => run_here(work),
@@ -103,53 +95,19 @@ fn run_here<R>(work: impl FnOnce() -> R) -> R {
 /// Whether an address lies on one of our stacks.
 pub fn is_side_stack(addr: usize) -> bool {
     PLACES.iter().any(|place| {
-        let base = place.base.load(Ordering::Relaxed);
+        let base = place.base();
         base != 0 && (base..base + SIZE).contains(&addr)
     })
 }
 
 /// In the child of a fork: the threads on the other stacks did not come along.
 pub fn forget_others() {
-    let me = sys::thread_name();
-    for place in &PLACES {
-        if place.user.load(Ordering::Relaxed) != me {
-            place.user.store(0, Ordering::Relaxed);
-        }
-    }
+    Place::forget_others(&PLACES);
 }
 
 /// A stack for this thread.
 fn take() -> Option<&'static Place> {
-    let me = sys::thread_name();
-    let is_free = |place: &&Place| {
-        let user = &place.user;
-        user.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-    };
-    let place = PLACES.iter().find(is_free)?;
-    if place.base.load(Ordering::Relaxed) == 0 {
-        match OwnStack::map(SIZE) {
-            Ok(stack) => place.base.store(stack.keep(), Ordering::Relaxed),
-            Err(_) => {
-                place.user.store(0, Ordering::Release);
-                return None;
-            }
-        }
-    }
-    Some(place)
-}
-
-impl Place {
-    const fn none() -> Place {
-        Place {
-            user: AtomicUsize::new(0),
-            base: AtomicUsize::new(0),
-        }
-    }
-
-    fn top(&self) -> usize {
-        self.base.load(Ordering::Relaxed) + SIZE
-    }
+    Place::take(&PLACES, || OwnStack::map(SIZE).ok().map(OwnStack::keep))
 }
 
 #[cfg(test)]
