@@ -134,7 +134,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             "cargo::rustc-cdylib-link-arg=-Wl,--undefined={name}"
         ));
     }
-    for file in ["mimalloc.c", "classes.h", "finding.c", "slices.c", "torn.c"] {
+    for file in [
+        "mimalloc.c",
+        "classes.h",
+        "finding.c",
+        "slices.c",
+        "spares.c",
+        "torn.c",
+    ] {
         emit(&format!("cargo::rerun-if-changed={file}"));
     }
     emit("cargo::rerun-if-changed=no-start.ld");

@@ -28,11 +28,15 @@ bool hugetools_makes_room(int node);
 static __thread bool arenas_only;
 #define _mi_os_alloc_aligned(...) (arenas_only ? NULL : _mi_os_alloc_aligned(__VA_ARGS__))
 #define _mi_arenas_page_alloc mimallocs_page_alloc
+#define _mi_arenas_page_free mimallocs_page_free
+#define _mi_arenas_collect mimallocs_collect
 #define _mi_page_stats_bin(page) ((size_t)0)
 #define mi_bbitmap_try_find_and_clearN take_slices
 #include "arena.c"
 #undef mi_bbitmap_try_find_and_clearN
 #undef _mi_page_stats_bin
+#undef _mi_arenas_collect
+#undef _mi_arenas_page_free
 #undef _mi_arenas_page_alloc
 #undef _mi_os_alloc_aligned
 
@@ -74,6 +78,7 @@ static bool is_kept_ready(mi_page_queue_t *queue);
 #define mi_thread_init hugetools_thread_init
 #include "page.c"
 #undef mi_thread_init
+#undef _mi_arenas_collect
 #undef _mi_arenas_page_free
 #undef _mi_arenas_page_alloc
 #undef _mi_os_good_alloc_size
@@ -96,6 +101,7 @@ static uint8_t *area_with_what_precedes(const mi_page_t *page, size_t *size)
 #undef mi_page_area
 
 #include "slices.c"
+#include "spares.c"
 #include "torn.c"
 
 #include "random.c"
@@ -130,4 +136,8 @@ void hugetools_thread_end(void *heap, int (*again)(pthread_key_t, const void *))
 }
 
 /* Gives back what is free in the arenas, whether it is due or not. */
-void hugetools_give_back(void) { mi_arenas_try_purge(true, true, _mi_subproc_main(), 0); }
+void hugetools_give_back(void)
+{
+  return_spares();
+  mi_arenas_try_purge(true, true, _mi_subproc_main(), 0);
+}

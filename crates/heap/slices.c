@@ -10,12 +10,20 @@ struct fit {
   unsigned part;   /* at most one of so many parts of the next one is lost */
 };
 
-static const struct fit fits[] = { { 1, 8 }, { 7, 16 }, { 31, 32 }, { UINT_MAX, 64 } };
+static const struct fit fits[] = { { 1, 4 }, { 3, 8 }, { 15, 16 }, { UINT_MAX, 32 } };
+
+/* Blocks of more than a slice begin with pages of one block each, of whole slices: there
+ * are over a hundred classes of them, and a program that has a few blocks of each would
+ * have more in pages that are not full than in blocks. */
+#define LARGE  MI_ARENA_SLICE_SIZE
+
+static const struct fit large_fits[] = {
+  { 4, 1 }, { 5, 8 }, { 8, 16 }, { 10, 32 }, { UINT_MAX, 64 },
+};
 
 /* A page that still does not fit well with so many slices takes the best that was
- * seen; and what mimalloc finds of a page's blocks lies in so many. */
+ * seen. */
 #define MANY_SLICES  (48)
-#define MOST_SLICES  (MI_LARGE_PAGE_SIZE / MI_ARENA_SLICE_SIZE - 1)
 
 /* How many pages each class has: those in mimalloc's map of pages. */
 static _Atomic(unsigned) pages_of_class[MI_BIN_COUNT];
@@ -36,22 +44,19 @@ static size_t slices_that_fit(size_t block_size, size_t from, unsigned part)
   return best;
 }
 
-/* With how many slices a page has so many blocks that it is not one page after the other
+/* With so many slices a page has so many blocks that it is not one page after the other
  * that is taken and returned. */
 static size_t enough_slices(size_t block_size)
 {
-  if (block_size <= MI_SMALL_MAX_OBJ_SIZE) return 1;
-  if (block_size <= MI_MEDIUM_MAX_OBJ_SIZE) return 8;
-  const size_t most = mi_size_of_slices(MOST_SLICES) / block_size;
-  const size_t slices = mi_slice_count_of_size((most < 4 ? most : 4) * block_size);
-  return (slices < 24 ? 24 : slices);
+  return block_size <= MI_SMALL_MAX_OBJ_SIZE ? 1 : 4;
 }
 
-/* The least of slices for the next page of a class: a thread begins with two blocks, and
- * takes twice as many each second time, until it is enough. */
+/* The least of slices for the next page of a class: one block, if it is large. Of others
+ * a thread begins with two, and takes twice as many each second time, until it is enough. */
 static size_t least_slices(size_t block_size, size_t class)
 {
   static __thread uint8_t taken[MI_BIN_COUNT];
+  if (block_size > LARGE) return mi_slice_count_of_size(block_size);
   const size_t enough = enough_slices(block_size);
   const unsigned doubled = taken[class] / 2;
   const size_t slices = mi_slice_count_of_size(block_size << (doubled + 1));
@@ -69,7 +74,7 @@ static size_t slices_of_page(size_t block_size)
   if (block_size <= SMALL) return 1;
   const size_t class = _mi_bin(block_size);
   const unsigned pages = atomic_load_explicit(&pages_of_class[class], memory_order_relaxed);
-  const struct fit *fit = fits;
+  const struct fit *fit = block_size > LARGE ? large_fits : fits;
   while (pages > fit->pages) fit++;
   return slices_that_fit(block_size, least_slices(block_size, class), fit->part);
 }
@@ -106,8 +111,8 @@ mi_page_t *_mi_arenas_page_alloc(mi_theap_t *theap, size_t block_size, size_t al
   return mi_arenas_page_singleton_alloc(theap, block_size, alignment);
 }
 
-/* So many classes of large blocks keep a page ready in each thread: a page of theirs is
- * half a megabyte and more, there are over a hundred, and some programs use each once. */
+/* So many classes of large blocks keep a page ready in each thread: a page of theirs may be
+ * a megabyte, there are over a hundred, and some programs use each once. */
 #define MOST_READY  (2)
 
 /* Frees the page that the class keeps ready in this thread. */

@@ -26,6 +26,7 @@ static bool close_page(size_t slice_index, size_t slice_count, mi_arena_t *arena
 void hugetools_close_lists(void)
 {
   mi_heap_t *heap = mi_heap_main();
+  forget_spares();
   mi_forall_arenas(heap, NULL, 0, arena) {
     mi_arena_pages_t *pages = mi_heap_arena_pages(heap, arena);
     if (pages != NULL) _mi_bitmap_forall_set(pages->pages, &close_page, arena, NULL);

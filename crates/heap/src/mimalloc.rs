@@ -84,6 +84,9 @@ unsafe extern "C" {
         alignment: usize,
     ) -> *mut c_void;
 
+    /// A page for a block of a size that was freed just now, or null; see `spares.c`.
+    pub(crate) safe fn hugetools_spare_page(block_size: usize) -> *mut c_void;
+
     /// Returns a page.
     pub(crate) fn _mi_arenas_page_free(page: *mut c_void, heap: *mut c_void);
 

@@ -23,6 +23,12 @@ unsafe extern "C" fn hugetools_page_alloc(
     if !overcommit::may_be_had(block_size) {
         return core::ptr::null_mut();
     }
+    if alignment == 0 {
+        let spare = mimalloc::hugetools_spare_page(block_size);
+        if !spare.is_null() {
+            return spare;
+        }
+    }
     // SAFETY: mimalloc's own arguments.
     on_side_stack(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) })
 }
