@@ -17,6 +17,7 @@ fn pool_option() -> impl Strategy<Value = String> {
     let nodes = pick(&["", "", "", "@0", "@0-2,5", "@4", "@99"]);
     let amount = prop_oneof![
         4 => (0..300u64).prop_map(|n| n.to_string()),
+        1 => pick(&["0", "1"]).prop_map(str::to_owned),
         1 => (1..64u64).prop_map(|n| format!("{}M", 16 * n)),
         1 => (0..60u64).prop_map(|n| format!("{n}%")),
         1 => pick(&["0x1f", "junk"]).prop_map(str::to_owned),
@@ -171,6 +172,17 @@ fn the_printed_shell_stops_where_the_real_run_does() {
     );
     sh(&script.out);
     let changed = difference(&snapshot(real.path()), &snapshot(scripted.path()));
+    assert!(changed.is_empty(), "{changed:?}");
+}
+
+/// No page to be split is nothing to be done, in the printed shell, too.
+#[test]
+fn the_printed_shell_splits_no_page_where_none_is_asked_for() {
+    let dir = tree::machine("aarch64-4k");
+    let script = hugeadm(dir.path(), &["--dry-run", "--demote=DEFAULT:0"]);
+    let before = snapshot(dir.path());
+    assert_eq!(sh(&script.out).status, 0, "{script:?}");
+    let changed = difference(&before, &snapshot(dir.path()));
     assert!(changed.is_empty(), "{changed:?}");
 }
 

@@ -44,7 +44,7 @@ fn surplus_pages_are_not_taken_for_persistent_ones() {
         "\
 echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages
 ! [ $(($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages))) -lt 20 ] || { [ ! -w /proc/sys/vm/compact_memory ] || echo 1 > /proc/sys/vm/compact_memory; echo 20 > /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages; }
-echo $((20 - ($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages)))) > /sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages
+echo $(n=$((20 - ($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(cat /sys/kernel/mm/hugepages/hugepages-64kB/surplus_hugepages)))); echo $((n > 0 ? n : 0))) > /sys/kernel/mm/hugepages/hugepages-64kB/nr_overcommit_hugepages
 "
     );
     assert_eq!(
@@ -52,7 +52,7 @@ echo $((20 - ($(cat /sys/kernel/mm/hugepages/hugepages-64kB/nr_hugepages) - $(ca
         "\
 echo 80 > /proc/sys/vm/nr_hugepages
 ! [ \"$(cat /proc/sys/vm/nr_hugepages)\" -lt 80 ] || { [ ! -w /proc/sys/vm/compact_memory ] || echo 1 > /proc/sys/vm/compact_memory; echo 80 > /proc/sys/vm/nr_hugepages; }
-echo $((81 - $(cat /proc/sys/vm/nr_hugepages))) > /proc/sys/vm/nr_overcommit_hugepages
+echo $(n=$((81 - $(cat /proc/sys/vm/nr_hugepages))); echo $((n > 0 ? n : 0))) > /proc/sys/vm/nr_overcommit_hugepages
 "
     );
 }
@@ -79,7 +79,10 @@ fn repeated_specifications_build_on_each_other_as_written() {
         .filter_map(|l| l.split_whitespace().nth(1))
         .collect();
     // 74 pages and overcommit 7: to 10, to 15, then a maximum of 84.
-    assert_eq!(echoes, ["71", "10", "$((81", "15", "$((81", "$((84"]);
+    assert_eq!(
+        echoes,
+        ["71", "10", "$(n=$((81", "15", "$(n=$((81", "$(n=$((84"]
+    );
 }
 
 #[test]

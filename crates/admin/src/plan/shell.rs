@@ -39,6 +39,7 @@ pub fn line(step: &Step, root: &Root) -> String {
             let path = quote(root, path.as_str());
             format!("grep -qF '[{word}]' {path} || echo {word} > {path}")
         }
+        Step::Demote(Demote { pages, .. }) if pages.get() == 0 => ":".to_owned(),
         Step::Demote(Demote { path, pages, .. }) => {
             format!("echo {pages} > {}", quote(root, path.as_str()))
         }
@@ -83,7 +84,8 @@ fn write_line(write: &Write, root: &Root) -> String {
         }
         Value::Rest { of, less } => {
             let less: String = less.iter().map(|number| minus(number, root)).collect();
-            format!("$(({of}{less}))")
+            // Others may have more of it meanwhile.
+            format!("$(n=$(({of}{less})); echo $((n > 0 ? n : 0)))")
         }
     };
     let command = format!("echo {value} > {path}");
@@ -192,7 +194,7 @@ mod tests {
         });
         assert_eq!(
             line(&step, &Root::at("/").unwrap()),
-            "echo $((20 - $(cat /a) - $(cat /b))) > /proc/sys/vm/nr_overcommit_hugepages"
+            "echo $(n=$((20 - $(cat /a) - $(cat /b))); echo $((n > 0 ? n : 0))) > /proc/sys/vm/nr_overcommit_hugepages"
         );
     }
 
