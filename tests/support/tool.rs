@@ -1,10 +1,11 @@
 //! Running the tools.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// What is built, by the names that it has there.
 pub(crate) const BUILT: [(&str, &str); 7] = [
@@ -96,12 +97,26 @@ pub(crate) fn hugeadm(tree: &Path, args: &[impl AsRef<str>]) -> Ran {
     let mut command = tool("hugeadm");
     command.arg("--sysroot").arg(tree);
     command.args(args.iter().map(AsRef::as_ref));
-    command.output().unwrap().into()
+    run(&mut command)
 }
 
 /// Runs a shell script.
 pub(crate) fn sh(script: &str) -> Ran {
     let mut command = Command::new("sh");
     command.arg("-c").arg(script);
+    run(&mut command)
+}
+
+/// Runs a command. While another test has memory accounted for strictly, there may be
+/// none for a process just then.
+fn run(command: &mut Command) -> Ran {
+    for _ in 0..50 {
+        match command.output() {
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            ran => return ran.unwrap().into(),
+        }
+    }
     command.output().unwrap().into()
 }
