@@ -37,7 +37,7 @@ pub use file::{
     open_flags, read_at, read_link, write, write_quietly,
 };
 pub use futex::futex_wait_for;
-pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit};
+pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit, with_memory};
 pub use memory::{
     PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped, madvise,
     mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,

@@ -49,6 +49,9 @@ rows! {
         args: &["whole", "3"], pools: HOLDING,
     }
     three_mappings_are_left: "few_mappings" { args: &["3"] }
+    memory_that_can_be_written_is_limited_for_a_while: "limited_data" {
+        args: &["400"], pools: HOLDING,
+    }
     priorities_of_real_time: "real_time" {
         users: &[Root], pools: &[0, 150], options: &["--heap"],
     }

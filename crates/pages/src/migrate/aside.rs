@@ -31,7 +31,7 @@ impl Aside {
         let pool = None;
         let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
-        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
+        sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
         // SAFETY: likewise.
         unsafe { thp::advise(addr, len) };
         Ok(aside)

@@ -47,16 +47,33 @@ fn limit_of(resource: usize) -> Result<libc::rlimit64> {
     Ok(unsafe { limit.assume_init() })
 }
 
-/// How many forks are under way for which files may be opened past the process'
-/// own limit.
+/// How many are at work for which files may be opened, and memory taken that can be
+/// written, past the process' own limits.
 static PAST_LIMIT: AtomicU32 = AtomicU32::new(0);
 
-/// 1 while a thread has the limit raised.
+/// 1 while a thread has a limit raised.
 static RAISED: AtomicU32 = AtomicU32::new(0);
 
+/// A limit, and what the kernel says where it is reached.
+struct Limit {
+    resource: usize,
+    refusal: Errno,
+}
+
+const FILES: Limit = Limit {
+    resource: libc::RLIMIT_NOFILE as usize,
+    refusal: Errno(libc::EMFILE),
+};
+
+const DATA: Limit = Limit {
+    resource: libc::RLIMIT_DATA as usize,
+    refusal: Errno(libc::ENOMEM),
+};
+
 /// As long as it lives, files are opened for us also where the process has as many
-/// descriptors as it may have, below what it could give itself: its own limit
-/// (`RLIMIT_NOFILE`) is raised around the call.
+/// descriptors as it may have, and copies made where it has as much memory that can be
+/// written, below what it could give itself: its own limit (`RLIMIT_NOFILE`,
+/// `RLIMIT_DATA`) is raised around the call.
 #[derive(Debug)]
 pub struct PastLimit(());
 
@@ -85,14 +102,28 @@ impl Drop for PastLimit {
 /// # Errors
 /// Those of `open`.
 pub(super) fn with_descriptor<T>(open: impl Fn() -> Result<T>) -> Result<T> {
-    match open() {
-        Err(Errno(libc::EMFILE)) if PAST_LIMIT.load(Ordering::Relaxed) > 0 => past_own_limit(open),
+    past_where_needed(&FILES, open)
+}
+
+/// Runs `call`, which wants memory that can be written; see [`PastLimit`].
+///
+/// # Errors
+/// Those of `call`.
+pub fn with_memory<T>(call: impl Fn() -> Result<T>) -> Result<T> {
+    past_where_needed(&DATA, call)
+}
+
+fn past_where_needed<T>(limit: &Limit, call: impl Fn() -> Result<T>) -> Result<T> {
+    match call() {
+        Err(error) if error == limit.refusal && PAST_LIMIT.load(Ordering::Relaxed) > 0 => {
+            past_own_limit(limit, call)
+        }
         other => other,
     }
 }
 
 #[cold]
-fn past_own_limit<T>(open: impl Fn() -> Result<T>) -> Result<T> {
+fn past_own_limit<T>(limit: &Limit, call: impl Fn() -> Result<T>) -> Result<T> {
     /// So often: it takes a thread a few calls, unless a handler of a signal has
     /// come between, which would wait for itself.
     const TIMES: u32 = 100;
@@ -105,13 +136,13 @@ fn past_own_limit<T>(open: impl Fn() -> Result<T>) -> Result<T> {
         taken.is_ok()
     };
     if !(0..TIMES).any(|_| take()) {
-        return Err(Errno(libc::EMFILE));
+        return Err(limit.refusal);
     }
-    let mut result = Err(Errno(libc::EMFILE));
+    let mut result = Err(limit.refusal);
     for _ in 0..AGAIN {
-        result = with_limit_raised(&open);
+        result = with_limit_raised(limit, &call);
         // The program may set its limit between the two calls.
-        if !matches!(result, Err(Errno(libc::EMFILE))) {
+        if !result.as_ref().is_err_and(|error| *error == limit.refusal) {
             break;
         }
     }
@@ -119,35 +150,37 @@ fn past_own_limit<T>(open: impl Fn() -> Result<T>) -> Result<T> {
     result
 }
 
-fn with_limit_raised<T>(open: &impl Fn() -> Result<T>) -> Result<T> {
-    let most = limit_of(NOFILE)?.rlim_max;
+fn with_limit_raised<T>(limit: &Limit, call: &impl Fn() -> Result<T>) -> Result<T> {
+    let before = limit_of(limit.resource)?;
+    if before.rlim_cur == before.rlim_max {
+        return Err(limit.refusal);
+    }
+    let most = before.rlim_max;
     let raised = libc::rlimit64 {
         // A number that nobody else takes.
         rlim_cur: most.saturating_sub(1),
         rlim_max: most,
     };
-    let own = exchange(&raised)?;
-    let result = open();
+    let own = exchange(limit, &raised)?;
+    let result = call();
     let is_ours = |now: &libc::rlimit64| (now.rlim_cur, now.rlim_max) == (raised.rlim_cur, most);
     // Another thread that has set it meanwhile must not find the old one for a moment.
-    if limit_of(NOFILE).is_ok_and(|now| !is_ours(&now)) {
+    if limit_of(limit.resource).is_ok_and(|now| !is_ours(&now)) {
         return result;
     }
-    let found = exchange(&own)?;
+    let found = exchange(limit, &own)?;
     if !is_ours(&found) {
         // It has set it just now.
-        exchange(&found)?;
+        exchange(limit, &found)?;
     }
     result
 }
 
-const NOFILE: usize = libc::RLIMIT_NOFILE as usize;
-
-/// Sets the limit of descriptors; what it was.
-fn exchange(limit: &libc::rlimit64) -> Result<libc::rlimit64> {
-    let mut old = *limit;
-    let new = core::ptr::from_ref(limit) as usize;
-    let args = [0, NOFILE, new, core::ptr::from_mut(&mut old) as usize, 0, 0];
-    ask(libc::SYS_prlimit64, args)?;
+/// Sets a limit; what it was.
+fn exchange(limit: &Limit, to: &libc::rlimit64) -> Result<libc::rlimit64> {
+    let mut old = *to;
+    let new = core::ptr::from_ref(to) as usize;
+    let old_at = core::ptr::from_mut(&mut old) as usize;
+    ask(libc::SYS_prlimit64, [0, limit.resource, new, old_at, 0, 0])?;
     Ok(old)
 }
