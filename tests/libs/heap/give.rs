@@ -1,6 +1,8 @@
 //! What a program has freed goes back, and what a malloc can be asked is
 //! answered.
 
+use std::os::unix::process::ExitStatusExt;
+
 use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
@@ -113,6 +115,12 @@ fn a_larger_page_goes_back_when_all_of_it_is_free() {
     assert!(seen.starts_with(&[2]) && seen.contains(&0), "{seen:?}");
     let after: Vec<_> = seen.iter().skip_while(|free| **free > 0).collect();
     assert!(after.iter().any(|free| **free >= 1), "{seen:?}");
+    // They went back while it lived: it was seen, or it says so itself.
+    let status = child.wait().unwrap();
+    assert!(
+        status.success() || status.signal() == Some(nix::libc::SIGKILL),
+        "{status}"
+    );
 }
 
 #[test]

@@ -85,11 +85,11 @@ fn turned_off_they_are_told_of_with_a_pool_and_with_none() {
         let report = report.unwrap();
         let share = report.split_whitespace().find(|word| word.ends_with('%'));
         let share: f64 = share.unwrap().trim_end_matches('%').parse().unwrap();
-        // Where a page at most is not of the pool it may be either.
-        assert!(
-            report.contains("disabled by prctl") || share >= 98.0,
-            "{pages}: {ran:?}"
-        );
+        // About 99 it may be either. Below that a reason is given: on a pool that is
+        // large enough it may be another one.
+        let is_said = report.contains("disabled by prctl");
+        let begins = pages == 200 && report.contains("what a heap begins with");
+        assert!(is_said || begins || share >= 98.9, "{pages}: {ran:?}");
     }
 }
 
