@@ -100,18 +100,23 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     }
 }
 
-/// The option that may have been meant by one that is not there, as a question; not an
-/// abbreviation of one, which clap takes for similar, too.
+/// The option that may have been meant by one that is not there, as a question: the most
+/// similar one as far as clap goes, which counts abbreviations, too, and may so miss it.
 fn similar(error: &clap::Error, command: &Command) -> String {
-    let meant = error
-        .get(ContextKind::SuggestedArg)
-        .map(ToString::to_string);
-    let is_option = |name: &String| {
-        let mut all = command.get_arguments().filter_map(Arg::get_long);
-        all.any(|long| name.strip_prefix("--") == Some(long))
+    /// How similar, at least, from 0 to 1: clap's own bound.
+    const LEAST: f64 = 0.7;
+    let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+    let written = match (error.kind(), &argument) {
+        (ErrorKind::UnknownArgument, Some(argument)) => argument.trim_start_matches('-'),
+        _ => return String::new(),
     };
-    let question = |name: String| format!("; {name}?");
-    meant.filter(is_option).map(question).unwrap_or_default()
+    let longs = command.get_arguments().filter_map(Arg::get_long);
+    let measured = longs.map(|long| (strsim::jaro(written, long), long));
+    let most = measured.max_by(|one, other| one.0.total_cmp(&other.0));
+    let question = |(_, long): (f64, &str)| format!("; --{long}?");
+    most.filter(|(likeness, _)| *likeness > LEAST)
+        .map(question)
+        .unwrap_or_default()
 }
 
 /// What is said where `--status` names no process, as in `--status --totals redis-server`.
@@ -245,6 +250,10 @@ mod tests {
         assert_eq!(
             wrong("--haep x"),
             "unexpected argument '--haep' found; --heap? (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("--hepa x"),
+            "unexpected argument '--hepa' found; --heap? (see hugectl --help)"
         );
         assert_eq!(
             wrong("--fallback=tape x"),

@@ -15,7 +15,7 @@ use crate::report::Peak;
 use crate::segment::Huge;
 
 /// So many processes are watched at once.
-pub const SLOTS: usize = 256;
+pub const SLOTS: usize = 255;
 
 /// The bytes of the slots, in whole pages of any machine.
 pub const HEAD_LEN: usize = 64 << 10;
@@ -40,6 +40,9 @@ pub const fn text_at(slot: usize) -> usize {
 pub struct Page {
     /// One for each process.
     pub slots: [Slot; SLOTS],
+    /// When the watch began, in milliseconds since the machine was started. A process that
+    /// is older was another's until then, as that of a shell which goes on as the program.
+    pub began: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Page>() <= HEAD_LEN);
@@ -187,12 +190,13 @@ mod tests {
     fn a_process_keeps_its_slot() {
         let page = Page {
             slots: core::array::from_fn(|_| Slot::default()),
+            began: AtomicU64::new(0),
         };
         assert_eq!((page.claim(7), page.claim(8)), (Some(0), Some(1)));
         assert_eq!((page.claim(7), page.find(9)), (Some(0), None));
         page.slots[0].clear();
         assert_eq!((page.find(7), page.claim(9)), (None, Some(0)));
-        for pid in 10..10 + 254 {
+        for pid in 10..10 + 253 {
             assert!(page.claim(pid).is_some());
         }
         assert_eq!(page.claim(1000), None);

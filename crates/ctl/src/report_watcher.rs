@@ -16,6 +16,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use hugetools_contract::watch::Page;
 use hugetools_model::Root;
@@ -83,6 +84,10 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
     let failed = |why: std::io::Error| format!("no other process can be started: {why}");
     let (shared, file) = Shared::new().map_err(failed)?;
     shared.page().claim(own);
+    shared
+        .page()
+        .began
+        .store(look::since_boot(), Ordering::Relaxed);
     let pipe = || pipe2(OFlag::O_CLOEXEC).map_err(|errno| failed(errno.into()));
     let (begins, program) = pipe()?;
     let (hears, answer) = pipe()?;

@@ -85,7 +85,7 @@ impl Peak {
 pub struct Life {
     /// How it ended.
     pub ended: Ended,
-    /// When the process was started.
+    /// When the process was started, by hugectl or by another one that is reported.
     pub start: u64,
     /// When it ended.
     pub end: u64,

@@ -114,8 +114,7 @@ impl Stat {
         let text = root
             .read(&KPath::from("/proc").join(pid).join("stat"))
             .ok()?;
-        let (now, boot) = (wall_clock(), clock(ClockId::CLOCK_BOOTTIME));
-        Stat::parse(&text, now.saturating_sub(boot))
+        Stat::parse(&text, boot())
     }
 
     /// `boot` is when the machine was started.
@@ -150,6 +149,16 @@ impl Stat {
 /// Milliseconds since 1970.
 pub(super) fn wall_clock() -> u64 {
     clock(ClockId::CLOCK_REALTIME)
+}
+
+/// Milliseconds since the machine was started.
+pub(super) fn since_boot() -> u64 {
+    clock(ClockId::CLOCK_BOOTTIME)
+}
+
+/// When the machine was started, in milliseconds since 1970.
+pub(super) fn boot() -> u64 {
+    wall_clock().saturating_sub(since_boot())
 }
 
 fn clock(id: ClockId) -> u64 {

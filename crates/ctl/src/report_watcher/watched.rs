@@ -192,7 +192,7 @@ impl Watched {
         self.take_text(shared, output);
         let was_forked = self.forked || self.is_stranger;
         if !was_forked && self.is_untold(slot, now.snapshot.is_attached()) {
-            self.tell(Ended::Exec, slot, output);
+            self.tell(Ended::Exec, slot, shared, output);
         }
         self.is_stranger = was_forked && slot.image.load(Ordering::Acquire) == self.images;
         self.peak = Peak::default();
@@ -262,7 +262,7 @@ impl Watched {
         let is_told = slot.is_told() && !is_gone && !is_later;
         let still = !is_told && !is_gone;
         if is_another && was_seen && !self.forked && self.is_untold(slot, still) {
-            self.tell(Ended::Exec, slot, output);
+            self.tell(Ended::Exec, slot, shared, output);
         }
         if is_gone || is_another && was_seen {
             self.last = None;
@@ -273,7 +273,7 @@ impl Watched {
         let is_apart = self.is_stranger || !is_another && self.is_unheard(&ended);
         let is_ours = !is_told && !is_apart && (is_killed || !is_on_its_way);
         if is_ours {
-            self.tell(ended, slot, output);
+            self.tell(ended, slot, shared, output);
         }
         slot.clear();
         match is_ours && !is_killed {
@@ -290,11 +290,12 @@ impl Watched {
             && self.last.as_ref().is_some_and(has_library)
     }
 
-    fn tell(&self, ended: Ended, slot: &Slot, output: &mut Output) {
+    fn tell(&self, ended: Ended, slot: &Slot, shared: Shared, output: &mut Output) {
         let end = wall_clock();
+        let watched = look::boot() + shared.page().began.load(Ordering::Relaxed);
         let life = Life {
             ended,
-            start: self.last.as_ref().map_or(end, |last| last.stat.start),
+            start: (self.last.as_ref()).map_or(end, |last| last.stat.start.max(watched)),
             end,
             seen: self.last.as_ref().map_or(end, |last| last.at),
             peak: self.peak,

@@ -116,9 +116,10 @@ unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Resu
         replace::write_to(extent, units, &file)?;
         let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
         // SAFETY: the file holds what is there.
-        let mapped =
-            unsafe { sys::mmap(range.start, range.len(), READ_WRITE, flags, file.fd(), 0) };
-        mapped.map(drop)
+        let map =
+            || unsafe { sys::mmap(range.start, range.len(), READ_WRITE, flags, file.fd(), 0) };
+        // It is no more than before, but the limit may have gone below that.
+        sys::with_memory(map).map(drop)
     };
     // SAFETY: ours, and of this access.
     unsafe { shield.hold(&range, fill) }

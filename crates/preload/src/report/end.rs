@@ -196,7 +196,7 @@ fn compose(ended: Ended) -> Option<Text> {
     let known = watched::began().zip(status.name);
     let own = known.or_else(|| {
         let (own, name) = Kin::own_and_name(&mut stat)?;
-        Some((own.start * TICK, name))
+        Some((watched::start(own.start * TICK), name))
     });
     let mut met = required::NONE;
     let proof = Proof {

@@ -168,6 +168,13 @@ pub(crate) fn began() -> Option<u64> {
     (began > 0).then_some(began)
 }
 
+/// When a process that was started then began as one that is watched; both in
+/// milliseconds since the machine was started.
+pub(crate) fn start(of_process: u64) -> u64 {
+    let watch = page().map(|page| page.began.load(Ordering::Relaxed));
+    of_process.max(watch.unwrap_or(0))
+}
+
 /// Notes what is required of this image, and from now on when it is not kept.
 pub(crate) fn note_required(all: &[Met]) {
     if let Some(slot) = own() {
