@@ -79,19 +79,34 @@ static size_t slices_of_page(size_t block_size)
   return slices_that_fit(block_size, least_slices(block_size, class), fit->part);
 }
 
-/* A page of one block that takes whole slices: in an arena mimalloc has what it
- * notes of the page elsewhere, so that there is no need for a further slice. `NULL`
- * where no arena has room. */
-static mi_page_t *page_of_whole_slices(mi_theap_t *theap, size_t block_size)
+/* A page of so many slices of an arena, where mimalloc has what it notes of the page
+ * elsewhere: all of them are for blocks. `NULL` where no arena has room. */
+static mi_page_t *page_of_arena(mi_theap_t *theap, size_t slices, size_t block_size)
 {
-  const size_t slices = mi_slice_count_of_size(block_size);
   arenas_only = true;
   mi_page_t *page = mi_arenas_page_alloc_fresh(theap, slices, block_size, 1, true);
   arenas_only = false;
   if (page == NULL) return NULL;
   if (page->reserved != 0 && _mi_page_init(theap, page)) return page;
-  _mi_arenas_page_free(page, theap);
+  mi_page_set_theap(page, NULL);
+  mimallocs_page_free(page, theap);
   return NULL;
+}
+
+/* A page for blocks of which several lie in one, or may. In memory that is no arena's what
+ * mimalloc notes of a page stands before the blocks: one that just fits needs a further
+ * slice there, or would have no block at all. */
+static mi_page_t *regular_page(mi_theap_t *theap, size_t block_size)
+{
+  const size_t slices = slices_of_page(block_size);
+  const size_t noted = mi_page_block_start(block_size, false);
+  if (noted + block_size <= mi_size_of_slices(slices)) {
+    return mi_arenas_page_regular_alloc(theap, slices, block_size);
+  }
+  mi_page_t *page = mi_arenas_page_try_find_abandoned(theap, slices, block_size);
+  if (page == NULL) page = page_of_arena(theap, slices, block_size);
+  if (page == NULL) page = mi_arenas_page_regular_alloc(theap, slices + 1, block_size);
+  return page;
 }
 
 /* In the place of the function in mimalloc's arena.c. */
@@ -101,11 +116,10 @@ mi_page_t *_mi_arenas_page_alloc(mi_theap_t *theap, size_t block_size, size_t al
   if mi_unlikely(alignment > MI_PAGE_MAX_OVERALLOC_ALIGN) {
     return mi_arenas_page_singleton_alloc(theap, block_size, alignment);
   }
-  if (block_size <= MI_LARGE_MAX_OBJ_SIZE) {
-    return mi_arenas_page_regular_alloc(theap, slices_of_page(block_size), block_size);
-  }
+  if (block_size <= MI_LARGE_MAX_OBJ_SIZE) return regular_page(theap, block_size);
   if (block_size % MI_ARENA_SLICE_SIZE == 0) {
-    mi_page_t *page = page_of_whole_slices(theap, block_size);
+    const size_t slices = mi_slice_count_of_size(block_size);
+    mi_page_t *page = page_of_arena(theap, slices, block_size);
     if (page != NULL) return page;
   }
   return mi_arenas_page_singleton_alloc(theap, block_size, alignment);

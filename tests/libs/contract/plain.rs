@@ -8,6 +8,7 @@ const GLIBC: &[Libc] = &[Libc::Glibc];
 
 rows! {
     data_that_the_program_limits: "limits" { args: &["data", "400", "200"] }
+    blocks_of_whole_slices_where_there_is_no_more_room: "no_more_room" {}
     a_filter_before_a_heap: "confined" { args: &["0", "prctl"] }
     a_filter_after_a_heap: "confined" { args: &["64", "prctl"] }
     a_filter_after_a_heap_by_the_call_itself: "confined" { args: &["64", "raw"] }
