@@ -61,6 +61,25 @@ fn the_program_s_own_ban_is_lifted_where_that_is_asked_for() {
     }
 }
 
+/// What was mapped before the ban and is used after it: MariaDB's buffers.
+#[test]
+fn a_ban_that_reaches_what_was_asked_for_is_told() {
+    let Some(program) = build("ban", Libc::Glibc, &[]) else {
+        return;
+    };
+    let says = |options: &[&str], how: &str| {
+        let mut command = tool("hugectl");
+        let command = command.args(options).arg(&program).arg(how);
+        let done = done(&command.output().unwrap());
+        assert_eq!(done.status, 0, "{options:?} {how}: {done:?}");
+        let line = "private mappings: transparent huge pages are disabled by prctl";
+        done.err.matches(line).count()
+    };
+    assert_eq!(says(&["--anon"], "mapped"), 1);
+    assert_eq!(says(&["--anon"], "function"), 0);
+    assert_eq!(says(&["--anon", "--thp-policy=always"], "mapped"), 0);
+}
+
 #[test]
 fn a_dry_run_says_what_no_shell_has() {
     let mut command = tool("hugectl");

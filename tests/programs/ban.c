@@ -1,8 +1,10 @@
-/* Turns transparent huge pages off for itself, by the function or by its number, and says
-   what the kernel knows of that and what it is told. */
+/* Turns transparent huge pages off for itself, by the function or by its number, or after it
+   has mapped memory that it uses later, and says what the kernel knows of that and what it
+   is told. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,13 +15,21 @@ int main(int argc, char **argv)
 	char line[256];
 	long result;
 	int enabled = -1;
+	char *mapped = NULL;
 
 	if (argc != 2 || !status)
 		return 1;
+	if (!strcmp(argv[1], "mapped")) {
+		mapped = mmap(NULL, 8 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (mapped == MAP_FAILED)
+			return 3;
+	}
 	if (!strcmp(argv[1], "number"))
 		result = syscall(SYS_prctl, PR_SET_THP_DISABLE, 1L, 0L, 0L, 0L);
 	else
 		result = prctl(PR_SET_THP_DISABLE, 1L, 0L, 0L, 0L);
+	if (mapped)
+		memset(mapped, 1, 8 << 20);
 	while (fgets(line, sizeof line, status))
 		if (sscanf(line, "THP_enabled: %d", &enabled) == 1)
 			break;

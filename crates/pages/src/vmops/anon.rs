@@ -28,6 +28,7 @@ mod call;
 mod program_break;
 mod remap;
 mod required;
+mod steps;
 
 pub use call::{Call, is_asked};
 pub use program_break::break_moved;
@@ -105,6 +106,9 @@ pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usiz
     if let Some(range) = range(at, call.len) {
         enter(range, plan);
     }
+    if plan.advise {
+        steps::mapped(call, at);
+    }
     Ok(at)
 }
 
@@ -146,6 +150,15 @@ pub fn gone(addr: usize, len: usize) {
     }
     if let Some(range) = range(addr, len) {
         registry::cut(&range);
+    }
+}
+
+/// After the program has turned transparent huge pages off for itself: what it has mapped
+/// and not used yet gets none any more, as a database's buffers do.
+pub fn banned() {
+    if !registry::is_empty() && is_active() {
+        // Says it once.
+        let _ = thp::serves_mapping(0);
     }
 }
 

@@ -15,6 +15,7 @@ use hugetools_pages::migrate::sigbus;
 use hugetools_pages::policy::{first_look, thp};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
+use hugetools_pages::vmops::anon;
 
 use crate::next;
 use crate::rt::marker;
@@ -35,7 +36,7 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     // SAFETY: as the caller says.
     let result = unsafe { next::prctl(option, a, b, c, d) };
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
-        thp::note_disabled(a != 0);
+        note_disabled(a != 0);
     }
     result
 }
@@ -55,6 +56,13 @@ pub(crate) fn is_lifted(option: c_int, value: usize) -> bool {
         );
     }
     is_lifted
+}
+
+fn note_disabled(yes: bool) {
+    thp::note_disabled(yes);
+    if yes {
+        anon::banned();
+    }
 }
 
 /// The last moment at which anything may be asked or set.
@@ -87,7 +95,7 @@ fn note(number: c_long, operation: c_int, value: usize) {
         }
         (libc::SYS_prctl, libc::PR_SET_SECCOMP) => begin(),
         (libc::SYS_prctl, libc::PR_SET_THP_DISABLE) if !is_lifted(operation, value) => {
-            thp::note_disabled(value != 0);
+            note_disabled(value != 0);
         }
         _ => {}
     }

@@ -6,11 +6,10 @@
 //! own steps.
 //!
 //! No locks: each word is a hint for what changes no contents.
-#![expect(unsafe_code, reason = "advises memory by address")]
-
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{advise, is_active, large};
+use super::steps::Missed;
 use crate::kernel::facts;
 use crate::policy::{first_look, thp};
 use crate::sys;
@@ -20,6 +19,8 @@ static FROM: AtomicUsize = AtomicUsize::new(0);
 
 /// All below was looked at.
 static DONE: AtomicUsize = AtomicUsize::new(0);
+
+static MISSED: Missed = Missed::new();
 
 /// After the program has moved the end from `was` on by so many bytes.
 pub fn break_moved(was: usize, grown: usize) {
@@ -43,10 +44,9 @@ pub fn break_moved(was: usize, grown: usize) {
     advise(low, end - low);
     // What lies below was used, as far as it will be.
     let last = (was / size * size).max(done);
+    MISSED.again(size, |huge| from <= huge.start && huge.end <= was);
     for at in (done..last).step_by(size) {
-        // SAFETY: memory of the program's, of which the contents stay. What has no page yet
-        // gets a huge one when it is touched.
-        let _ = unsafe { thp::collapse(at, size) };
+        MISSED.together(at, size);
     }
     DONE.store(last, Ordering::Relaxed);
 }
