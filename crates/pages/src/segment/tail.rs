@@ -34,9 +34,14 @@ pub fn give_back(load: &Load, with: &Load) {
     }
 }
 
-/// Whether there is memory now where there was none.
+/// Whether there is memory now where there was none. Behind variables the kernel makes one
+/// mapping of both, or the huge page that they share could not come by a touch: so it is
+/// accounted for as they are.
 fn map(addr: usize, len: usize, prot: c_int) -> bool {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    if prot & libc::PROT_WRITE == 0 {
+        flags |= libc::MAP_NORESERVE;
+    }
     // SAFETY: replaces nothing.
     match unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) } {
         Ok(at) if at == addr => true,
@@ -78,6 +83,16 @@ mod tests {
         }
     }
 
+    /// The same, of zeros that the program may write to.
+    fn variables(size: usize) -> Load {
+        let load = linked(size);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: memory of the test.
+        unsafe { sys::mmap(load.range.start, load.range.len(), prot, flags, -1, 0).unwrap() };
+        Load { prot, ..load }
+    }
+
     #[test]
     fn what_is_free_behind_a_segment_is_taken_once() {
         let size = facts::thp_size();
@@ -89,5 +104,26 @@ mod tests {
         assert_eq!(take(&load, size), load, "it is in use");
         give_back(&load, &with);
         assert_eq!(take(&load, size), with);
+    }
+
+    #[test]
+    fn variables_and_what_is_behind_them_are_one_mapping() {
+        let size = facts::thp_size();
+        let load = variables(size);
+        // Not by `take`: it keeps away from what is above the program's break.
+        let with = load.with_tail(size);
+        assert!(map(
+            load.range.end,
+            with.range.end - load.range.end,
+            load.prot
+        ));
+        let mut buffer = vec![0; 1 << 20];
+        let maps = crate::kernel::procfile::head(c"/proc/self/maps", &mut buffer);
+        let maps = core::str::from_utf8(maps).unwrap();
+        let ends = format!("-{:x} ", with.range.end);
+        let line = maps.lines().find(|line| line.contains(&ends)).unwrap();
+        let start = usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
+        assert!(start <= with.range.start, "{line}");
+        give_back(&load, &with);
     }
 }
