@@ -54,6 +54,12 @@ impl Own {
             _ => format!("the program has its own allocator ({self})"),
         }
     }
+
+    /// Whether its memory is mapped as any program's is: that of a sanitizer is bound to
+    /// its shadow.
+    pub(crate) fn maps_by_itself(&self) -> bool {
+        matches!(self, Own::Defined | Own::Called { .. })
+    }
 }
 
 impl fmt::Display for Own {

@@ -130,8 +130,13 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         decision.say_static_behind(asked, behind);
     }
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
-        let short = Shortfall::new(Subject::HEAP, own.fact());
-        decision.fall_short(short.outcome("the heap stays as it is"));
+        let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
+        // Where more is known of its memory, that is said by itself.
+        let by_anon = own.maps_by_itself() && asked.anon.is_none() && look.beyond.is_none();
+        decision.fall_short(match by_anon {
+            true => short.advise("--anon reaches what it maps by itself"),
+            false => short,
+        });
     }
     // Of a static program it is said that it is one.
     let short = |beyond: &Beyond| beyond.shortfall(heap, asked.anon.is_some() && !is_static);
