@@ -188,11 +188,12 @@ fn is_loss(got: Got, why: Why) -> bool {
 }
 
 /// How important it is. That a program is small, or its file system unable,
-/// hugectl has said; that it may have no more was asked for; and where the next
+/// hugectl has said; that it may have no more was asked for; of a control group that has
+/// little left a line was said when memory was asked for; and where the next
 /// rung holds all of it, or the file's own pages do, it is no loss.
 fn level(got: Got, why: Option<Why>, kind: Kind) -> Level {
     match why {
-        None | Some(Why::Small | Why::Own) => Level::Info,
+        None | Some(Why::Small | Why::Own | Why::Scarce) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.

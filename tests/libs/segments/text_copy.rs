@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::libs::judge::parts::Part;
-use crate::support::live::machine;
+use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};
 
@@ -90,4 +90,48 @@ fn what_others_map_is_not_copied() {
     assert_eq!((text.pool, text.thp), (0, 0), "{ran:?}");
     let why = "not copied, since other processes map the file";
     assert!(ran.err.contains(why), "{ran:?}");
+}
+
+/// The original stays with the kernel's page cache, and whoever is beyond the limit is
+/// killed.
+#[test]
+fn a_memory_group_that_leaves_little_gets_no_copy() {
+    let Some(live) = machine("a copy of code in a memory group") else {
+        return;
+    };
+    if !live.thp_serves() {
+        return;
+    }
+    live.set_pool(0);
+    let Some(program) = build("segments", Libc::Glibc, &["-fPIE", "-pie"]) else {
+        return;
+    };
+    let Some(group) = Group::of_memory("a copy of code in a memory group", "24M") else {
+        return;
+    };
+    let enter = format!(
+        "echo $$ > {}/cgroup.procs; exec \"$@\"",
+        group.path.display()
+    );
+    let inside = |words: &[&str]| -> Ran {
+        let mut command = Command::new("sh");
+        command.args(["-c", &enter, "sh"]).args(words).arg(&program);
+        command.output().unwrap().into()
+    };
+    let plain = inside(&["env"]);
+    assert_eq!(plain.status, 0, "{plain:?}");
+    let hugectl = tool("hugectl");
+    let hugectl = hugectl.get_program().to_str().unwrap();
+    let said = "the memory control group has little left, or cannot be seen: base pages follow\n";
+    for _ in 0..3 {
+        let ran = inside(&[hugectl, "--text=thp"]);
+        assert_eq!((ran.status, &ran.out), (0, &plain.out), "{ran:?}");
+        assert_eq!(ran.err.matches(said).count(), 1, "{ran:?}");
+    }
+    let explained = inside(&[hugectl, "--explain", "--text=thp"]);
+    assert_eq!(explained.status, 3, "{explained:?}");
+    assert!(
+        explained.out.contains("the memory control group leaves"),
+        "{explained:?}"
+    );
 }

@@ -11,6 +11,7 @@ use crate::plan::{Plan, is_left_out, pages_within};
 use crate::probe::Findings;
 use crate::probe::heap_engine::Engine;
 use crate::probe::kernel::{Kernel, USEFUL, Wants};
+use crate::probe::preflight::COPY;
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
 use crate::say::subject::Subject;
@@ -111,7 +112,7 @@ impl Maker<'_> {
             bytes: own.get(),
         }];
         let rest = whole.saturating_sub(own.get());
-        taken.extend(self.take(self.served.text, rest));
+        taken.extend(self.take(self.served.text, rest, COPY));
         if self.findings.surroundings.no_mremap {
             taken.retain(|taken| taken.rung != Rung::Thp);
         }
@@ -154,7 +155,7 @@ impl Maker<'_> {
         let whole = size.map_or(0, |size| target.layout.data(size).pages.get());
         let (all, inner) = target.layout.initialised(size.unwrap_or(part.size));
         let (data, bss) = match self.findings.surroundings.no_mremap {
-            false => split(&self.take(self.served.data, whole), inner.get()),
+            false => split(&self.take(self.served.data, whole, 1), inner.get()),
             true => (Vec::new(), self.advised(whole - inner.get().min(whole))),
         };
         let rest = part.all.get().saturating_sub(all.get());
@@ -182,8 +183,9 @@ impl Maker<'_> {
         pools.chain([size]).min()
     }
 
-    /// Takes so much of the pools and what follows them.
-    fn take(&mut self, served: Option<Pages>, mut rest: u64) -> Vec<Taken> {
+    /// Takes so much of the pools and what follows them, for which a memory control group
+    /// must have room so many times.
+    fn take(&mut self, served: Option<Pages>, mut rest: u64, times: u64) -> Vec<Taken> {
         let mut taken = Vec::new();
         let Some(pages) = served else {
             return taken;
@@ -200,7 +202,8 @@ impl Maker<'_> {
         }
         let thp = self.findings.parts.text.or(self.findings.parts.data);
         let size = thp.map(|part| part.size);
-        if self.comes_to_thp(pages) && self.kernel().serves_private() && self.has_room(rest) {
+        let has_room = self.has_room(rest.saturating_mul(times));
+        if self.comes_to_thp(pages) && self.kernel().serves_private() && has_room {
             taken.push(Taken {
                 rung: Rung::Thp,
                 size,

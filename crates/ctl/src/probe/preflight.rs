@@ -41,9 +41,14 @@ pub struct Needs {
     pub data: Bytes,
 }
 
+/// A copy of text takes its memory beside the original: the library makes one where it is
+/// this much smaller than what other memory may take on transparent huge pages.
+pub(crate) const COPY: u64 = 4;
+
 /// Looks for what will fall short.
 pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
-    let segments = needs.text.get().saturating_add(needs.data.get());
+    let text = needs.text.get().saturating_mul(COPY);
+    let segments = text.saturating_add(needs.data.get());
     let mut check = Check {
         fallback: wants.fallback,
         strict: Subject::strict(wants.require),

@@ -5,6 +5,7 @@
 use core::ffi::{CStr, c_int};
 
 use crate::extent::address_space;
+use crate::extent::unit::State;
 use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::policy::{quota, thp};
 use crate::sys::{self, Errno, Result};
@@ -22,19 +23,20 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Ordinary memory, writable, advised to be on transparent huge pages.
+    /// Ordinary memory, writable, advised to be on transparent huge pages; nothing where
+    /// this process gets none for so much, as in a control group that has little left.
     ///
     /// # Errors
     /// When there is no address space or no memory.
-    pub fn ordinary(len: usize) -> Result<Aside> {
+    pub fn ordinary(len: usize) -> Result<Option<Aside>> {
         let addr = address_space::reserve_elsewhere(len, facts::thp_size())?;
         let pool = None;
         let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
         sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
         // SAFETY: likewise.
-        unsafe { thp::advise(addr, len) };
-        Ok(aside)
+        let state = unsafe { thp::advise(addr, len) };
+        Ok((state == State::Thp).then_some(aside))
     }
 
     /// Whether all of it is on transparent huge pages: it is from now on.
@@ -190,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_is_being_made_is_no_heap() {
-        let copy = Aside::ordinary(4 << 20).unwrap();
+        let copy = Aside::ordinary(4 << 20).unwrap().unwrap();
         assert!(!HEAP_AREA.contains(&(copy.addr as u64)));
         assert_eq!(copy.addr % facts::thp_size(), 0);
     }

@@ -341,6 +341,19 @@ fn say_hidden() {
     }
 }
 
+/// Whether a copy of so much may be on them that takes its memory beside the original,
+/// which stays with the kernel's page cache: an eighth of what the control group has left
+/// at most. Else that is said once: the kernel kills whoever is beyond the limit.
+pub(crate) fn serves_copy(len: usize) -> Result<(), NoThp> {
+    serves_private()?;
+    let is_enough = len <= room() / 4;
+    if is_enough {
+        return Ok(());
+    }
+    say_why(NoThp::Scarce);
+    Err(NoThp::Scarce)
+}
+
 /// How much may be advised before the next question, where so much is left.
 /// Without a limit there is no next one for a long time. Where nothing can be seen of
 /// control groups, by what is free on the machine; where even that may not be asked,

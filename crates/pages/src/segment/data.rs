@@ -162,6 +162,7 @@ fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Why> {
 /// Nobody may write to the range meanwhile.
 unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
+    let aside = aside.ok_or(Why::Scarce)?;
     // SAFETY: as the caller says.
     unsafe { fill_and_replace(load, range, aside) }
 }

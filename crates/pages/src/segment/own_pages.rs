@@ -26,7 +26,7 @@ const MADV_COLLAPSE: i32 = 25;
 pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     let size = facts::thp_size();
     if load.file_start % size != 0 || range.is_empty() || range.end > load.file_end {
-        return Err(Why::SmallPages);
+        return Err(Why::Elsewhere);
     }
     if !is_unchanged(range) {
         return Err(Why::Changed);

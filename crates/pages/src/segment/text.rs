@@ -180,9 +180,11 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 
 /// Copies a range to ordinary memory on transparent huge pages.
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
-    thp::serves_private()?;
+    thp::serves_copy(range.len())?;
     unshared::take_memory(range.len())?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
+    // A copy on base pages would only take memory.
+    let aside = aside.ok_or(Why::Scarce)?;
     // SAFETY: the segment is readable, and the other new memory of that length.
     unsafe {
         core::ptr::copy_nonoverlapping(
@@ -246,7 +248,7 @@ mod tests {
         };
         let got = put(&load, &wish, true, None);
         assert_eq!((got.own, got.pool, got.thp), (0, 0, got.whole));
-        assert_eq!(got.why, Some(Why::SmallPages));
+        assert_eq!(got.why, Some(Why::Elsewhere));
         for at in words {
             // SAFETY: mapped memory of the test.
             assert_eq!(unsafe { (at as *const usize).read() }, at);

@@ -12,7 +12,7 @@ use crate::sys::Errno;
 pub enum Why {
     /// No whole huge page lies in it.
     Small = 1,
-    /// The file's own pages are small, or lie elsewhere than in memory.
+    /// The file's own pages are small.
     SmallPages = 2,
     /// It was changed in memory: relocated, or by a debugger.
     Changed = 3,
@@ -63,13 +63,17 @@ pub enum Why {
     PoolUnread = 25,
     /// Memory may not be moved to another address.
     Refused = 26,
+    /// The memory control group has too little left for a copy, or cannot be seen.
+    Scarce = 27,
+    /// It lies in memory otherwise than in its file, huge page by huge page.
+    Elsewhere = 28,
 }
 
 impl Why {
     /// Whether it kept a segment from its file's own pages, for which a copy may
     /// stand.
     pub fn is_of_file(self) -> bool {
-        matches!(self, Why::SmallPages | Why::Changed)
+        matches!(self, Why::SmallPages | Why::Elsewhere | Why::Changed)
     }
 
     /// Whether a copy that others cannot share was not made, for which the
@@ -110,6 +114,10 @@ impl Why {
         match self {
             Why::Small => "no whole huge page lies in it",
             Why::SmallPages => "the file system keeps the file on base pages",
+            Why::Elsewhere => {
+                "not the file's own pages, since it lies otherwise in memory than in the file; \
+                 hugeedit --align mends that"
+            }
             Why::Changed => "changed in memory, so not the file's own pages",
             Why::Threads => "threads ran before it could be moved",
             Why::PoolEmpty => "the pool has no page left",
@@ -118,6 +126,7 @@ impl Why {
             }
             Why::OldKernel => "this kernel cannot move hugetlb memory",
             Why::NoMemory => "no memory for a copy",
+            Why::Scarce => NoThp::Scarce.reason(),
             Why::Refused => {
                 "the system refuses mremap, which puts a copy in its place: a filter of system \
                  calls, or sealed memory"
@@ -170,13 +179,14 @@ impl From<NoThp> for Why {
             NoThp::Absent => Why::ThpAbsent,
             NoThp::Never | NoThp::SharedNever => Why::ThpNever,
             NoThp::Disabled => Why::ThpDisabled,
-            NoThp::Scarce | NoThp::Unknown => Why::NoMemory,
+            NoThp::Scarce => Why::Scarce,
+            NoThp::Unknown => Why::NoMemory,
         }
     }
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 26] = [
+const ALL: [Why; 28] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -203,6 +213,8 @@ const ALL: [Why; 26] = [
     Why::Valgrind,
     Why::PoolUnread,
     Why::Refused,
+    Why::Scarce,
+    Why::Elsewhere,
 ];
 
 /// What is remembered for the report.

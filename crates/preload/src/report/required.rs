@@ -365,7 +365,9 @@ fn heap(config: &Config) -> Result<(), NoHeap> {
 fn transparent() -> Result<(), NoHeap> {
     thp::serves_private().map_err(|why| NoHeap::Transparent(Some(why)))?;
     let size = facts::thp_size();
-    let had = Aside::ordinary(size).and_then(|aside| aside.have());
+    let aside = Aside::ordinary(size).map_err(|_| NoHeap::Transparent(None))?;
+    let scarce = NoHeap::Transparent(Some(NoThp::Scarce));
+    let had = aside.ok_or(scarce)?.have();
     had.map_err(|_| NoHeap::Transparent(None))
 }
 
