@@ -328,11 +328,15 @@ impl Maker<'_> {
             .require
             .all()
             .any(|(required, share)| required.name() == segment && share == Share::Whole);
+        // A heap that stays with libc is where that puts it: base pages follow its pool.
+        let by_libc = segment == "heap" && self.findings.decision.engine == Engine::Libc;
+        if by_libc && matches!(pages, Pages::Size(_)) {
+            return Rung::Base;
+        }
         if pages != Pages::Thp && (is_strict || self.served.fallback == Fallback::None) {
             return Rung::None;
         }
         // A heap that stays with libc is on transparent huge pages by its own.
-        let by_libc = segment == "heap" && self.findings.decision.engine == Engine::Libc;
         let is_ruled_out =
             self.served.fallback == Fallback::Base && !(by_libc && pages == Pages::Thp);
         let serves = match segment {

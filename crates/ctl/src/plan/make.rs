@@ -248,7 +248,10 @@ impl Maker<'_> {
         } = self.findings;
         let target = look.target.as_ref();
         let needs = target.map(|target| parts.needs(target, *served, kernel));
-        needs.unwrap_or_default()
+        Needs {
+            libc_heap: self.findings.decision.engine == Engine::Libc,
+            ..needs.unwrap_or_default()
+        }
     }
 
     fn describe_pages(&mut self) {

@@ -39,6 +39,9 @@ pub struct Needs {
     pub text: Bytes,
     /// Whole pages of data and bss.
     pub data: Bytes,
+    /// Whether the heap stays with the program's libc, which goes from a pool to base
+    /// pages, whatever the fallback is.
+    pub libc_heap: bool,
 }
 
 /// A copy of text takes its memory beside the original: the library makes one where it is
@@ -54,6 +57,7 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
         strict: Subject::strict(wants.require),
         kernel,
         segments: Bytes::new(segments),
+        libc_heap: needs.libc_heap,
         said: Checked::default(),
     };
     let asks = asks(wants, needs, kernel);
@@ -89,6 +93,7 @@ struct Check<'a> {
     kernel: &'a Kernel,
     /// What segments take.
     segments: Bytes,
+    libc_heap: bool,
     said: Checked,
 }
 
@@ -157,6 +162,9 @@ impl Check<'_> {
     /// What happens to what a pool cannot give.
     fn then(&self, ask: &Ask) -> String {
         let subject = ask.subject;
+        if self.libc_heap && subject == Subject::HEAP {
+            return "the heap goes to base pages".to_owned();
+        }
         // Shared memory is of one pool.
         let second = self.kernel.second(ask.pages).filter(|_| !subject.shm);
         let to = |served: bool| match served && self.fallback == Fallback::Thp {

@@ -1,7 +1,7 @@
 //! What gets transparent huge pages, whatever pages are asked for: private mappings of
 //! the program's own (`--anon`), and stacks (`--stack`).
 
-use hugetools_contract::env::{self, Pages};
+use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_model::Bytes;
 
 use super::Maker;
@@ -64,7 +64,11 @@ impl Maker<'_> {
             ((_, variable, Some(len)), Some(_)) => self.set(variable, len.get().to_string()),
             ((length, ..), None) => self.warn(format!("{length} does nothing without {option}")),
         }
-        if let (Some(Pages::Size(size)), Some(_)) = (what.given, what.served) {
+        // Where these are ruled out, too, that is said instead.
+        let served = what
+            .served
+            .filter(|_| self.findings.served.fallback != Fallback::Base);
+        if let (Some(Pages::Size(size)), Some(_)) = (what.given, served) {
             let size = Bytes::new(size);
             let then = format!("{option}={size} gets transparent huge pages");
             self.fall_short(Shortfall::new(what.subject, what.fact).outcome(then));

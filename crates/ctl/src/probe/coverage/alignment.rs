@@ -67,6 +67,7 @@ impl Parts {
         Needs {
             text: text.unwrap_or_default(),
             data: data.unwrap_or_default(),
+            ..Needs::default()
         }
     }
 }

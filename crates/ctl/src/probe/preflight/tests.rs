@@ -305,6 +305,7 @@ fn needs(text: u64, data: u64) -> Needs {
     Needs {
         text: pages(text),
         data: pages(data),
+        ..Needs::default()
     }
 }
 
@@ -409,4 +410,16 @@ fn a_control_group_that_allows_enough_is_no_shortfall() {
         "{said:?}"
     );
     assert!(segments);
+}
+
+#[test]
+fn below_a_pool_libc_has_base_pages_only() {
+    let needs = Needs {
+        libc_heap: true,
+        ..Needs::default()
+    };
+    for fallback in [Fallback::Thp, Fallback::Base, Fallback::None] {
+        let said = &check(Wants { fallback, ..HEAP }, needs, &kernel(0, 0)).notes[0].text;
+        assert!(said.contains(": the heap goes to base pages;"), "{said}");
+    }
 }

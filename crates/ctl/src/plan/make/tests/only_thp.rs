@@ -40,6 +40,10 @@ fn its_variables_and_what_a_size_comes_to() {
         assert_eq!(said.len(), 1, "{said:?}");
         let begin = format!("--{option}=2MB gets transparent huge pages: {fact}");
         assert!(said[0].starts_with(&begin), "{said:?}");
+        let plan = planned(&format!("--{option}=2MB --fallback=base x"), dynamic(), &[]);
+        let said = warnings(&plan);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].contains("gets no huge page"), "{said:?}");
         let plan = planned(&format!("--shm --{length}=1M x"), dynamic(), &[]);
         let said = [format!("--{length} does nothing without --{option}")];
         assert_eq!(warnings(&plan), said);
