@@ -169,6 +169,29 @@ fn what_keeps_a_copy_from_its_place_is_named() {
     assert!(!ran.err.contains("no memory for a copy"), "{ran:?}");
 }
 
+/// A look beforehand tells that the program would not begin.
+#[test]
+fn a_filter_that_ends_who_calls_mremap_is_told_as_such() {
+    let ends = build("no_mremap", Libc::Glibc, &["-DENDS"]);
+    let Some((filter, program)) = ends.zip(build("segments", Libc::Glibc, &[])) else {
+        return;
+    };
+    let run = |options: &[&str]| -> Ran {
+        let mut command = Command::new(&filter);
+        command.arg(tool("hugectl").get_program()).args(options);
+        command.arg(&program).output().unwrap().into()
+    };
+    let explained = run(&["--explain", "--data=thp"]);
+    let fact = "ends whoever calls mremap";
+    assert_eq!(explained.status, 3, "{explained:?}");
+    assert!(explained.out.contains(fact), "{explained:?}");
+    assert!(
+        !explained.out.contains("stays on base pages"),
+        "{explained:?}"
+    );
+    assert_eq!(run(&["--heap=thp"]).status, 0);
+}
+
 #[test]
 fn a_variable_that_does_nothing_is_told() {
     let run = |variables: &[(&str, &str)]| -> Ran {

@@ -1,4 +1,5 @@
-/* Becomes another program under a filter of system calls that refuses mremap.
+/* Becomes another program under a filter of system calls that refuses mremap, or, with
+   -DENDS, ends whoever calls it.
 
    no_mremap COMMAND... */
 #include <errno.h>
@@ -9,12 +10,19 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef ENDS
+#define RESULT SECCOMP_RET_KILL_PROCESS
+#else
+#define RESULT (SECCOMP_RET_ERRNO | EPERM)
+#endif
+
 int main(int argc, char **argv)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, RESULT),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog filter = { sizeof code / sizeof *code, code };

@@ -99,9 +99,20 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
     Some((mode & !MODE_FLAGS, nodes.collect()))
 }
 
-/// Whether a filter of system calls lets `mremap(2)` through. A child tries it,
-/// with arguments that change nothing: the filter may end the one that asks.
-pub(crate) fn may_move_memory() -> bool {
+/// What a filter of system calls does about `mremap(2)`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moving {
+    /// It lets it through.
+    Allowed,
+    /// It refuses it.
+    Refused,
+    /// It ends the one that asks.
+    Ends,
+}
+
+/// What a filter of system calls does about `mremap(2)`: a child tries it, with arguments
+/// that change nothing.
+pub(crate) fn may_move_memory() -> Moving {
     use nix::sys::wait::{WaitStatus, waitpid};
     use nix::unistd::{ForkResult, fork};
     // SAFETY: this process has one thread, and the child makes two system calls.
@@ -114,10 +125,12 @@ pub(crate) fn may_move_memory() -> bool {
             // SAFETY: it ends at once, and runs nothing that was registered.
             unsafe { libc::_exit(i32::from(!is_asked)) }
         }
-        Ok(ForkResult::Parent { child }) => {
-            matches!(waitpid(child, None), Ok(WaitStatus::Exited(_, 0)))
-        }
-        Err(_) => false,
+        Ok(ForkResult::Parent { child }) => match waitpid(child, None) {
+            Ok(WaitStatus::Exited(_, 0)) => Moving::Allowed,
+            Ok(WaitStatus::Signaled(..)) => Moving::Ends,
+            _ => Moving::Refused,
+        },
+        Err(_) => Moving::Refused,
     }
 }
 
@@ -144,7 +157,7 @@ mod tests {
 
     #[test]
     fn without_a_filter_memory_may_be_moved() {
-        assert!(may_move_memory());
+        assert_eq!(may_move_memory(), Moving::Allowed);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::{Scene, Surroundings};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
-use crate::sys;
+use crate::sys::{self, Moving};
 
 const STATUS: &str = "/proc/self/status";
 
@@ -21,7 +21,8 @@ pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), Fi
     if mode.is_some_and(|mode| mode.is_none_or(|mode| mode == b"0")) {
         return Ok(());
     }
-    if sys::may_move_memory() {
+    let moving = sys::may_move_memory();
+    if moving == Moving::Allowed {
         let told = mode.map(|_| {
             Note::info(format!(
                 "a filter of system calls is in force ({STATUS}, Seccomp: 2): what the program's \
@@ -44,9 +45,7 @@ pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), Fi
         subject = subject | Subject::TEXT;
     }
     if !subject.is_none() {
-        let fact = "a filter of system calls (seccomp) refuses mremap";
-        let then = "what is copied to huge pages cannot be put in its place: data stays on base \
-                    pages, and text where it is not on pages of a pool or of its file";
+        let (fact, then) = words(moving);
         let short = Shortfall::new(subject, fact).then(then);
         let short = match mode {
             Some(_) => short.says(STATUS, "Seccomp: 2"),
@@ -56,4 +55,20 @@ pub(super) fn look(scene: &Scene<'_>, found: &mut Surroundings) -> Result<(), Fi
         found.notes.push(Note::short(Level::Warning, short));
     }
     Ok(())
+}
+
+/// What such a filter does, and what follows.
+fn words(moving: Moving) -> (&'static str, &'static str) {
+    match moving {
+        Moving::Ends => (
+            "a filter of system calls (seccomp) ends whoever calls mremap",
+            "what is copied to huge pages is put in its place by that call: the program does not \
+             begin, unless all of that is on pages of its file",
+        ),
+        _ => (
+            "a filter of system calls (seccomp) refuses mremap",
+            "what is copied to huge pages cannot be put in its place: data stays on base pages, \
+             and text where it is not on pages of a pool or of its file",
+        ),
+    }
 }
