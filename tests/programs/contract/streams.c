@@ -121,12 +121,7 @@ int main(void)
 	take_many();
 	early = fopen(name, "r");
 	CHECK(early && getc(early) == '0');
-#ifdef __GLIBC__
 	beside_forks(tasks, 4);
-#else
-	/* musl does not tell of its streams. */
-	beside_forks(tasks, 3);
-#endif
 	CHECK(!unlink(name));
 	right();
 }

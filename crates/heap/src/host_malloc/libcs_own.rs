@@ -3,8 +3,8 @@
 //! libc reads streams and directories into blocks that it takes itself, by system calls
 //! that nobody makes again. A process with threads whose writers cannot be kept waiting
 //! (`userfaultfd(2)`) moves its memory off pools for a fork all the same, and such a call
-//! would fail meanwhile. So before the first thread there libc's own words for malloc are
-//! made to say its own: what it takes from then on lies on ordinary memory. It is freed
+//! would fail meanwhile. So before the first thread there (under musl before `main`) libc's
+//! own words for malloc are made to say its own: what it takes from then on lies on ordinary memory. It is freed
 //! by whoever likes, as any block of another malloc's. Where the buffers of streams lie
 //! that are open already, as far as libc lists them, ordinary memory takes the place of
 //! pages of a pool.
@@ -15,8 +15,10 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::{self, Object};
+use hugetools_pages::config;
 use hugetools_pages::extent::stacks::Stack;
 use hugetools_pages::migrate::{off_pool, retry};
+use hugetools_pages::rt::weak;
 
 use crate::host_malloc::next::next;
 
@@ -29,9 +31,13 @@ const TAKERS: [&CStr; 3] = [c"free", c"realloc", c"malloc_usable_size"];
 /// Where libc has these; 0 while all its blocks are ours.
 static FOUND: [AtomicUsize; TAKERS.len()] = [const { AtomicUsize::new(0) }; TAKERS.len()];
 
-/// Has it done where and when it is needed.
+/// Has it done where and when it is needed: under musl at once, which does not tell of the
+/// streams and directories that are open when the first thread comes.
 pub(crate) fn watch() {
     retry::set_task(leave_to_libc);
+    if !weak::is_glibc() && retry::may_fail_with_threads(config::heap_is_of_pool) {
+        leave_to_libc();
+    }
 }
 
 /// The function of libc's that takes such blocks.

@@ -33,12 +33,18 @@ pub fn set_task(task: fn()) {
 #[inline]
 pub fn begin_threads(has_pool_heap: impl FnOnce() -> bool) {
     static BEGUN: AtomicBool = AtomicBool::new(false);
-    let has_data = || index::look(|| index::extents().any(|extent| extent.holds == Holds::Data));
-    let may_fail = || (has_pool_heap() || has_data()) && Shield::whole().is_none();
-    if !BEGUN.load(Ordering::Relaxed) && !BEGUN.swap(true, Ordering::AcqRel) && may_fail() {
+    let has_begun = || BEGUN.load(Ordering::Relaxed) || BEGUN.swap(true, Ordering::AcqRel);
+    if !has_begun() && may_fail_with_threads(has_pool_heap) {
         MAY_FAIL.store(true, Ordering::Relaxed);
         take_care();
     }
+}
+
+/// Whether calls may fail once there are threads, in a program whose heap is to lie on a
+/// pool or not.
+pub fn may_fail_with_threads(has_pool_heap: impl FnOnce() -> bool) -> bool {
+    let has_data = || index::look(|| index::extents().any(|extent| extent.holds == Holds::Data));
+    (has_pool_heap() || has_data()) && Shield::whole().is_none()
 }
 
 #[cold]

@@ -1,15 +1,16 @@
 //! The functions of libc by which a program asks, and whose answer the kernel writes:
-//! about files, and what has happened to descriptors; see
+//! about files, devices and sockets, and what has happened to descriptors; see
 //! `crate::kernel_writes::buffers`.
 #![expect(unsafe_code, reason = "exports functions of libc")]
 
 use core::cell::Cell;
-use core::ffi::{c_char, c_int, c_uint};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use libc::{pollfd, sigset_t, stat as Stat, timespec};
+use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
 use crate::kernel_writes::buffers::{again, range};
-use crate::next::call::{NO_CALL, next};
+use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
+use crate::next::following::Following;
 
 /// The place of a value that the kernel writes.
 fn of<T>(value: *mut T) -> impl Fn() -> core::iter::Once<core::ops::Range<usize>> {
@@ -233,6 +234,124 @@ pub unsafe extern "C" fn ppoll(
             fn(*mut pollfd, usize, *const timespec, *const sigset_t) -> c_int,
             NO_CALL,
             (all, count, timeout, signals)
+        )
+    })
+}
+
+/// So much at most do the numbers of most calls of `ioctl(2)` say that they fill.
+const ANSWER: usize = 16 << 10;
+
+/// `ioctl(2)`, whose argument is mostly where a device's answer goes.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_void) -> c_int {
+    static NEXT: Following = Following::named(c"ioctl");
+    type Next = unsafe extern "C" fn(c_int, usize, ...) -> c_int;
+    let buffers = || core::iter::once(range(argument as usize, ANSWER));
+    again(buffers, || match NEXT.address() {
+        Some(address) => {
+            // SAFETY: the address of the function of that name, whose type is that.
+            let next = unsafe { core::mem::transmute::<usize, Next>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next(file, request, argument) }
+        }
+        None => {
+            let words = [file.word(), request, argument as usize];
+            c_int::of(from_kernel(libc::SYS_ioctl, &words))
+        }
+    })
+}
+
+/// Asks for a value and how long it is.
+fn with_len<T>(value: *mut T, most: usize, len: *mut socklen_t, call: impl Fn() -> c_int) -> c_int {
+    let len = range(len as usize, size_of::<socklen_t>());
+    let buffers = || [range(value as usize, most), len.clone()].into_iter();
+    again(buffers, call)
+}
+
+/// The name of a socket's end.
+macro_rules! name_of_end {
+    ($name:ident, $text:literal) => {
+        /// `getsockname(2)` and `getpeername(2)`
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            socket: c_int,
+            address: *mut sockaddr,
+            len: *mut socklen_t,
+        ) -> c_int {
+            with_len(address, size_of::<sockaddr_storage>(), len, || {
+                next!(
+                    $text,
+                    fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int,
+                    NO_CALL,
+                    (socket, address, len)
+                )
+            })
+        }
+    };
+}
+
+name_of_end!(getsockname, c"getsockname");
+name_of_end!(getpeername, c"getpeername");
+
+/// `getsockopt(2)`, but for an error, which is told once: see `super::results`.
+pub(super) fn option_of_socket(
+    value: *mut c_void,
+    len: *mut socklen_t,
+    call: impl Fn() -> c_int,
+) -> c_int {
+    with_len(value, ANSWER, len, call)
+}
+
+/// `pipe(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pipe(ends: *mut [c_int; 2]) -> c_int {
+    again(of(ends), || {
+        next!(c"pipe", fn(*mut [c_int; 2]) -> c_int, NO_CALL, (ends))
+    })
+}
+
+/// `pipe2(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pipe2(ends: *mut [c_int; 2], flags: c_int) -> c_int {
+    again(of(ends), || {
+        next!(
+            c"pipe2",
+            fn(*mut [c_int; 2], c_int) -> c_int,
+            libc::SYS_pipe2,
+            (ends, flags)
+        )
+    })
+}
+
+/// `socketpair(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn socketpair(
+    domain: c_int,
+    kind: c_int,
+    protocol: c_int,
+    ends: *mut [c_int; 2],
+) -> c_int {
+    again(of(ends), || {
+        next!(
+            c"socketpair",
+            fn(c_int, c_int, c_int, *mut [c_int; 2]) -> c_int,
+            NO_CALL,
+            (domain, kind, protocol, ends)
         )
     })
 }

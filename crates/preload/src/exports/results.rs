@@ -9,6 +9,7 @@ use core::ptr;
 use libc::{fd_set, id_t, idtype_t, pid_t, rusage, siginfo_t, sigset_t, sockaddr, socklen_t};
 use libc::{timespec, timeval};
 
+use super::answers::option_of_socket;
 use crate::kernel_writes::copies::{Filled, with_len};
 use crate::next::call::{NO_CALL, next};
 
@@ -283,7 +284,7 @@ pub unsafe extern "C" fn getsockopt(
         // SAFETY: as the caller says.
         return unsafe { with_len(value, len, call) };
     }
-    call(value, len)
+    option_of_socket(value, len, || call(value, len))
 }
 
 /// Waits for a signal by `call`, which is given where it is told of.

@@ -10,7 +10,7 @@ use core::ptr;
 
 use hugetools_pages::extent::index;
 use hugetools_pages::migrate::retry;
-use hugetools_pages::rt::side_room::{self, SideRoom};
+use hugetools_pages::rt::side_room::SideRoom;
 use hugetools_pages::sys;
 use libc::{sockaddr_storage, socklen_t};
 
@@ -145,11 +145,11 @@ impl Buffer {
 
     #[cold]
     fn elsewhere(place: usize, len: usize) -> Option<Buffer> {
-        if len > side_room::SIZE || !index::holds(place) {
+        if !index::holds(place) {
             return None;
         }
         let needs_room = len > SMALL;
-        let room = if needs_room { SideRoom::take() } else { None };
+        let room = needs_room.then(|| SideRoom::take(len)).flatten();
         let can_be = room.is_some() || !needs_room;
         can_be.then_some(Buffer { place, len, room })
     }

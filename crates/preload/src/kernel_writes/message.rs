@@ -8,11 +8,14 @@ use core::ptr;
 
 use hugetools_pages::extent::index;
 use hugetools_pages::migrate::retry;
-use hugetools_pages::rt::side_room::{self, SideRoom};
+use hugetools_pages::rt::side_room::SideRoom;
 use hugetools_pages::sys;
 use libc::{iovec, mmsghdr, msghdr, sockaddr_storage};
 
 use crate::kernel_writes::buffers::{can_be_read, half, of_message, range, ranges};
+
+/// So many at once does the kernel take (`UIO_MAXIOV`).
+const MOST_MESSAGES: usize = 1024;
 
 /// What a part begins at a multiple of.
 const ALIGNMENT: usize = 16;
@@ -86,9 +89,10 @@ impl Messages {
 
     #[cold]
     unsafe fn elsewhere(first: usize, count: usize, stride: usize) -> Option<Messages> {
-        if first == 0 || count > side_room::SIZE / stride {
+        if first == 0 {
             return None;
         }
+        let count = count.min(MOST_MESSAGES);
         let header = |at: usize| (first + at * stride) as *const msghdr;
         // SAFETY: as the caller says.
         let count = (0..count)
@@ -98,11 +102,13 @@ impl Messages {
         if !(0..count).any(|at| unsafe { meets(header(at)) }) {
             return None;
         }
-        let room = SideRoom::take()?;
-        let mut layout = Layout {
-            rest: range(room.base(), side_room::SIZE),
-        };
         let len = count * stride;
+        // SAFETY: likewise.
+        let parts = (0..count).map(|at| unsafe { len_elsewhere(header(at)) });
+        let room = SideRoom::take(parts.fold(aligned(len), usize::saturating_add))?;
+        let mut layout = Layout {
+            rest: range(room.base(), room.size()),
+        };
         layout.take(len)?;
         // SAFETY: as the caller says; there is room for them.
         unsafe { ptr::copy_nonoverlapping(first as *const u8, room.base() as *mut u8, len) };
@@ -246,6 +252,31 @@ unsafe fn meets(header: *const msghdr) -> bool {
     let mut buffers = unsafe { of_message(header) };
     let is_ours = |buffer: Range<usize>| !buffer.is_empty() && index::holds(buffer.start);
     index::holds(header as usize) || index::holds(name as usize) || buffers.any(is_ours)
+}
+
+/// How much room the parts of a message take that [`lead_elsewhere`] lays out.
+///
+/// # Safety
+/// It must be a message.
+unsafe fn len_elsewhere(header: *const msghdr) -> usize {
+    // SAFETY: as the caller says.
+    let header = unsafe { &*header };
+    // SAFETY: likewise.
+    let vectors = unsafe { ranges(header.msg_iov, half(header.msg_iovlen)) };
+    let data = vectors.fold(0_usize, |sum, vector| sum.saturating_add(vector.len()));
+    let others = [
+        size_of::<iovec>(),
+        size_of::<sockaddr_storage>(),
+        half(header.msg_controllen),
+    ];
+    let parts = others.map(aligned);
+    parts.into_iter().fold(aligned(data), usize::saturating_add)
+}
+
+/// With what is left free before the next part.
+fn aligned(len: usize) -> usize {
+    len.checked_next_multiple_of(ALIGNMENT)
+        .unwrap_or(usize::MAX)
 }
 
 /// Has a header name parts of a room in the place of the program's.

@@ -10,7 +10,7 @@ use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
 /// Their names.
-const NAMES: [&CStr; 80] = [
+const NAMES: [&CStr; 86] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -61,6 +61,12 @@ const NAMES: [&CStr; 80] = [
     c"select",
     c"pselect",
     c"getsockopt",
+    c"ioctl",
+    c"getsockname",
+    c"getpeername",
+    c"pipe",
+    c"pipe2",
+    c"socketpair",
     c"sigwaitinfo",
     c"sigtimedwait",
     c"sigaltstack",
