@@ -40,6 +40,7 @@ use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
 use crate::probe::surroundings::{Scene, Surroundings};
 use crate::probe::target::{Image, Libc, Opened};
+use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::say::failure::Failure;
 use crate::say::shortfall::Shortfall;
@@ -164,7 +165,10 @@ pub fn probe(
         caller,
     };
     let mut parts = search.measure(root, &look).map_err(own)?;
-    let kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
+    let mut kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
+    // When it does, the library says it.
+    let bans = look.known.as_ref().is_some_and(|entry| entry.bans);
+    kernel.thp_banned = run.explain && bans && run.thp_policy != Some(ThpPolicy::Always);
     search
         .prepare(root, &look, &kernel, &mut parts, changes)
         .map_err(own)?;

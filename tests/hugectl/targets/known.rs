@@ -5,6 +5,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use crate::support::live::machine;
 use crate::support::needs::programs;
 use crate::support::tool::{Ran, tool, write};
 
@@ -101,6 +102,35 @@ fn explanations_show_the_entry() {
     assert_eq!(program["auto"], serde_json::json!(["--heap=thp"]), "{json}");
     assert_eq!(program["beware"], "it is slow on Sundays", "{json}");
     assert_eq!(program["own"], serde_json::Value::Null, "{json}");
+}
+
+/// What such a program takes by itself gets no transparent huge page, unless that is lifted.
+#[test]
+fn a_program_that_turns_them_off_for_itself_falls_short() {
+    let Some(live) = machine("a ban of the program's own is told before") else {
+        return;
+    };
+    if !live.thp_serves() {
+        return;
+    }
+    let place = Place::new();
+    place.program("ledgerd");
+    place.table("ours.toml", &format!("{LEDGER}bans = true\n"));
+    let ban = "the program turns transparent huge pages off for itself";
+    let ran = place.run(&["--anon", "--explain", "ledgerd"]);
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(ran.out.contains(ban), "{ran:?}");
+    assert!(
+        !ran.out.contains("anon     default  transparent"),
+        "{ran:?}"
+    );
+    let mended = ["--anon", "--thp-policy=always", "--explain", "ledgerd"];
+    let ran = place.run(&mended);
+    assert!(!ran.out.contains(ban), "{ran:?}");
+    assert!(ran.out.contains("anon     default  transparent"), "{ran:?}");
+    // Where it does so is no matter of a start: the library says it then.
+    let ran = place.run(&["--anon", "ledgerd"]);
+    assert!(!ran.err.contains(ban), "{ran:?}");
 }
 
 #[test]

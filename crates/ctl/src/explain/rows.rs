@@ -341,7 +341,10 @@ impl Maker<'_> {
             self.served.fallback == Fallback::Base && !(by_libc && pages == Pages::Thp);
         let serves = match segment {
             "shm" => self.kernel().serves_shared(),
-            _ => self.kernel().serves_private() && self.has_room(USEFUL.get()),
+            _ => {
+                let kernel = self.kernel();
+                kernel.serves_private() && !kernel.thp_banned && self.has_room(USEFUL.get())
+            }
         };
         match serves && !is_ruled_out {
             true => Rung::Thp,

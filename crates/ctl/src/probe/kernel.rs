@@ -114,6 +114,9 @@ pub struct Kernel {
     pub thp_hidden: bool,
     /// Whether this process may have no transparent huge pages at all.
     pub thp_disabled: bool,
+    /// Whether the program turns them off for itself, as far as programs are known, and
+    /// everything is looked at: what it takes by itself gets none then.
+    pub thp_banned: bool,
     /// `vm.overcommit_memory`.
     pub overcommit: Option<u64>,
     /// The limit of the address space (`ulimit -v`).

@@ -296,7 +296,20 @@ impl Check<'_> {
             let short = short.says("/proc/self/status", "THP_enabled: 0");
             self.warn_beside(short.advise("hugectl --thp-policy=always lifts that"));
         } else {
+            self.own_ban(subject.taken_later());
             self.memory_group(subject);
+        }
+    }
+
+    /// Of what the program takes by itself, after it has turned them off: what was loaded
+    /// before has them.
+    fn own_ban(&mut self, subject: Subject) {
+        if self.kernel.thp_banned && !subject.is_none() {
+            let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
+            let fact = "the program turns transparent huge pages off for itself (prctl \
+                        PR_SET_THP_DISABLE)";
+            let short = Shortfall::new(subject, fact).then(format!("{names} {stay} on base pages"));
+            self.warn_beside(short.advise("hugectl --thp-policy=always lifts that"));
         }
     }
 

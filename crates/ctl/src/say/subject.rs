@@ -97,6 +97,15 @@ impl Subject {
         Subject { shm: false, ..self }
     }
 
+    /// What is taken once the program runs.
+    pub(crate) fn taken_later(self) -> Subject {
+        Subject {
+            text: false,
+            data: false,
+            ..self
+        }
+    }
+
     pub(crate) fn is_none(self) -> bool {
         self == Subject::NONE
     }

@@ -423,3 +423,29 @@ fn below_a_pool_libc_has_base_pages_only() {
         assert!(said.contains(": the heap goes to base pages;"), "{said}");
     }
 }
+
+#[test]
+fn what_a_program_takes_that_bans_them_for_itself_gets_none() {
+    let wants = Wants {
+        anon: Some(Pages::Thp),
+        text: Some(Pages::Thp),
+        ..SEGMENTS
+    };
+    let banned = Kernel {
+        thp_banned: true,
+        ..kernel(0, 0)
+    };
+    let said = |kernel: &Kernel| told(wants, needs(0, 0), kernel).0;
+    let ban = |text: &String| text.contains("turns transparent huge pages off for itself");
+    assert!(!said(&kernel(0, 0)).iter().any(ban));
+    let all = said(&banned);
+    let found: Vec<&String> = all.iter().filter(|text| ban(text)).collect();
+    assert_eq!(found.len(), 1, "{all:?}");
+    assert!(
+        found[0].contains("private mappings stay on base pages"),
+        "{found:?}"
+    );
+    assert!(found[0].contains("--thp-policy=always"), "{found:?}");
+    // What is loaded before has them.
+    assert!(!found[0].contains("text"), "{found:?}");
+}

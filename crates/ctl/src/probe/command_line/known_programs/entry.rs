@@ -42,6 +42,9 @@ pub(crate) struct Entry {
     pub(crate) memory: Option<Text>,
     /// Whether `--anon` reaches that, where it is known.
     pub(crate) anon: Option<bool>,
+    /// Whether it turns transparent huge pages off for itself.
+    #[serde(default)]
+    pub(crate) bans: bool,
     /// What of its own reaches that, or does better than hugectl.
     pub(crate) own: Option<Text>,
     /// When that was done.
