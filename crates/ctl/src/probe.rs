@@ -153,7 +153,6 @@ pub fn probe(
         None => None,
         Some(name) => Some(find_library(run, name, caller, bundle, changes)?),
     };
-    let library_dir = library_dir(run, library.as_ref())?;
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
     let library_is_there = is_there(library.as_ref(), changes);
@@ -166,9 +165,7 @@ pub fn probe(
     };
     let mut parts = search.measure(root, &look).map_err(own)?;
     let mut kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
-    // When it does, the library says it.
-    let bans = look.known.as_ref().is_some_and(|entry| entry.bans);
-    kernel.thp_banned = run.explain && bans && run.thp_policy != Some(ThpPolicy::Always);
+    kernel.thp_banned = is_banned(run, &look);
     search
         .prepare(root, &look, &kernel, &mut parts, changes)
         .map_err(own)?;
@@ -194,12 +191,19 @@ pub fn probe(
         parts,
         look,
         decision,
+        library_dir: library_dir(run, library.as_ref())?,
         library,
         library_is_there,
-        library_dir,
         ours,
         report,
     })
+}
+
+/// Whether the program turns transparent huge pages off for itself, where all is explained:
+/// at a start the library says it when that happens.
+fn is_banned(run: &Run, look: &Look) -> bool {
+    let bans = look.known.as_ref().is_some_and(|entry| entry.bans);
+    run.explain && bans && run.thp_policy != Some(ThpPolicy::Always)
 }
 
 /// The report's file, if it can be written.

@@ -69,7 +69,7 @@ use crate::extent::index;
 use crate::fault::{late, sigsegv};
 use crate::kernel::facts;
 use crate::migrate::shield::Shield;
-use crate::migrate::{runs, sigbus, write_freeze};
+use crate::migrate::{changes, runs, sigbus, write_freeze};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::registry;
 use crate::registry::named::region;
@@ -320,6 +320,7 @@ extern "C" fn child() {
     sigbus::HANDLER.inherit();
     side_stack::forget_others();
     side_room::forget_others();
+    changes::forget_others();
     fork_gate::GATE.forget_others();
     index::forget_readers();
     index::adopt_units();

@@ -13,6 +13,7 @@
 //! here nothing knows of forks.
 
 pub mod aside;
+pub mod changes;
 pub(crate) mod in_place;
 pub mod mbind;
 pub mod off_pool;

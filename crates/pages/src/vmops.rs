@@ -30,6 +30,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::extent::{index, mlocked};
+use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -109,6 +110,7 @@ pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
 
 /// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
 pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
+    let _change = Change::begin();
     let access = shared::Access { prot, key };
     if let Err(error) = anon::commit(addr, len, prot) {
         return Some(Err(error));
@@ -128,6 +130,7 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     if !registry::meets(&range) {
         return None;
     }
+    let _change = Change::begin();
     // The kernel goes on behind what is not mapped, and says so at the end.
     let mut hole = Ok(());
     let result = divide(&range, |open, region, part| {

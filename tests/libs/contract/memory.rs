@@ -17,5 +17,6 @@ rows! {
     what_is_freed_is_given_back: "give_back" {
         pools: &[0, 60, 150], judged: RightHere,
     }
+    what_is_closed_while_it_moves_stays_closed: "closed_while_moved" { pools: &[0, 80, 150] }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
 }

@@ -15,7 +15,7 @@ use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::pagemap::{self, Page};
 use crate::kernel::{facts, hugetlb_pool, vma_attributes};
 use crate::migrate::aside::Aside;
-use crate::migrate::{runs, sigbus};
+use crate::migrate::{changes, runs, sigbus};
 use crate::policy::{numa_copy, pool_backoff};
 use crate::sys::{self, Errno, NoSignals, Result, WriteProtection};
 
@@ -52,15 +52,15 @@ impl Mover {
         if !is_heap || !extent.layout.huge || hugetlb_pool::has_slices(extent.layout.unit) {
             return;
         }
-        let piece = match facts::has_threads() {
-            true => extent.layout.unit,
-            false => PIECE,
-        };
+        let others = facts::has_threads();
+        let piece = if others { extent.layout.unit } else { PIECE };
         let mut at = 0;
         while let Some(units) = runs::base(extent, at, piece) {
             at = units.end;
-            let is_usual = vma_attributes::is_usual(&extent.range_of(&units));
-            if is_usual && units.into_iter().any(|unit| !self.move_unit(extent, unit)) {
+            // With other threads each unit is looked at by itself, once it is taken.
+            let is_usual = others || vma_attributes::is_usual(&extent.range_of(&units));
+            let mut units = units.into_iter();
+            if is_usual && units.any(|unit| !self.move_unit(extent, unit, others)) {
                 return;
             }
         }
@@ -68,7 +68,7 @@ impl Mover {
 
     /// Moves a unit; whether the next one need be tried. Unit by unit, so that
     /// each page table is free before there are more.
-    fn move_unit(&self, extent: &Extent, unit: usize) -> bool {
+    fn move_unit(&self, extent: &Extent, unit: usize, others: bool) -> bool {
         let word = &extent.units()[unit];
         if block_end::is_plain(extent, unit) {
             return true;
@@ -77,8 +77,10 @@ impl Mover {
             return true;
         };
         let range = extent.range_of(&(unit..unit + 1));
-        // Asked once it is claimed: who notes a stack afterwards moves it down.
-        if stacks::meets(&range) {
+        // Asked once it is claimed: who notes a stack afterwards moves it down, and who
+        // changes memory of the program's waits.
+        let is_usual = || !changes::are_under_way() && vma_attributes::is_usual(&range);
+        if stacks::meets(&range) || others && !is_usual() {
             word.publish(State::Base, used);
             return true;
         }
