@@ -14,6 +14,8 @@ void hugetools_page_free(mi_page_t *page, mi_theap_t *theap);
 void hugetools_purge(bool force, bool visit_all, mi_tld_t *tld);
 void hugetools_thread_init(void);
 bool hugetools_makes_room(int node);
+/* mimalloc's own under its other name, which its arena.c calls before it has it. */
+void mimallocs_page_free(mi_page_t *page, mi_theap_t *theap);
 
 #include "classes.h"
 
