@@ -1,6 +1,7 @@
 //! Where the output goes.
 
 use std::fs::OpenOptions;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::support::needs;
@@ -15,7 +16,7 @@ fn a_reader_that_goes_away_is_no_failure() {
         &["--json", "--pool-list"],
     ] {
         let dir = tree::machine("x86_64-8node");
-        let (reader, writer) = std::io::pipe().unwrap();
+        let (reader, writer) = nix::unistd::pipe().unwrap();
         drop(reader);
         let mut command = tool("hugeadm");
         command.arg("--sysroot").arg(dir.path()).args(args);
@@ -43,7 +44,7 @@ fn a_terminal_is_told_what_has_changed() {
         let hugeadm = tool("hugeadm").get_program().to_owned();
         let line = format!(
             "{} --sysroot {} {args}",
-            hugeadm.display(),
+            Path::new(&hugeadm).display(),
             dir.path().display()
         );
         let ran = Command::new("script")

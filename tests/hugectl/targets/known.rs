@@ -3,7 +3,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::support::live::machine;
 use crate::support::needs::programs;
@@ -202,7 +202,7 @@ fn programs_as_they_are_installed_are_known() {
     let (_, path) = std::env::vars_os()
         .find(|(name, _)| name == "PATH")
         .unwrap();
-    let path = format!("{}:/usr/sbin", path.display());
+    let path = format!("{}:/usr/sbin", Path::new(&path).display());
     for (program, known) in REAL {
         if !programs(&format!("{program} is known"), &[program]) {
             continue;
