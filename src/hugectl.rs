@@ -27,7 +27,7 @@ use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
-use hugetools_model::{Head, Root};
+use hugetools_model::{FileError, Head, Root};
 
 use crate::log::Log;
 use crate::terminal::{self, dress};
@@ -64,7 +64,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
     let args = auto::resolve(args, &argv, &caller);
     let result = args.and_then(Request::from_args);
     let result = result.and_then(|request| match request {
-        Request::Run(run) => start(&run, &caller),
+        Request::Run(run) => start(&run, caller),
         Request::Status(status) => show::show(&status).map(|()| 0),
         Request::Adopt(request) => adopt::adopt(&request, level),
         Request::Emit(emit) => emit_text(&emit, &caller),
@@ -139,15 +139,22 @@ fn say(notes: &[Note], verbosity: u8) {
 
 /// Starts the program, or prints how it would be started; the status where none
 /// was.
-fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
+fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
+    let own = |why: FileError| Failure::Own(why.to_string());
+    let caller = caller.with_filter(&root).map_err(own)?;
+    start_on(&root, run, &caller)
+}
+
+/// The same, on this machine.
+fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let outlet = outlet(run, caller)?;
     // Before the look, which then finds what the program will have.
     let policy = match run.thp_policy {
-        Some(policy) => policy.set(&root)?,
+        Some(policy) => policy.set(root, caller)?,
         None => None,
     };
-    let findings = find_out(run, caller, &root)?;
+    let findings = find_out(run, caller, root)?;
     let mut plan = plan::make(run, caller, &findings);
     // What --anon advises has them also where a machine gives them to nobody unasked.
     let policy = policy.filter(|_| run.anon.is_none());
@@ -191,7 +198,7 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let messages = outlet.as_ref().map(Outlet::file);
     let watcher = match plan.report.clone() {
         Some(to) if run.sysroot.is_none() => {
-            let begun = report_watcher::begin(&root, &to, messages);
+            let begun = watcher(root, &to, messages, caller);
             watch_ends(begun, &mut plan, findings.verbosity)
         }
         _ => None,
@@ -202,6 +209,21 @@ fn start(run: &Run, caller: &Caller) -> Result<u8, Failure> {
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// Begins to watch ends, unless a filter of system calls would end hugectl for it.
+fn watcher(
+    root: &Root,
+    to: &report_watcher::To,
+    messages: Option<&std::fs::File>,
+    caller: &Caller,
+) -> Result<Begun, String> {
+    match caller.filter.bars_watching() {
+        Some(call) => Err(format!(
+            "a filter of system calls ends whoever calls {call}"
+        )),
+        None => report_watcher::begin(root, to, messages),
+    }
 }
 
 /// Has the libraries know what this start has said, where they may have more to say.

@@ -2,6 +2,7 @@
 //! bit, and what lies in whole huge pages is on huge pages.
 #![expect(clippy::disallowed_methods, reason = "reads a report")]
 
+mod filters;
 mod share;
 mod stack;
 mod text_copy;
@@ -144,52 +145,6 @@ fn what_a_pool_lacks_for_segments_is_told() {
     let ran = run(100 + lacking - 1);
     assert!(ran.err.ends_with(&format!("{told}1)\n")), "{ran:?}");
     assert_eq!(run(100 + lacking).err, "", "{advice}");
-}
-
-/// A filter is in the way of mremap, and there is memory enough.
-#[test]
-fn what_keeps_a_copy_from_its_place_is_named() {
-    let Some(live) = machine("a filter that refuses mremap") else {
-        return;
-    };
-    live.set_pool(20);
-    let programs = build("no_mremap", Libc::Glibc, &[]).zip(build("stream", Libc::Glibc, &[]));
-    let Some((filter, program)) = programs else {
-        return;
-    };
-    let mut command = Command::new(filter);
-    command.arg(tool("hugectl").get_program());
-    command.args(["--data", "--report"]).arg(program);
-    let ran: Ran = command.output().unwrap().into();
-    let why = "the system refuses mremap, which puts a copy in its place";
-    let data = ran.err.lines().find(|line| line.starts_with("data "));
-    assert_eq!(ran.status, 0, "{ran:?}");
-    assert!(data.is_some_and(|line| line.contains(why)), "{ran:?}");
-    assert_eq!(ran.err.matches("on huge pages (").count(), 1, "{ran:?}");
-    assert!(!ran.err.contains("no memory for a copy"), "{ran:?}");
-}
-
-/// A look beforehand tells that the program would not begin.
-#[test]
-fn a_filter_that_ends_who_calls_mremap_is_told_as_such() {
-    let ends = build("no_mremap", Libc::Glibc, &["-DENDS"]);
-    let Some((filter, program)) = ends.zip(build("segments", Libc::Glibc, &[])) else {
-        return;
-    };
-    let run = |options: &[&str]| -> Ran {
-        let mut command = Command::new(&filter);
-        command.arg(tool("hugectl").get_program()).args(options);
-        command.arg(&program).output().unwrap().into()
-    };
-    let explained = run(&["--explain", "--data=thp"]);
-    let fact = "ends whoever calls mremap";
-    assert_eq!(explained.status, 3, "{explained:?}");
-    assert!(explained.out.contains(fact), "{explained:?}");
-    assert!(
-        !explained.out.contains("stays on base pages"),
-        "{explained:?}"
-    );
-    assert_eq!(run(&["--heap=thp"]).status, 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-/* Becomes another program under a filter of system calls that refuses mremap, or, with
-   -DENDS, ends whoever calls it.
+/* Becomes another program under a filter of system calls that refuses mremap, or another
+   one with -DCALL=SYS_name; with -DENDS it ends whoever makes it, with -DTRAPS it sends a
+   signal.
 
    no_mremap COMMAND... */
 #include <errno.h>
@@ -13,15 +14,21 @@
 
 #ifdef ENDS
 #define RESULT SECCOMP_RET_KILL_PROCESS
+#elif defined TRAPS
+#define RESULT SECCOMP_RET_TRAP
 #else
 #define RESULT (SECCOMP_RET_ERRNO | EPERM)
+#endif
+
+#ifndef CALL
+#define CALL SYS_mremap
 #endif
 
 int main(int argc, char **argv)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mremap, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CALL, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, RESULT),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -8,6 +8,7 @@ mod row;
 
 mod api;
 mod elfmap;
+mod filter;
 mod limit;
 mod messages;
 mod odd;
@@ -22,6 +23,7 @@ mod value;
 
 pub use self::api::{DefaultSize, Features};
 pub use self::elfmap::Elfmap;
+pub use self::filter::{Barred, Filter};
 pub use self::limit::Limit;
 pub use self::messages::{Handed, Messages};
 pub use self::odd::Odd;

@@ -1,10 +1,15 @@
 //! Who calls, and with what: read once, passed down.
 
+pub mod filter;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::Settings;
+use hugetools_model::{FileError, Root};
+
+use self::filter::Filter;
 
 /// How the names of all settings begin.
 const PREFIX: &[u8] = b"HUGETLB_";
@@ -26,6 +31,8 @@ pub struct Caller {
     pub egid: u32,
     /// The file that hugectl was started from.
     pub exe: Option<PathBuf>,
+    /// Filters of system calls, once they were looked for.
+    pub filter: Filter,
 }
 
 impl Caller {
@@ -39,6 +46,7 @@ impl Caller {
             gid: nix::unistd::getgid().as_raw(),
             egid: nix::unistd::getegid().as_raw(),
             exe: std::env::current_exe().ok(),
+            filter: Filter::default(),
         };
         // Without /proc, by the words that started it.
         if this.exe.is_none() {
@@ -46,6 +54,15 @@ impl Caller {
             this.exe = word.and_then(|word| this.named(Path::new(&word)));
         }
         this
+    }
+
+    /// The same, with the filters of system calls that it runs under.
+    ///
+    /// # Errors
+    /// When a file that exists cannot be read.
+    pub fn with_filter(self, root: &Root) -> Result<Caller, FileError> {
+        let filter = Filter::look(root)?;
+        Ok(Caller { filter, ..self })
     }
 
     /// The file that a shell would start by a word, where that is a program of that name.

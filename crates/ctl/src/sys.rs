@@ -7,6 +7,7 @@
 pub(crate) mod aside;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
+pub(crate) mod filter;
 pub(crate) mod page_cache;
 pub(crate) mod shared;
 pub(crate) mod thp;
@@ -99,41 +100,6 @@ fn memory_policy(flags: libc::c_ulong) -> Option<(libc::c_int, BTreeSet<u32>)> {
     Some((mode & !MODE_FLAGS, nodes.collect()))
 }
 
-/// What a filter of system calls does about `mremap(2)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moving {
-    /// It lets it through.
-    Allowed,
-    /// It refuses it.
-    Refused,
-    /// It ends the one that asks.
-    Ends,
-}
-
-/// What a filter of system calls does about `mremap(2)`: a child tries it, with arguments
-/// that change nothing.
-pub(crate) fn may_move_memory() -> Moving {
-    use nix::sys::wait::{WaitStatus, waitpid};
-    use nix::unistd::{ForkResult, fork};
-    // SAFETY: this process has one thread, and the child makes two system calls.
-    match unsafe { fork() } {
-        Ok(ForkResult::Child) => {
-            // SAFETY: a new size of zero is refused before anything is looked at.
-            let result = unsafe { libc::mremap(std::ptr::null_mut(), 0, 0, 0) };
-            let errno = io::Error::last_os_error().raw_os_error();
-            let is_asked = result == libc::MAP_FAILED && errno == Some(libc::EINVAL);
-            // SAFETY: it ends at once, and runs nothing that was registered.
-            unsafe { libc::_exit(i32::from(!is_asked)) }
-        }
-        Ok(ForkResult::Parent { child }) => match waitpid(child, None) {
-            Ok(WaitStatus::Exited(_, 0)) => Moving::Allowed,
-            Ok(WaitStatus::Signaled(..)) => Moving::Ends,
-            _ => Moving::Refused,
-        },
-        Err(_) => Moving::Refused,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,11 +119,6 @@ mod tests {
         assert!(maps_as(&open(Path::new("/")), &others).is_err());
         assert!(!has_file_capabilities(&program));
         assert!(!has_file_capabilities(Path::new("/no/such/file")));
-    }
-
-    #[test]
-    fn without_a_filter_memory_may_be_moved() {
-        assert_eq!(may_move_memory(), Moving::Allowed);
     }
 
     #[test]

@@ -55,7 +55,9 @@ pub use process::{
     getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size, program_break, random,
     set_blocked_signals, sleep, thp_disabled, unblock, yield_now,
 };
-pub(crate) use seccomp_filter::note_no_filter;
+pub(crate) use seccomp_filter::{
+    Call, bar, is_barred, is_filter_untried, note_files_pass, note_no_filter, note_untried_filter,
+};
 pub use seccomp_filter::{Filter, filter, note_own_filter};
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,

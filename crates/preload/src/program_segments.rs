@@ -19,7 +19,7 @@
 use core::fmt;
 use core::ops::ControlFlow;
 
-use hugetools_contract::env::Pages;
+use hugetools_contract::env::{Barred, Pages};
 use hugetools_contract::said::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
@@ -196,12 +196,25 @@ fn level(got: Got, why: Option<Why>, kind: Kind) -> Level {
         None | Some(Why::Small | Why::Own | Why::Scarce) => Level::Info,
         Some(why) if why.is_of_file() && got.bytes() == got.whole => Level::Info,
         Some(why) if !is_loss(got, why) => Level::Info,
+        // hugectl has tried it.
+        Some(Why::Refused | Why::NoFile) if is_tried() => Level::Info,
         // hugectl may have spoken of the pool, and cannot have known this.
-        Some(Why::Threads | Why::OtherFile | Why::NoMemory | Why::Refused) => {
-            config::level_of_news(Kind::Unmoved)
-        }
+        Some(
+            Why::Threads
+            | Why::OtherFile
+            | Why::NoMemory
+            | Why::Refused
+            | Why::Untried
+            | Why::NoFile,
+        ) => config::level_of_news(Kind::Unmoved),
         Some(_) => config::level(kind),
     }
+}
+
+/// Whether hugectl has tried what a filter lets through, and said it.
+fn is_tried() -> bool {
+    let filter = config::get().filter;
+    filter.is_some_and(|filter| filter.barred != Barred::default())
 }
 
 fn say_got(name: &str, got: Got, level: Level, why: Option<Why>, pages: Pages) {

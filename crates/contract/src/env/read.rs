@@ -1,6 +1,7 @@
 //! Readers of values, each for the row of the table that names it.
 
 use super::elfmap::Elfmap;
+use super::filter::Filter;
 use super::limit::Limit;
 use super::messages::Messages;
 use super::require::Require;
@@ -116,6 +117,11 @@ pub(super) fn share(source: &mut Source<'_, '_>, name: &'static str) -> bool {
         _ => source.note(name),
     }
     false
+}
+
+pub(super) fn filter(source: &mut Source<'_, '_>, name: &'static str) -> Option<Filter> {
+    let value = source.some(name)?;
+    source.known(name, Filter::read(value))
 }
 
 pub(super) fn text_copy<'a>(

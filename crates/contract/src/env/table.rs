@@ -5,6 +5,7 @@
 
 use super::api::{self, DefaultSize, Features};
 use super::elfmap::Elfmap;
+use super::filter::Filter;
 use super::limit::Limit;
 use super::messages::Messages;
 use super::odd::Odd;
@@ -140,6 +141,13 @@ settings! {
             /// Who may make a copy of text that no other process can share; `None`
             /// without hugectl: who asks for it.
             text_copy: Option<TextCopy<'a>> = None, read::text_copy;
+        FILTER = "HUGETLB_FILTER",
+            "new: a number, `:`, `mremap,madvise,mprotect,memfd_create`",
+            "how many filters of system calls hugectl ran under, and what they do not let through"
+            =>
+            /// What hugectl has found out about filters of system calls; `None` where it ran
+            /// under none.
+            filter: Option<Filter> = None, read::filter;
         PERF_MAP = "HUGETLB_PERF_MAP",
             "new: `yes`",
             "a list of symbols for perf, where text is a copy"

@@ -12,6 +12,7 @@ use hugetools_contract::said::{BEGINNING, LEN, Place};
 
 use crate::apply::private_dir;
 use crate::caller::Caller;
+use crate::caller::filter::Answer;
 use crate::files::places::places;
 use crate::sys::shared;
 
@@ -22,6 +23,9 @@ const NAME: &str = "starts";
 /// Enters this start, which has said these kinds of lines already. `None` where there is
 /// no place for the file: then each process says what it has to say.
 pub fn enter(caller: &Caller, said: u64) -> Option<Place> {
+    if caller.filter.truncate == Answer::Ends {
+        return None;
+    }
     places(caller).iter().find_map(|place| {
         let path = private_dir::open(place, DIR, caller.euid).ok()?.join(NAME);
         let place = Place::new(key(caller), path.as_os_str().as_bytes())?;

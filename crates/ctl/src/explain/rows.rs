@@ -112,8 +112,16 @@ impl Maker<'_> {
             bytes: own.get(),
         }];
         let rest = whole.saturating_sub(own.get());
-        taken.extend(self.take(self.served.text, rest, COPY));
-        if self.findings.surroundings.no_mremap {
+        // Its pages of a pool are those of a file.
+        let served = match self.kernel().filter.bars_files() {
+            true => self.served.text.map(|_| Pages::Thp),
+            false => self.served.text,
+        };
+        let served = served.filter(|pages| {
+            *pages != Pages::Thp || self.served.text.is_some_and(|text| self.comes_to_thp(text))
+        });
+        taken.extend(self.take(served, rest, COPY));
+        if self.kernel().bars_copies(Subject::TEXT) {
             taken.retain(|taken| taken.rung != Rung::Thp);
         }
         self.add("text", target, asked, &taken, part.all.get(), !part.exact);
@@ -154,7 +162,7 @@ impl Maker<'_> {
         let size = self.wanted(asked, part.size);
         let whole = size.map_or(0, |size| target.layout.data(size).pages.get());
         let (all, inner) = target.layout.initialised(size.unwrap_or(part.size));
-        let (data, bss) = match self.findings.surroundings.no_mremap {
+        let (data, bss) = match self.kernel().bars_copies(Subject::DATA) {
             false => split(&self.take(self.served.data, whole, 1), inner.get()),
             true => (Vec::new(), self.advised(whole - inner.get().min(whole))),
         };

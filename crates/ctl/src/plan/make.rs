@@ -168,6 +168,7 @@ impl Maker<'_> {
             }
         }
         self.text_copy();
+        self.filter();
         if self.run.thp_policy == Some(ThpPolicy::Always) {
             self.set(env::THP_POLICY, ThpPolicy::Always.word());
         }
@@ -224,6 +225,17 @@ impl Maker<'_> {
             let value = Value::ProcessAnd(target.program.clone().into_os_string());
             let name = env::TEXT_COPY;
             self.variables.push(Variable { name, value });
+        }
+    }
+
+    /// What was found out about filters of system calls.
+    fn filter(&mut self) {
+        let filter = &self.findings.kernel.filter;
+        // The library knows by it that hugectl has looked, where nothing else says so.
+        let is_news =
+            filter.is_there || self.is_left_out() || self.caller.var(env::FILTER).is_some();
+        if is_news && self.findings.asked.are_any() {
+            self.set(env::FILTER, filter.told().to_string());
         }
     }
 

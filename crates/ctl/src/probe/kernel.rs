@@ -20,7 +20,9 @@ use hugetools_model::{Bytes, FileError, KPath, PageSize, Root};
 use nix::sys::resource::{Resource, getrlimit};
 
 use crate::caller::Caller;
+use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
+use crate::say::subject::Subject;
 
 /// Less than this is not worth a pool's administration: a few regions of the
 /// heap.
@@ -117,6 +119,8 @@ pub struct Kernel {
     /// Whether the program turns them off for itself, as far as programs are known, and
     /// everything is looked at: what it takes by itself gets none then.
     pub thp_banned: bool,
+    /// Filters of system calls.
+    pub filter: Filter,
     /// `vm.overcommit_memory`.
     pub overcommit: Option<u64>,
     /// The limit of the address space (`ulimit -v`).
@@ -137,7 +141,10 @@ impl Kernel {
     /// # Errors
     /// When a file that exists cannot be read or makes no sense.
     pub fn read(root: &Root, wants: Wants, caller: &Caller) -> Result<Kernel, FileError> {
-        let mut kernel = Kernel::default();
+        let mut kernel = Kernel {
+            filter: caller.filter,
+            ..Kernel::default()
+        };
         if wants.are_any() {
             kernel.read_pools(root, wants)?;
             kernel.read_others(root, wants, caller)?;
@@ -207,12 +214,30 @@ impl Kernel {
 
     /// Whether private memory can have transparent huge pages.
     pub fn serves_private(&self) -> bool {
-        self.serves(Thp::serves_whole)
+        self.serves(Thp::serves_whole) && !self.bars_private()
+    }
+
+    /// Whether a filter of system calls keeps private memory from transparent huge pages:
+    /// it cannot ask for them, and does not have them unasked.
+    pub fn bars_private(&self) -> bool {
+        let mode = self.thp.as_ref().and_then(|thp| thp.enabled.as_deref());
+        self.filter.madvise != Answer::Allowed && mode != Some("always")
+    }
+
+    /// The same of shared memory.
+    pub fn bars_shared(&self) -> bool {
+        self.filter.madvise != Answer::Allowed
+    }
+
+    /// Whether a filter of system calls keeps copies of this from their places.
+    pub(crate) fn bars_copies(&self, subject: Subject) -> bool {
+        let bars_text = subject.text && self.filter.mprotect != Answer::Allowed;
+        bars_text || self.filter.mremap != Answer::Allowed
     }
 
     /// Whether shared memory can have transparent huge pages.
     pub fn serves_shared(&self) -> bool {
-        self.serves(Thp::serves_shared_madvise)
+        self.serves(Thp::serves_shared_madvise) && !self.bars_shared()
     }
 
     /// What cannot be seen is tried.
@@ -243,7 +268,8 @@ impl Kernel {
         for pages in asked {
             for size in self.ladder(pages) {
                 if self.of_size(size).is_none() {
-                    let source = source::read(root, size, &meminfo, wants.thorough)?;
+                    let source =
+                        source::read(root, size, &meminfo, (wants.thorough, &self.filter))?;
                     self.sources.extend(source);
                 }
             }
@@ -342,13 +368,15 @@ pub fn to_see(path: &str) -> &'static str {
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
 fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {
-    if !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
+    let is_told = caller.filter.prctl == Answer::Ends;
+    if !is_told && !nix::sys::prctl::get_thp_disable().unwrap_or(false) {
         return Ok(false);
     }
     let Some(pid) = Pid::new(caller.pid) else {
         return Ok(false);
     };
-    Ok(process::thp_enabled(root, pid)? != Some(true))
+    let enabled = process::thp_enabled(root, pid)?;
+    Ok(!enabled.unwrap_or(is_told))
 }
 
 #[cfg(test)]

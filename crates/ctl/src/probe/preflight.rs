@@ -60,6 +60,15 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
         libc_heap: needs.libc_heap,
         said: Checked::default(),
     };
+    let of_files = filter::of_files(wants, needs, kernel);
+    for short in of_files
+        .into_iter()
+        .chain(filter::of_copies(wants, needs, kernel))
+    {
+        check.note_told(short.subject);
+        check.warn(short);
+    }
+    let wants = filter::without_copies(wants, kernel);
     let asks = asks(wants, needs, kernel);
     asks.iter().for_each(|ask| check.pool(ask));
     let on_thp = asks.iter().filter(|ask| check.comes_to_thp(ask));
@@ -185,9 +194,10 @@ impl Check<'_> {
             };
         }
         let has_room = self.kernel.has_room(self.least(subject));
+        let is_barred = subject.is_segments() && self.kernel.bars_copies(subject);
         let private = match second {
             Some(source) => format!("{} pages", source.pool.size),
-            None => to(self.kernel.serves_private() && has_room).to_owned(),
+            None => to(self.kernel.serves_private() && has_room && !is_barred).to_owned(),
         };
         let shm = to(self.kernel.serves_shared());
         let goes = |subject: Subject, to: &str| {
@@ -295,6 +305,9 @@ impl Check<'_> {
             let short = Shortfall::new(subject, fact).then(then);
             let short = short.says("/proc/self/status", "THP_enabled: 0");
             self.warn_beside(short.advise("hugectl --thp-policy=always lifts that"));
+        } else if self.kernel.bars_private() {
+            let short = filter::of_advice(self.kernel, subject);
+            short.into_iter().for_each(|short| self.warn_beside(short));
         } else {
             self.own_ban(subject.taken_later());
             self.memory_group(subject);
@@ -357,7 +370,10 @@ impl Check<'_> {
             }
             return self.warn(no_thp(Subject::SHM).then(then));
         };
-        if !thp.serves_shared_madvise() {
+        if self.kernel.bars_shared() {
+            let short = filter::of_advice(self.kernel, Subject::SHM);
+            short.into_iter().for_each(|short| self.hint(short));
+        } else if !thp.serves_shared_madvise() {
             let Some(word) = thp.shmem_enabled.as_deref() else {
                 let fact = "this kernel has no transparent huge pages for shared memory";
                 let short = Shortfall::new(Subject::SHM, fact).then("it stays on base pages");
@@ -457,6 +473,7 @@ fn no_thp(subject: Subject) -> Shortfall {
 }
 
 mod asks;
+mod filter;
 mod remedy;
 #[cfg(test)]
 mod tests;

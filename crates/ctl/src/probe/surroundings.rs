@@ -20,9 +20,6 @@ use crate::say::note::Note;
 pub struct Surroundings {
     /// What there is to say.
     pub notes: Vec<Note>,
-    /// Whether a filter refuses `mremap(2)`, without which no copy can be put in
-    /// the place of data.
-    pub no_mremap: bool,
 }
 
 /// What the look depends on.
@@ -51,7 +48,7 @@ pub(crate) fn look(scene: Option<&Scene<'_>>) -> Result<Surroundings, FileError>
         found.notes.extend(share::look(scene, size)?);
     }
     if scene.root.is_live() {
-        filter::look(scene, &mut found)?;
+        found.notes.extend(filter::note(scene.caller));
         found.notes.extend(place::look(scene.root)?);
     }
     Ok(found)

@@ -7,6 +7,8 @@ use hugetools_model::process::{self, Pid};
 use hugetools_model::root::error::describe_errno;
 use hugetools_model::thp::Thp;
 
+use crate::caller::Caller;
+use crate::caller::filter::Answer;
 use crate::say::failure::Failure;
 use crate::sys::thp::{Ban, ban};
 
@@ -42,10 +44,11 @@ impl ThpPolicy {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn set(self, root: &Root) -> Result<Option<String>, Failure> {
+    pub fn set(self, root: &Root, caller: &Caller) -> Result<Option<String>, Failure> {
         let was_banned = is_banned(root);
         let set = match self {
             _ if !root.is_live() => Ok(()),
+            _ if caller.filter.prctl == Answer::Ends => return Err(self.ended()),
             ThpPolicy::Always => ban(Ban::Lifted),
             ThpPolicy::Advised => ban(Ban::ExceptAdvised),
             ThpPolicy::Never => ban(Ban::Complete),
@@ -63,6 +66,15 @@ impl ThpPolicy {
                 describe_errno(error.raw_os_error().unwrap_or(0))
             ))),
         }
+    }
+
+    /// Where the call would end hugectl.
+    fn ended(self) -> Failure {
+        Failure::Own(format!(
+            "--thp-policy={}: a filter of system calls (seccomp) ends whoever calls prctl, which \
+             sets it\n  start it without that filter, or allow prctl in it",
+            self.word()
+        ))
     }
 
     /// What a machine whose `enabled` is this word leaves to be desired. A ban that was

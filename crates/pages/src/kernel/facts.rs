@@ -123,23 +123,36 @@ fn bytes_in(path: &CStr, tag: &[u8]) -> Option<usize> {
     usize::try_from(kib).ok()?.checked_mul(1024)
 }
 
-/// Finds out, in one look, what the kernel says of the process when the program
-/// begins: whether a filter of system calls is in force (where it cannot be told,
-/// there is one), and whether transparent huge pages are enabled for it: 1 or 0,
-/// `None` where that is not said (before Linux 5.0).
-pub(crate) fn begin() -> Option<u64> {
-    let (mut seccomp, mut enabled) = (None, None);
+/// What the kernel says of the process when the program begins.
+pub(crate) struct Beginning {
+    /// Whether transparent huge pages are enabled for it: 1 or 0, `None` where that is not
+    /// said (before Linux 5.0).
+    pub(crate) thp: Option<u64>,
+    /// How many filters of system calls are in force, 0 where that is not said (before
+    /// Linux 5.9); `None` where there is none.
+    pub(crate) filters: Option<u64>,
+}
+
+/// Finds that out, in one look. Where it cannot be told whether a filter of system calls
+/// is in force there is one.
+pub(crate) fn begin() -> Beginning {
+    let (mut seccomp, mut filters, mut thp) = (None, None, None);
     procfile::look(|| {
         procfile::each_line(STATUS, |line| {
             seccomp = seccomp.or_else(|| keyed::number_in(line, b"Seccomp:"));
-            enabled = enabled.or_else(|| keyed::number_in(line, b"THP_enabled:"));
-            seccomp.and(enabled)
+            filters = filters.or_else(|| keyed::number_in(line, b"Seccomp_filters:"));
+            thp = thp.or_else(|| keyed::number_in(line, b"THP_enabled:"));
+            // The lines of filters stand behind that of huge pages.
+            thp.and(seccomp)
+                .and(filters.or(seccomp.filter(|mode| *mode == 0)))
         })
     });
-    if seccomp == Some(0) || !has_seccomp() {
+    let has_none = seccomp == Some(0) || !has_seccomp();
+    if has_none {
         sys::note_no_filter();
     }
-    enabled
+    let filters = (!has_none).then_some(filters.unwrap_or(0));
+    Beginning { thp, filters }
 }
 
 /// Notes what the text of this process's `/proc/<pid>/status` says, which somebody has

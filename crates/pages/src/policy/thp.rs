@@ -12,6 +12,7 @@ use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Left};
 use crate::kernel::{facts, populate, procfile};
 use crate::rt::message::{Level, say_once};
+use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
 /// Why transparent huge pages are out of reach, for private or shared memory.
@@ -30,6 +31,8 @@ pub enum NoThp {
     Scarce,
     /// It cannot be told: the program allows no look.
     Unknown,
+    /// A filter of system calls does not let `madvise` through, which asks for them.
+    Refused,
 }
 
 impl NoThp {
@@ -44,6 +47,10 @@ impl NoThp {
             NoThp::Disabled => "transparent huge pages are disabled by prctl",
             NoThp::Scarce => "the memory control group has little left, or cannot be seen",
             NoThp::Unknown => "it cannot be told whether there are transparent huge pages",
+            NoThp::Refused => {
+                "a filter of system calls does not let madvise through, which asks for \
+                 transparent huge pages"
+            }
         }
     }
 }
@@ -79,6 +86,7 @@ pub fn serves_private() -> Result<(), NoThp> {
         return Err(NoThp::Disabled);
     }
     read_offer()?;
+    may_advise()?;
     match is_scarce() {
         true => Err(NoThp::Scarce),
         false => Ok(()),
@@ -108,10 +116,24 @@ fn read_offer() -> Result<(), NoThp> {
         Some(match procfile::head(path, &mut buffer) {
             [] => absent(),
             text if chosen(text) == Some(b"never") => Err(NoThp::Never),
-            _ => Ok(()),
+            text => {
+                UNASKED.store(chosen(text) == Some(b"always"), Ordering::Relaxed);
+                Ok(())
+            }
         })
     };
     procfile::look(find).unwrap_or(Err(NoThp::Unknown))
+}
+
+/// Whether private memory gets them unasked.
+static UNASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether they can be asked for, or come unasked.
+fn may_advise() -> Result<(), NoThp> {
+    match sys::is_barred(Call::Madvise) && !UNASKED.load(Ordering::Relaxed) {
+        true => Err(NoThp::Refused),
+        false => Ok(()),
+    }
 }
 
 /// What a setting that is not there says: no kernel is without the folder that
@@ -133,6 +155,9 @@ fn is_hidden() -> bool {
 pub fn serves_shared() -> Result<(), NoThp> {
     if is_disabled() {
         return Err(NoThp::Disabled);
+    }
+    if sys::is_barred(Call::Madvise) {
+        return Err(NoThp::Refused);
     }
     let find = || {
         let mut buffer = [0; 96];
@@ -174,8 +199,23 @@ pub unsafe fn advise(addr: usize, len: usize) -> State {
     // SAFETY: the advice changes no contents.
     match unsafe { sys::madvise(addr, len, advice) } {
         Ok(()) => state,
+        Err(Errno(libc::EPERM | libc::EACCES | libc::ENOSYS)) => refused(state),
         // Without CONFIG_TRANSPARENT_HUGEPAGE.
         Err(_) => State::Base,
+    }
+}
+
+/// What memory is on that could not be advised, which a kernel never refuses by itself.
+fn refused(wanted: State) -> State {
+    sys::bar(Call::Madvise);
+    match may_advise() {
+        Ok(()) => wanted,
+        Err(why) => {
+            if wanted == State::Thp {
+                say_why(why);
+            }
+            State::Base
+        }
     }
 }
 
@@ -241,7 +281,7 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
 /// Whether address space may be advised of which nobody knows how much will be used.
 pub(crate) fn serves_reservation() -> bool {
     let is_unlimited = ROOM.load(Ordering::Relaxed) > usize::MAX / 4;
-    is_unlimited && !is_disabled() && offered().is_ok()
+    is_unlimited && !is_disabled() && offered().is_ok() && may_advise().is_ok()
 }
 
 /// Whether so many bytes may be on transparent huge pages now. The program may
@@ -251,6 +291,7 @@ pub(crate) fn serves(len: usize) -> Result<(), NoThp> {
         return Err(NoThp::Disabled);
     }
     offered()?;
+    may_advise()?;
     match has_room(len) {
         true => Ok(()),
         false => Err(NoThp::Scarce),
@@ -385,6 +426,7 @@ fn say_why(why: NoThp) {
 fn level_of(why: NoThp, kind: Kind) -> Level {
     match why {
         NoThp::Absent | NoThp::Never | NoThp::SharedNever => Level::Info,
+        NoThp::Refused => config::level(kind),
         NoThp::Disabled | NoThp::Scarce | NoThp::Unknown => config::level_of_news(kind),
     }
 }

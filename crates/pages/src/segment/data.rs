@@ -22,7 +22,7 @@ use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::migrate::aside::Aside;
 use crate::migrate::sigbus;
 use crate::policy::{pool_backoff, thp};
-use crate::sys::{self, NoSignals};
+use crate::sys::{self, Errno, NoSignals};
 
 /// Puts a segment on huge pages. Where other threads run already, only what
 /// nobody has written to yet.
@@ -75,6 +75,7 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     if hugetlb_pool::has_slices(size) {
         return Err(Why::Slices);
     }
+    Why::of_filter()?;
     let aside = Aside::from_pool(range.len(), size);
     let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
     aside.try_to_move(size).map_err(Why::of_move)?;
@@ -155,14 +156,19 @@ fn to_thp(load: &Load, wish: &Wish, range: &Range<usize>, is_alone: bool, got: &
 
 fn advise(range: &Range<usize>, advice: c_int) -> Result<(), Why> {
     // SAFETY: the advice changes no contents.
-    unsafe { sys::madvise(range.start, range.len(), advice) }.map_err(|_| Why::ThpAbsent)
+    let advised = unsafe { sys::madvise(range.start, range.len(), advice) };
+    advised.map_err(|error| match error {
+        Errno(libc::EPERM | libc::EACCES | libc::ENOSYS) => Why::ThpRefused,
+        _ => Why::ThpAbsent,
+    })
 }
 
 /// # Safety
 /// Nobody may write to the range meanwhile.
 unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
+    Why::of_filter()?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
-    let aside = aside.ok_or(Why::Scarce)?;
+    let aside = aside.ok_or_else(Why::of_no_thp)?;
     // SAFETY: as the caller says.
     unsafe { fill_and_replace(load, range, aside) }
 }

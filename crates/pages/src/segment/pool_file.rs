@@ -52,7 +52,10 @@ unsafe fn map_file(
     write: impl FnOnce(usize, usize),
 ) -> core::result::Result<usize, Why> {
     let no_page = |_| Why::PoolEmpty;
-    let file = hugetlb_pool::file(name, size).map_err(no_page)?;
+    let file = hugetlb_pool::file(name, size).map_err(|error| match error {
+        Errno(libc::EPERM) => Why::NoFile,
+        _ => Why::PoolEmpty,
+    })?;
     file.set_len(range.len()).map_err(no_page)?;
     let view = View::of(&file, range.len()).map_err(no_page)?;
     let filled = view.fill(size);

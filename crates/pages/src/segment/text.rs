@@ -145,7 +145,7 @@ fn copy_to_pool(load: &Load, piece: &Piece, stays: bool) -> Result<usize, Why> {
 fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let (range, size) = (&piece.range, piece.size);
     // perf looks for names of its own list only where there is no file.
-    if config::get().perf_map && !facts::has_threads() {
+    if config::get().perf_map && !facts::has_threads() && Why::of_filter().is_ok() {
         if let Ok(done) = replace_by_memory(load, piece) {
             return Ok(done);
         }
@@ -180,11 +180,12 @@ fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
 
 /// Copies a range to ordinary memory on transparent huge pages.
 fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
+    Why::of_filter()?;
     thp::serves_copy(range.len())?;
     unshared::take_memory(range.len())?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
     // A copy on base pages would only take memory.
-    let aside = aside.ok_or(Why::Scarce)?;
+    let aside = aside.ok_or_else(Why::of_no_thp)?;
     // SAFETY: the segment is readable, and the other new memory of that length.
     unsafe {
         core::ptr::copy_nonoverlapping(

@@ -3,8 +3,8 @@
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::policy::pool_backoff::{self, Shortfall};
-use crate::policy::thp::NoThp;
-use crate::sys::Errno;
+use crate::policy::thp::{self, NoThp};
+use crate::sys::{self, Call, Errno};
 
 /// Why a segment is not, or not in the best way, on huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,12 @@ pub enum Why {
     Scarce = 27,
     /// It lies in memory otherwise than in its file, huge page by huge page.
     Elsewhere = 28,
+    /// A filter of system calls does not let `madvise` through.
+    ThpRefused = 29,
+    /// A filter of system calls was set after hugectl has tried what is let through.
+    Untried = 30,
+    /// A filter of system calls may not let `memfd_create` through.
+    NoFile = 31,
 }
 
 impl Why {
@@ -83,6 +89,23 @@ impl Why {
             self,
             Why::Wrapper | Why::Mapped | Why::TooMuch | Why::Untold
         )
+    }
+
+    /// Whether a copy can be put in its place, as far as filters of system calls go.
+    ///
+    /// # Errors
+    /// Where that is known not to be, or not known.
+    pub(super) fn of_filter() -> Result<(), Why> {
+        match sys::is_barred(Call::Mremap) {
+            true => Err(Why::Refused),
+            false if sys::is_filter_untried() => Err(Why::Untried),
+            false => Ok(()),
+        }
+    }
+
+    /// Why memory for a copy has no transparent huge pages.
+    pub(super) fn of_no_thp() -> Why {
+        thp::serves_private().err().map_or(Why::Scarce, Why::from)
     }
 
     /// Why a copy could not be put in its place.
@@ -135,6 +158,15 @@ impl Why {
             Why::ThpNever => NoThp::Never.reason(),
             Why::ThpDisabled => NoThp::Disabled.reason(),
             Why::ThpAbsent => NoThp::Absent.reason(),
+            Why::ThpRefused => NoThp::Refused.reason(),
+            Why::NoFile => {
+                "not on pages of a pool, since a filter of system calls does not let memfd_create \
+                 through, or nobody has tried that"
+            }
+            Why::Untried => {
+                "a filter of system calls was set behind hugectl, so nobody knows whether it lets \
+                 a copy be put in its place; hugectl started behind that tries it"
+            }
             Why::NoFallback => "nothing but pool pages was asked for",
             Why::OtherFile => "not shared, since the program's file cannot be told",
             Why::Busy => "not shared, since another process takes long to make the copy",
@@ -181,12 +213,13 @@ impl From<NoThp> for Why {
             NoThp::Disabled => Why::ThpDisabled,
             NoThp::Scarce => Why::Scarce,
             NoThp::Unknown => Why::NoMemory,
+            NoThp::Refused => Why::ThpRefused,
         }
     }
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 28] = [
+const ALL: [Why; 31] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -215,6 +248,9 @@ const ALL: [Why; 28] = [
     Why::Refused,
     Why::Scarce,
     Why::Elsewhere,
+    Why::ThpRefused,
+    Why::Untried,
+    Why::NoFile,
 ];
 
 /// What is remembered for the report.

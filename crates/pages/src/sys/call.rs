@@ -71,6 +71,23 @@ pub(super) fn ask(number: c_long, args: [usize; 6]) -> Result<usize> {
     }
 }
 
+/// Runs a system call that makes a file without a name, where one may be made; see
+/// [`super::seccomp_filter`].
+pub(super) fn make_file(number: c_long, args: [usize; 6]) -> Result<usize> {
+    match seccomp_filter::may_make_files() {
+        true => call(number, args),
+        false => Err(Errno(libc::EPERM)),
+    }
+}
+
+/// Whether a call may be made that malloc makes, too.
+pub(super) fn pass(call: seccomp_filter::Call) -> Result<()> {
+    match seccomp_filter::is_barred(call) {
+        true => Err(Errno(libc::EPERM)),
+        false => Ok(()),
+    }
+}
+
 /// What the kernel returns: a result, or a negative error number.
 ///
 /// # Safety

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, READS, Result, WRITES, ask, call, look};
+use super::call::{Errno, READS, Result, WRITES, ask, call, look, make_file};
 use super::limit;
 use crate::sys::cast::{extended, int, unsigned};
 use hugetools_kernfs::pagemap::scan::{self, Found};
@@ -90,7 +90,7 @@ impl File {
         let create = |more: c_int| {
             let flags = unsigned(flags | more) | libc::MFD_CLOEXEC;
             let args = [name.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
-            ask(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
+            make_file(libc::SYS_memfd_create, args).map(|fd| File(int(fd)))
         };
         match create(MFD_EXEC) {
             Err(Errno(libc::EINVAL)) => create(0),

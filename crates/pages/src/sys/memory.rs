@@ -4,8 +4,8 @@
 use core::ffi::{CStr, c_int, c_long, c_uint};
 use core::mem::MaybeUninit;
 
-use super::call::{Errno, Result, ask, call};
-use super::seccomp_filter::{Filter, filter};
+use super::call::{Errno, Result, ask, call, pass};
+use super::seccomp_filter::{Call, Filter, filter};
 use crate::sys::cast::extended;
 
 /// `mmap(2)`.
@@ -48,6 +48,9 @@ pub unsafe fn munmap(addr: usize, len: usize) -> Result<()> {
 /// # Safety
 /// Nobody may rely on accesses to the range that `prot` does not allow.
 pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
+    if prot & libc::PROT_EXEC != 0 {
+        pass(Call::Mprotect)?;
+    }
     call(libc::SYS_mprotect, [addr, len, extended(prot), 0, 0, 0]).map(drop)
 }
 
@@ -56,6 +59,7 @@ pub unsafe fn mprotect(addr: usize, len: usize, prot: c_int) -> Result<()> {
 /// # Safety
 /// With an advice that drops contents, they must be the caller's to drop.
 pub unsafe fn madvise(addr: usize, len: usize, advice: c_int) -> Result<()> {
+    pass(Call::Madvise)?;
     call(libc::SYS_madvise, [addr, len, extended(advice), 0, 0, 0]).map(drop)
 }
 
@@ -70,6 +74,7 @@ pub unsafe fn mremap(
     flags: c_int,
     new_addr: usize,
 ) -> Result<usize> {
+    pass(Call::Mremap)?;
     let args = [addr, old_len, new_len, extended(flags), new_addr, 0];
     call(libc::SYS_mremap, args)
 }
@@ -175,7 +180,8 @@ pub unsafe fn pkey_mprotect(addr: usize, len: usize, prot: c_int, key: c_int) ->
 /// Whether the kernel knows an advice for `madvise(2)`.
 pub fn knows_advice(advice: c_int) -> bool {
     let anywhere = super::process::page_size();
-    call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
+    let may_ask = pass(Call::Madvise).is_ok();
+    may_ask && call(libc::SYS_madvise, [anywhere, 0, extended(advice), 0, 0, 0]).is_ok()
 }
 
 /// Memory that nothing is in, in bytes, by `sysinfo(2)`: it counts no cache, and

@@ -6,8 +6,12 @@
 //! program began, files are read, too, as the loader of every program does. Once
 //! the program has set one by itself nothing else is done at all; what would
 //! have been asked then cannot be told.
+//!
+//! Of these, what hugectl has tried and was not let through is left out. Where a filter
+//! was set between hugectl and the program, nobody has tried it: then nothing is copied
+//! in the place of the program's segments, which no malloc would do.
 
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Which filter there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,4 +63,56 @@ pub(super) fn may_read() -> bool {
 /// Whether any call may be made.
 pub(super) fn may_ask() -> bool {
     filter() == Filter::None
+}
+
+/// A call that a filter does not let through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Call {
+    /// `mremap(2)`
+    Mremap = 1,
+    /// `madvise(2)`
+    Madvise = 2,
+    /// `mprotect(2)`, to what may be executed.
+    Mprotect = 4,
+}
+
+static BARRED: AtomicU8 = AtomicU8::new(0);
+
+/// Notes that a filter does not let a call through: it is made no more.
+pub(crate) fn bar(call: Call) {
+    BARRED.fetch_or(call as u8, Ordering::Relaxed);
+}
+
+/// Whether a call is not made, since a filter does not let it through.
+pub(crate) fn is_barred(call: Call) -> bool {
+    BARRED.load(Ordering::Relaxed) & call as u8 != 0
+}
+
+static UNTRIED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that there is a filter which was set after hugectl looked.
+pub(crate) fn note_untried_filter() {
+    UNTRIED.store(true, Ordering::Relaxed);
+}
+
+/// Whether there is one.
+pub(crate) fn is_filter_untried() -> bool {
+    UNTRIED.load(Ordering::Relaxed)
+}
+
+static FILES_PASS: AtomicBool = AtomicBool::new(false);
+
+/// Notes that a filter that was there lets `memfd_create` and `ftruncate` through.
+pub(crate) fn note_files_pass() {
+    FILES_PASS.store(true, Ordering::Relaxed);
+}
+
+/// Whether files without a name may be made.
+pub(super) fn may_make_files() -> bool {
+    match filter() {
+        Filter::None => true,
+        Filter::Inherited => FILES_PASS.load(Ordering::Relaxed),
+        Filter::Own => false,
+    }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, PageSize};
 
+use crate::caller::filter::Answer;
 use crate::files;
 use crate::probe::coverage::page_cache::Job;
 use crate::probe::dynamic_loader::dt_needed;
@@ -18,6 +19,8 @@ use crate::probe::target::{Image, Libc, Target};
 pub(crate) fn are_tried(target: &Target, wants: Wants, kernel: &Kernel) -> bool {
     match wants.text {
         None => false,
+        // They are asked for by that call.
+        Some(_) if kernel.filter.madvise != Answer::Allowed => false,
         Some(pages @ Pages::Size(bytes)) => {
             let had = kernel.source(pages).map(|source| source.obtainable());
             let size = PageSize::new(bytes);

@@ -9,6 +9,7 @@ use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
 use super::USEFUL;
+use crate::caller::filter::{Answer, Filter};
 use crate::sys;
 
 /// The pool of a size that is asked for, and what limits it.
@@ -65,7 +66,7 @@ pub(super) fn read(
     root: &Root,
     size: PageSize,
     meminfo: &Meminfo,
-    thorough: bool,
+    (thorough, filter): (bool, &Filter),
 ) -> Result<Option<Source>, FileError> {
     let pool = match pool_in_meminfo(size, meminfo).filter(|_| root.is_live()) {
         Some(pool) => Some(pool),
@@ -79,7 +80,8 @@ pub(super) fn read(
         limit: None,
         share: None,
     };
-    if source.pool.free > PageCount::ZERO && root.is_live() {
+    let may_ask = root.is_live() && filter.policy != Answer::Ends;
+    if source.pool.free > PageCount::ZERO && may_ask {
         source.share = read_share(root, size, sys::allowed_nodes())?;
     }
     if source.pool.overcommit.is_none() && source.available() < USEFUL {

@@ -11,6 +11,7 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use super::Refused;
 use crate::caller::Caller;
+use crate::caller::filter::Answer;
 use crate::files::accounts;
 use crate::sys;
 
@@ -169,6 +170,15 @@ pub(super) fn secure(path: &Path, metadata: &Metadata, caller: &Caller) -> Optio
         return None;
     };
     let ignored = statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOSUID))
-        || nix::sys::prctl::get_no_new_privs().unwrap_or(false);
+        || gains_nothing(caller);
     (!ignored).then_some(found)
+}
+
+/// Whether no program gives this process rights (`PR_SET_NO_NEW_PRIVS`), nor those that it
+/// starts. Without it only root can set a filter of system calls.
+fn gains_nothing(caller: &Caller) -> bool {
+    match caller.filter.prctl {
+        Answer::Ends => caller.uid != 0,
+        _ => nix::sys::prctl::get_no_new_privs().unwrap_or(false),
+    }
 }
