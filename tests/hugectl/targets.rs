@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
 use crate::support::live::skip;
 use crate::support::needs;
+use crate::support::program::{Libc, build};
+use crate::support::tool::{Ran, tool};
 
 fn ran(done: &Done, out: &str) {
     assert_eq!((done.status, done.out.as_str()), (0, out), "{}", done.err);
@@ -207,6 +209,12 @@ fn a_set_user_id_program_is_started_and_nothing_promised() {
         "{}",
         other.err
     );
+    assert!(
+        other.err.ends_with("; start hugectl as root\n")
+            || other.err.ends_with("; start hugectl as user root\n"),
+        "{}",
+        other.err
+    );
     // Where the kernel ignores the bit, the loader does not mind either.
     let quoted = place.path("prefix/bin/hugectl").display().to_string();
     let line = format!(
@@ -315,4 +323,35 @@ fn scripts_are_looked_through() {
         "{}",
         done.err
     );
+}
+
+/// The kernel says of both that permission is denied.
+#[test]
+fn a_mount_without_programs_is_named() {
+    if !is_root("a_mount_without_programs_is_named") {
+        return;
+    }
+    let Some(program) = build("segments", Libc::Glibc, &[]) else {
+        return;
+    };
+    let script =
+        "mount -t tmpfs -o noexec none /mnt && cp \"$1\" /mnt/x && exec \"$2\" --heap=thp /mnt/x";
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-m", "sh", "-c", script, "sh"]).arg(program);
+    command.arg(tool("hugectl").get_program());
+    let ran: Ran = command.output().unwrap().into();
+    assert_eq!(ran.status, 126, "{ran:?}");
+    let cause = "/mnt/x lies on a mount from which no program runs (noexec)";
+    assert!(ran.err.contains(cause), "{ran:?}");
+}
+
+/// It has the marks of all programs that are known in it.
+#[test]
+fn hugectl_under_hugectl_is_not_taken_for_another_program() {
+    let mut command = tool("hugectl");
+    command
+        .args(["--heap=thp"])
+        .arg(tool("hugectl").get_program());
+    let ran: Ran = command.arg("--version").output().unwrap().into();
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{ran:?}");
 }

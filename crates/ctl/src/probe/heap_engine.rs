@@ -185,7 +185,7 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
     let short = Shortfall::new(Subject::ALL, fact).says(name, value);
     Some(
         match target.secure.map(|secure| secure.instead(&target.program)) {
-            Some(instead) => short.mend_some_day(instead),
+            Some(instead) => short.advise(instead),
             None => short,
         },
     )

@@ -253,13 +253,19 @@ impl Walk<'_> {
             return Err(Refused::new(libc::EACCES, text));
         }
         let flags = nix::unistd::AccessFlags::X_OK;
-        match metadata.is_file() && nix::unistd::eaccess(path, flags).is_ok() {
-            true => Ok(()),
-            false => Err(Refused::new(
-                libc::EACCES,
-                format!("{} is not executable", path.display()),
-            )),
+        if metadata.is_file() && nix::unistd::eaccess(path, flags).is_ok() {
+            return Ok(());
         }
+        let name = path.display();
+        let text = match metadata.is_file() {
+            false => format!("{name} is no plain file"),
+            true if is_noexec(path) => format!(
+                "{name} lies on a mount from which no program runs (noexec)\n  findmnt -T {name} \
+                 names it, and mount -o remount,exec lets them run"
+            ),
+            true => format!("{name} is not executable"),
+        };
+        Err(Refused::new(libc::EACCES, text))
     }
 
     fn missing(&self, error: &io::Error) -> Refused {
@@ -326,6 +332,12 @@ fn read_head(file: &mut impl Read, head: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+/// Whether programs of its mount may not be executed.
+fn is_noexec(path: &Path) -> bool {
+    use nix::sys::statvfs::{FsFlags, statvfs};
+    statvfs(path).is_ok_and(|fs| fs.flags().contains(FsFlags::ST_NOEXEC))
 }
 
 #[cfg(test)]

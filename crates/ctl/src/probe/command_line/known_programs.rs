@@ -259,9 +259,18 @@ impl<'e> Lookup<'e> {
     }
 
     fn find(&self, program: &Path, elf: Option<&Elf<File>>, which: Fits<'_>) -> Option<&'e Entry> {
+        if self.is_hugectl(program) {
+            return None;
+        }
         let program = Examined::new(program, elf);
         let mut all = self.catalog.entries();
         all.find(|entry| which(entry) && program.fits(entry))
+    }
+
+    /// Whether it is hugectl once more, which has the marks of all programs in it.
+    fn is_hugectl(&self, program: &Path) -> bool {
+        let file = std::fs::canonicalize(program).ok();
+        file.is_some() && file == self.caller.exe
     }
 
     /// What is to be said where what is known of the program is nothing about its memory.

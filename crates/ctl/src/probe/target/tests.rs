@@ -24,6 +24,12 @@ impl Dir {
         path
     }
 
+    fn fifo(&self, name: &str) -> PathBuf {
+        let path = self.path(name);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        path
+    }
+
     fn program(&self, name: &str, args: &[&str]) -> PathBuf {
         let source = self.file("main.c", b"int main(void) { return 0; }", 0o644);
         let path = self.path(name);
@@ -140,6 +146,7 @@ fn what_is_not_found_is_127_and_what_cannot_run_126() {
             "no such file or directory (ENOENT)",
         ),
         (dir.file("plain", b"x", 0o644), 126, "is not executable"),
+        (dir.fifo("fifo"), 126, "is no plain file"),
         (dir.path("plain/x"), 126, "not a directory (ENOTDIR)"),
         (dir.0.path().to_owned(), 126, "is a directory"),
         (
