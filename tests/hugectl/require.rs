@@ -61,7 +61,15 @@ fn linked(name: &str) -> Option<PathBuf> {
     fs::create_dir_all(&dir).unwrap();
     // Another test may have made it.
     let _ = symlink(env!("CARGO_BIN_EXE_ld-hugetlbfs"), dir.join("ld"));
-    let flags = ["-B", dir.to_str().unwrap(), "-Wl,--hugetlbfs-align"];
+    // It asks the linker for the library, which need not be installed.
+    let library = Path::new(env!("HUGETOOLS_PRELOAD")).parent().unwrap();
+    let library = format!("-L{}", library.display());
+    let flags = [
+        "-B",
+        dir.to_str().unwrap(),
+        "-Wl,--hugetlbfs-align",
+        &library,
+    ];
     build_as(&format!("{name}-linked"), name, Libc::Glibc, &flags)
 }
 

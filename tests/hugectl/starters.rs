@@ -112,7 +112,8 @@ fn a_service_without_systemd() {
     let Some(live) = machine("advice for service") else {
         return;
     };
-    if Path::new("/run/systemd/system").exists() || !Path::new("/usr/sbin/service").exists() {
+    let has = |path: &str| Path::new(path).exists();
+    if has("/run/systemd/system") || !has("/usr/sbin/service") || !has("/etc/init.d") {
         return skip_aloud(
             "advice for service",
             "systemd starts them, or there is none",

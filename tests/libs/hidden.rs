@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::judge::Judged;
-use crate::support::live::{Live, machine, skip};
+use crate::support::live::{Live, machine};
+use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};
 
@@ -30,6 +31,7 @@ fn hugectl(hidden: &[&str]) -> Command {
 /// The machine, where private memory has transparent huge pages.
 fn live(test: &str) -> Option<Live> {
     let live = machine(test)?;
+    mounts(test).then_some(())?;
     live.set_pool(0);
     live.thp_serves().then_some(live)
 }
@@ -134,8 +136,8 @@ const ROOT: &str = "root=$(mktemp -d); mount -t tmpfs none $root; cd $root
 /// Whether there are pools is not known there, either.
 #[test]
 fn without_proc_nothing_is_said_to_be_missing() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("programs without /proc", "it needs root").unwrap_or(());
+    if !mounts("programs without /proc") {
+        return;
     }
     for (option, status) in [("--heap", 0), ("--heap=2MB", 125)] {
         let mut command = hugectl(&["/sys", "/proc"]);
@@ -149,8 +151,8 @@ fn without_proc_nothing_is_said_to_be_missing() {
 /// `--explain` says what it can, and how to see the rest.
 #[test]
 fn without_proc_it_is_explained_all_the_same() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("an explanation without /proc", "it needs root").unwrap_or(());
+    if !mounts("an explanation without /proc") {
+        return;
     }
     let explained = |hidden: &[&str]| -> serde_json::Value {
         let mut command = hugectl(hidden);
@@ -177,8 +179,8 @@ fn without_proc_it_is_explained_all_the_same() {
 /// seen.
 #[test]
 fn without_proc_nothing_is_denied() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("tools without /proc", "it needs root").unwrap_or(());
+    if !mounts("tools without /proc") {
+        return;
     }
     for (name, words, said) in [
         ("hugectl", "--status all", "no process can be seen: /proc"),
@@ -229,8 +231,8 @@ fn without_proc_nothing_is_denied() {
 /// file it was started.
 #[test]
 fn without_proc_the_library_of_its_prefix_is_found() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("a prefix without /proc", "it needs root").unwrap_or(());
+    if !mounts("a prefix without /proc") {
+        return;
     }
     let dir = tempfile::tempdir().unwrap();
     let [bin, lib] = ["bin", "lib/hugetools"].map(|name| dir.path().join(name));

@@ -5,6 +5,7 @@ mod files;
 use std::process::Command;
 
 use crate::support::live::machine;
+use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
 
@@ -182,6 +183,9 @@ fn shared_memory_that_is_left_alone_has_a_reason() {
     let Some(_live) = machine("shared memory that is left alone") else {
         return;
     };
+    if !programs("shared memory that is left alone", &["python3"]) {
+        return;
+    }
     let map = "import mmap, os, sys; f = os.memfd_create('x'); os.ftruncate(f, 1 << 22); \
                m = mmap.mmap(f, 1 << 22); m[::4096] = bytes(1024); os._exit(0)";
     let mut command = tool("hugectl");

@@ -1,8 +1,10 @@
-//! What a machine may lack: programs that tests use, looked for by name in one
-//! place.
+//! What a machine may lack: programs and libraries that tests use, mounts, and a place
+//! that all users reach; looked for in one place.
 
 use std::fs::OpenOptions;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use super::live::skip;
 
@@ -31,6 +33,49 @@ pub(crate) fn terminal(test: &str) -> bool {
     match opened {
         Ok(_) => programs(test, &["script"]),
         Err(error) => skip::<()>(test, &format!("no terminal: /dev/ptmx: {error}")).is_some(),
+    }
+}
+
+/// Whether a test can have mounts of its own: not without root, in most containers, and
+/// in a chroot whose `/` is no mount.
+pub(crate) fn mounts(test: &str) -> bool {
+    let output = Command::new("unshare").args(["--mount", "true"]).output();
+    let why = match output {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),
+        Err(error) => format!("unshare: {error}"),
+    };
+    skip::<()>(test, why.trim_end()).is_some()
+}
+
+/// Whether every user can run what was built here, as it is not where a folder above is
+/// root's alone.
+pub(crate) fn others(test: &str, program: &Path) -> bool {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let status = command.args(["test", "-x"]).arg(program).status();
+    let reach = status.is_ok_and(|status| status.success());
+    reach || skip::<()>(test, "nobody cannot reach the programs").is_some()
+}
+
+/// Whether programs can be linked with these flags.
+pub(crate) fn libraries(test: &str, flags: &[&str]) -> bool {
+    let mut command = Command::new("cc");
+    command
+        .args(["-x", "c", "-", "-o", "/dev/null"])
+        .args(flags);
+    command.stdin(Stdio::piped()).stderr(Stdio::null());
+    let linked = command.spawn().and_then(|mut child| {
+        let source = child
+            .stdin
+            .take()
+            .map(|mut to| to.write_all(b"int main(void) { return 0; }\n"));
+        source.transpose()?;
+        child.wait()
+    });
+    match linked {
+        Ok(status) if status.success() => true,
+        _ => skip::<()>(test, &format!("cc does not link with {}", flags.join(" "))).is_some(),
     }
 }
 

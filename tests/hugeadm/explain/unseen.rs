@@ -2,14 +2,14 @@
 
 use std::process::Command;
 
-use crate::support::live::skip;
+use crate::support::needs::mounts;
 use crate::support::tool::Ran;
 
 /// Nothing is claimed of a kernel that cannot be seen.
 #[test]
 fn without_proc_and_sys_nothing_is_known() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("a machine without /proc", "it needs root").unwrap_or(());
+    if !mounts("a machine without /proc") {
+        return;
     }
     let run = |script: &str| -> Ran {
         let hide = "mount -t tmpfs none /proc && mount -t tmpfs none /sys";

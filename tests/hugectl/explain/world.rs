@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::table::{self, Situation};
 use crate::support::live::{Group, Live};
+use crate::support::needs::{mounts, programs};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, hugectl, write};
 
@@ -253,6 +254,12 @@ impl<'l> World<'l> {
 
     /// Sets a situation up; `None` where this machine cannot, which is said.
     pub(super) fn enter<'w>(&'w self, situation: &'w Situation) -> Option<Place<'w>> {
+        let can_start = match situation.before.split(' ').next() {
+            None | Some("") => true,
+            Some("unshare") => mounts(situation.name),
+            Some(starter) => starter.contains('/') || programs(situation.name, &[starter]),
+        };
+        can_start.then_some(())?;
         let others = self.others();
         self.live.set_pool(situation.pool + others);
         self.shell("hugeadm --thp-madvise --thp-shmem never --set-shm-group root");

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::same_under;
 use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine, skip};
+use crate::support::needs::libraries;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
@@ -95,6 +96,9 @@ fn what_php_maps_is_huge() {
 /// Whether a program that takes 200 MB in steps, linked with these flags, has them huge
 /// with --anon; nothing where it cannot be built.
 fn steps_are_huge(flags: &[&str]) {
+    if !libraries("steps", flags) {
+        return;
+    }
     let Some(program) = build("steps", Libc::Glibc, flags) else {
         return;
     };
@@ -142,6 +146,9 @@ fn what_is_taken_in_small_steps_is_huge() {
     };
     let tcmalloc = &["-Wl,--no-as-needed", "-ltcmalloc_minimal", "-lpthread"];
     for (how, flags) in [("reserved", &["-lpthread"][..]), ("threads", tcmalloc)] {
+        if !libraries("small steps", flags) {
+            continue;
+        }
         let Some(program) = build("small_steps", Libc::Glibc, flags) else {
             continue;
         };

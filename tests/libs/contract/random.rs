@@ -13,6 +13,7 @@ use super::row::{User, as_user};
 use super::run::{End, How, run};
 use crate::support::live::{Live, machine};
 use crate::support::long;
+use crate::support::needs::others;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 
@@ -146,6 +147,9 @@ fn draw(without: &'static [&'static str], seeds: &[u64]) {
         let Some(live) = machine("the contract at random") else {
             return;
         };
+        if user != User::Root && !others("the contract at random", &random.program) {
+            continue;
+        }
         for seed in of_combination(number, seeds) {
             random.run(&live, user, &["--episode", &seed.to_string()], LIMIT);
         }

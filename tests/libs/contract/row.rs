@@ -5,8 +5,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::run::{End, How, run};
-use crate::support::live::{Live, machine, skip};
+use crate::support::live::{Live, machine};
 use crate::support::long;
+use crate::support::needs::others;
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 
@@ -226,8 +227,8 @@ pub(super) fn hold(test: &str, row: &Row) {
         };
         // For each state, so that others get their turn.
         let Some(live) = machine(test) else { return };
-        if !reachable(state.user, &program) {
-            return skip(test, "nobody cannot reach the programs").unwrap_or(());
+        if state.user != User::Root && !others(test, &program) {
+            return;
         }
         live.set_pool(state.pool);
         let free = live.free_pages();
@@ -261,21 +262,4 @@ fn kept(live: &Live, before: u64) -> Option<String> {
         std::thread::sleep(Duration::from_millis(20));
     }
     None
-}
-
-/// Whether a user can run what was built here.
-fn reachable(user: User, program: &Path) -> bool {
-    let mut command = Command::new("setpriv");
-    command.args([
-        "--reuid=65534",
-        "--regid=65534",
-        "--clear-groups",
-        "test",
-        "-x",
-    ]);
-    user == User::Root
-        || command
-            .arg(program)
-            .status()
-            .is_ok_and(|status| status.success())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::live::machine;
+use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
@@ -52,6 +53,9 @@ fn a_debug_build_runs_where_sys_is_hidden() {
     let Some(live) = machine("a debug build") else {
         return;
     };
+    if !mounts("a debug build") {
+        return;
+    }
     live.set_pool(0);
     let (debug, program) = (libraries(), build("steps", Libc::Glibc, &[]).unwrap());
     let hugectl = tool("hugectl");

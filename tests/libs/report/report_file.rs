@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::skip;
+use crate::support::needs::{mounts, others};
 use crate::support::tool::{Ran, tool};
 
 /// Runs a program of perl under hugectl, with a report to a file.
@@ -35,6 +36,12 @@ fn a_report_that_cannot_be_written_is_told() {
 fn whose_the_file_must_be_is_told() {
     if !nix::unistd::geteuid().is_root() {
         return skip("a file of another user", "it needs root").unwrap_or(());
+    }
+    if !others(
+        "a file of another user",
+        Path::new(env!("HUGETOOLS_PRELOAD")),
+    ) {
+        return;
     }
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -245,8 +252,8 @@ fn a_report_comes_of_who_has_closed_all_and_is_another_user() {
 /// program does at its end.
 #[test]
 fn the_first_process_of_a_container_leaves_a_line() {
-    if !nix::unistd::geteuid().is_root() {
-        return skip("the first process", "it needs root").unwrap_or(());
+    if !mounts("the first process") {
+        return;
     }
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("report");

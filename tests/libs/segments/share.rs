@@ -15,6 +15,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::libs::judge::parts::Part;
 use crate::support::live::{Live, machine};
+use crate::support::needs::others;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};
 
@@ -204,6 +205,9 @@ fn the_mount_that_is_advised_is_one_for_the_user() {
     let Some(program) = build("stream", Libc::Glibc, &FLAGS[1..]) else {
         return;
     };
+    if !others("the text of an ordinary user", &program) {
+        return;
+    }
     let nobody = || -> Ran {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]);

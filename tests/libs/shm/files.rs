@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::huge_kb;
 use crate::support::live::machine;
+use crate::support::needs::mounts;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
@@ -50,6 +51,9 @@ fn files_of_a_tmpfs_are_on_them_where_it_is_mounted_so() {
     let Some(live) = machine("shared memory of a tmpfs") else {
         return;
     };
+    if !mounts("shared memory of a tmpfs") {
+        return;
+    }
     live.set_pool(0);
     live.set_shmem_enabled("advise");
     let Some(program) = build("shm_file", Libc::Glibc, &[]) else {
@@ -72,7 +76,7 @@ fn files_of_a_tmpfs_are_on_them_where_it_is_mounted_so() {
             program = program.display(),
         );
         let mut command = Command::new("unshare");
-        command.args(["-m", "sh", "-c", &script]);
+        command.args(["--mount", "sh", "-c", &script]);
         let ran: Ran = command.output().unwrap().into();
         assert_eq!(ran.status, 0, "{options}: {ran:?}");
         assert_eq!(huge_kb(&ran), kb, "{options}: {ran:?}");
