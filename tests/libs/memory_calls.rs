@@ -4,6 +4,7 @@
 mod anon;
 mod maps;
 mod others;
+mod pieces;
 
 use std::process::Command;
 use std::time::Instant;

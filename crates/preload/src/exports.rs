@@ -75,7 +75,7 @@ pub unsafe extern "C" fn mmap(
         }
     }
     // SAFETY: as the caller says.
-    let map = |flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
+    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let call = anon::Call {
         addr: addr as usize,
         len,
@@ -84,8 +84,10 @@ pub unsafe extern "C" fn mmap(
     };
     let is_concerned = call.is_concerned();
     let at = match is_concerned {
-        true => sys::c_address(anon::map(&call, |flags| sys::address(map(flags)))),
-        false => map(flags),
+        true => sys::c_address(anon::map(&call, |addr, flags| {
+            sys::address(map(addr as *mut c_void, flags))
+        })),
+        false => map(addr, flags),
     };
     if is_fixed && at != libc::MAP_FAILED {
         vmops::after_fixed(addr as usize, len);

@@ -11,6 +11,9 @@
 //! that commits merge with each other. Where a control group limits memory, each commit
 //! is advised by itself, as far as there is room: [`crate::policy::thp`].
 //!
+//! Small mappings stay as they are, but for those of programs that are said to make their
+//! heap of such: [`pieces`].
+//!
 //! Under a filter of system calls that the program has set, nothing is done at all.
 #![expect(unsafe_code, reason = "fills mappings by address")]
 
@@ -25,6 +28,7 @@ use call::{advise, is_active, large, range};
 
 mod align;
 mod call;
+mod pieces;
 mod program_break;
 mod remap;
 mod required;
@@ -78,11 +82,11 @@ fn plan(call: &Call, large: usize) -> Plan {
     }
 }
 
-/// Does a call that is concerned. `map` makes the mapping with these flags.
+/// Does a call that is concerned. `map` makes the mapping with this address and these flags.
 ///
 /// # Errors
 /// Those of `map`, and `ENOMEM` where more of it must be on huge pages than can be.
-pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usize> {
+pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Result<usize> {
     first_look::take();
     let plan = plan(call, large());
     required::before(call, plan)?;
@@ -92,7 +96,10 @@ pub fn map(call: &Call, map: impl FnOnce(c_int) -> Result<usize>) -> Result<usiz
         true => call.flags & !libc::MAP_POPULATE,
         false => call.flags,
     };
-    let mut at = map(flags)?;
+    let mut at = pieces::map(call, |addr| map(addr, flags))?;
+    if call.is_fixed() {
+        pieces::replaced(at, call.len);
+    }
     if plan.advise {
         at = align::aligned(call, at, facts::thp_size());
         advise(at, call.len);
@@ -124,6 +131,7 @@ fn enter(range: Range<usize>, plan: Plan) {
 /// After the program has made memory accessible: what was reserved without being advised
 /// is now.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
+    pieces::protected(addr, len, prot);
     // What is required was advised before.
     if required::is_any() {
         return;
@@ -145,6 +153,11 @@ fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
 
 /// After the program has unmapped a range, or mapped another kind of memory there.
 pub fn gone(addr: usize, len: usize) {
+    pieces::gone(addr, len);
+    forget(addr, len);
+}
+
+fn forget(addr: usize, len: usize) {
     if registry::is_empty() {
         return;
     }
@@ -166,7 +179,8 @@ pub fn banned() {
 /// where it commits more.
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
-        gone(addr, len);
+        pieces::replaced(addr, len);
+        forget(addr, len);
     }
 }
 

@@ -68,7 +68,7 @@ fn map_large(call: &anon::Call, fd: c_int, offset: usize) -> Result<usize> {
         flags,
     } = *call;
     // SAFETY: what the program asked for, where it asked for it.
-    let at = anon::map(call, |flags| unsafe {
+    let at = anon::map(call, |addr, flags| unsafe {
         sys::mmap(addr, len, prot, flags, fd, offset)
     })?;
     if flags & libc::MAP_FIXED != 0 {

@@ -6,8 +6,8 @@ use core::ops::Range;
 
 use hugetools_kernfs::smaps;
 
-use super::align;
 use super::call::{advise, is_active, large, range};
+use super::{align, pieces};
 use crate::kernel::{facts, procfile};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
@@ -42,6 +42,8 @@ pub fn remapped(call: &Call, now: usize) {
     let (Some(old), Some(new)) = (range(call.addr, call.old_len), range(now, call.new_len)) else {
         return;
     };
+    pieces::replaced(call.addr, call.old_len);
+    pieces::replaced(now, call.new_len);
     let known = registry::holding(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
