@@ -328,7 +328,7 @@ fn scripts_are_looked_through() {
 /// The kernel says of both that permission is denied.
 #[test]
 fn a_mount_without_programs_is_named() {
-    if !is_root("a_mount_without_programs_is_named") {
+    if !needs::mounts("a mount without programs") {
         return;
     }
     let Some(program) = build("segments", Libc::Glibc, &[]) else {
@@ -337,7 +337,8 @@ fn a_mount_without_programs_is_named() {
     let script =
         "mount -t tmpfs -o noexec none /mnt && cp \"$1\" /mnt/x && exec \"$2\" --heap=thp /mnt/x";
     let mut command = std::process::Command::new("unshare");
-    command.args(["-m", "sh", "-c", script, "sh"]).arg(program);
+    command.args(["--mount", "sh", "-c", script, "sh"]);
+    command.arg(program);
     command.arg(tool("hugectl").get_program());
     let ran: Ran = command.output().unwrap().into();
     assert_eq!(ran.status, 126, "{ran:?}");
