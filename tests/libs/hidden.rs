@@ -59,6 +59,33 @@ fn without_sys_the_heap_is_tried_on_transparent_pages() {
     }
 }
 
+/// Container engines lay something empty over what they hide.
+#[test]
+fn where_settings_are_empty_nothing_is_denied() {
+    let Some(_live) = live("empty settings") else {
+        return;
+    };
+    let hugectl = || hugectl(&["/sys/kernel/mm"]);
+    let program = build("steps", Libc::Glibc, &[]).unwrap();
+    for options in ["--heap", "--heap=thp"] {
+        let mut command = hugectl();
+        command.arg(options).arg(&program).args(["+100", "=full"]);
+        let ran: Ran = command.output().unwrap().into();
+        let full = Judged::find(&ran.out, "full");
+        assert!(full.share(full.thp) >= 90, "{options}: {ran:?}");
+        let said = "/sys/kernel/mm is empty: transparent huge pages are asked for";
+        assert_eq!(ran.err.matches(said).count(), 1, "{options}: {ran:?}");
+        let mut command = hugectl();
+        command.args(["--json", "--explain", options]).arg(&program);
+        let ran: Ran = command.output().unwrap().into();
+        let all: serde_json::Value = serde_json::from_str(&ran.out).expect(&ran.out);
+        for denied in ["has no transparent huge pages", "free_hugepages"] {
+            assert!(!ran.out.contains(denied), "{options}: {all}");
+        }
+        assert!(ran.out.contains("mount -t sysfs sysfs /sys"), "{all}");
+    }
+}
+
 #[test]
 fn without_proc_it_is_tried_too() {
     let Some(_live) = live("hidden proc") else {

@@ -2,13 +2,13 @@
 //! than the request calls for, because every program waits for it.
 
 pub(crate) mod group;
+mod hidden;
 pub(crate) mod namespace;
 mod source;
 
 pub use group::{MayLock, STATUS};
+pub use hidden::{Hidden, NoPools, SETTINGS, hidden_settings, to_see};
 pub use source::{Share, Source};
-
-use std::fmt;
 
 use hugetools_contract::env::{Fallback, Pages, Require};
 use hugetools_model::hugetlb::pool;
@@ -113,7 +113,7 @@ pub struct Kernel {
     /// Transparent huge pages, where they are what the request may come to.
     pub thp: Option<Thp>,
     /// Whether nothing can be seen of them, where they are looked for.
-    pub thp_hidden: bool,
+    pub thp_hidden: Option<Hidden>,
     /// Whether this process may have no transparent huge pages at all.
     pub thp_disabled: bool,
     /// Whether the program turns them off for itself, as far as programs are known, and
@@ -189,10 +189,10 @@ impl Kernel {
     }
 
     /// What would tell of the sizes of huge pages, and is not there.
-    pub fn hides_sizes(&self) -> Option<&'static str> {
+    pub fn hides_sizes(&self) -> Option<Hidden> {
         match self.no_pools {
-            Some(NoPools::Hidden(path)) => Some(path),
-            _ => self.thp_hidden.then_some(SETTINGS),
+            Some(NoPools::Hidden(hidden)) => Some(hidden),
+            _ => self.thp_hidden,
         }
     }
 
@@ -242,7 +242,7 @@ impl Kernel {
 
     /// What cannot be seen is tried.
     fn serves(&self, how: impl Fn(&Thp) -> bool) -> bool {
-        (self.thp_hidden || self.thp.as_ref().is_some_and(how)) && !self.thp_disabled
+        (self.thp_hidden.is_some() || self.thp.as_ref().is_some_and(how)) && !self.thp_disabled
     }
 
     /// Whether transparent huge pages are what a request comes to, for which so
@@ -288,7 +288,7 @@ impl Kernel {
         let limited = self.sources.iter().any(|source| source.limit.is_some());
         if wants.all().any(comes) || limited {
             self.thp = Thp::read_whole(root, wants.shm.is_some())?;
-            self.thp_hidden = are_settings_hidden(root);
+            self.thp_hidden = hidden_settings(root);
         }
         if wants.heap.is_some() {
             self.overcommit = root.number_opt(&KPath::from(OVERCOMMIT))?;
@@ -315,56 +315,6 @@ impl Kernel {
 
 /// The file of `vm.overcommit_memory`.
 pub const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
-
-/// Where the kernel has its settings of memory, whatever it was built with.
-pub const SETTINGS: &str = "/sys/kernel/mm";
-
-/// Whether none of them can be seen, as in a chroot without `/sys`.
-pub fn are_settings_hidden(root: &Root) -> bool {
-    !root.exists(&KPath::from(SETTINGS))
-}
-
-/// What is so where no pool was found: there may be some that cannot be seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoPools {
-    /// The machine has none.
-    Absent,
-    /// This file, or folder, would tell, and is not there.
-    Hidden(&'static str),
-}
-
-impl NoPools {
-    /// Looks why there are none.
-    pub fn find(root: &Root) -> NoPools {
-        let mut hidden = ["/proc/meminfo", SETTINGS].into_iter();
-        match hidden.find(|path| !root.exists(&KPath::from(*path))) {
-            None => NoPools::Absent,
-            Some(path) => NoPools::Hidden(path),
-        }
-    }
-}
-
-impl fmt::Display for NoPools {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoPools::Absent => f.write_str("this machine has no huge page pools"),
-            NoPools::Hidden(path) => {
-                write!(
-                    f,
-                    "no huge page pool can be seen, since {path} is not there"
-                )
-            }
-        }
-    }
-}
-
-/// The command that makes a file below `/proc` or `/sys` appear which is not there.
-pub fn to_see(path: &str) -> &'static str {
-    match path.starts_with("/proc") {
-        true => "mount -t proc proc /proc",
-        false => "mount -t sysfs sysfs /sys",
-    }
-}
 
 /// Whether `prctl(PR_SET_THP_DISABLE)` is in force, for advised memory, too.
 fn thp_disabled(root: &Root, caller: &Caller) -> Result<bool, FileError> {

@@ -8,7 +8,7 @@ use hugetools_model::process::cgroup::Limit;
 use hugetools_model::{Bytes, thp};
 
 use crate::probe::kernel::{
-    Kernel, MayLock, NoPools, OVERCOMMIT, SETTINGS, STATUS, Source, USEFUL, Wants, to_see,
+    Hidden, Kernel, MayLock, NoPools, OVERCOMMIT, SETTINGS, STATUS, Source, USEFUL, Wants, to_see,
 };
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
@@ -222,9 +222,9 @@ impl Check<'_> {
             let short = Shortfall::new(subject, none.to_string()).then(then);
             let short = match none {
                 NoPools::Absent => short.says(pool::dir(), "absent"),
-                NoPools::Hidden(path) => {
-                    let short = short.says(path, "absent");
-                    short.mend("to see it", to_see(path))
+                NoPools::Hidden(hidden) => {
+                    let short = short.says(hidden.path(), hidden.value());
+                    short.mend("to see it", hidden.to_see())
                 }
             };
             return match subject == Subject::SHM {
@@ -279,8 +279,8 @@ impl Check<'_> {
         let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
         let then = format!("{names} {stay} on base pages");
         let Some(thp) = &self.kernel.thp else {
-            if self.kernel.thp_hidden {
-                return self.hidden_thp(subject);
+            if let Some(hidden) = self.kernel.thp_hidden {
+                return self.hidden_thp(subject, hidden);
             }
             return self.warn_beside(no_thp(subject).then(then));
         };
@@ -347,26 +347,26 @@ impl Check<'_> {
     }
 
     /// Once for all that is asked for.
-    fn hidden_thp(&mut self, subject: Subject) {
+    fn hidden_thp(&mut self, subject: Subject, hidden: Hidden) {
         let is_told = |note: &Note| {
             let short = note.shortfall.as_ref();
             short.is_some_and(|short| short.fact.starts_with(SETTINGS))
         };
         if !self.said.notes.iter().any(is_told) {
-            let short = Shortfall::new(subject, format!("{SETTINGS} is not there"));
+            let short = Shortfall::new(subject, hidden.to_string());
             let short = short.then(
                 "transparent huge pages are asked for, but whether they come cannot be told before",
             );
-            let short = short.says(SETTINGS, "absent");
-            self.warn(short.mend("to see it", to_see(SETTINGS)));
+            let short = short.says(hidden.path(), hidden.value());
+            self.warn(short.mend("to see it", hidden.to_see()));
         }
     }
 
     fn shared_thp(&mut self) {
         let then = "shared memory stays on base pages";
         let Some(thp) = &self.kernel.thp else {
-            if self.kernel.thp_hidden {
-                return self.hidden_thp(Subject::SHM);
+            if let Some(hidden) = self.kernel.thp_hidden {
+                return self.hidden_thp(Subject::SHM, hidden);
             }
             return self.warn(no_thp(Subject::SHM).then(then));
         };

@@ -15,7 +15,7 @@ use hugetools_model::{Bytes, FileError, PageSize, Root};
 use super::mappings::Mappings;
 use super::shm_group;
 use super::whole::Whole;
-use crate::probe::kernel::{NoPools, SETTINGS, are_settings_hidden};
+use crate::probe::kernel::{NoPools, hidden_settings};
 
 /// A reason for each kind of memory, where there is one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,9 +83,8 @@ impl Reasons {
         thp: Option<&Thp>,
     ) -> Result<Reasons, FileError> {
         let enabled = process::thp_enabled(root, pid).unwrap_or(None) != Some(false);
-        let hidden = are_settings_hidden(root).then(|| {
-            format!("{SETTINGS} is not there, so that what it says of huge pages is not known")
-        });
+        let hidden = hidden_settings(root)
+            .map(|hidden| format!("{hidden}, so that what it says of huge pages is not known"));
         let private = hidden.clone().or_else(|| private_thp(thp, enabled));
         // Without the environment it is not known what was asked for.
         let environ = process::read_environ(root, pid).ok();

@@ -146,9 +146,11 @@ fn absent() -> Result<(), NoThp> {
 }
 
 /// Whether nothing can be seen of the kernel's settings, as in a chroot without
-/// `/sys`.
+/// `/sys`, or where something empty lies over them, as in a container: a folder has two
+/// links, and one for each folder in it.
 fn is_hidden() -> bool {
-    sys::links(c"/sys/kernel/mm").is_none()
+    const OWN: libc::nlink_t = 2;
+    sys::links(c"/sys/kernel/mm").is_none_or(|links| links <= OWN)
 }
 
 /// Whether shared memory gets transparent huge pages.

@@ -10,7 +10,7 @@ use hugetools_model::{Bytes, PageSize};
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::is_reachable;
 use crate::probe::coverage::page_cache::{Prepared, State, Why};
-use crate::probe::kernel::to_see;
+use crate::probe::kernel::Hidden;
 use crate::probe::target::elf_layout::{Obstacle, Part};
 use crate::probe::target::{Image, Target};
 use crate::request::Run;
@@ -129,7 +129,7 @@ fn nothing_whole(
     run: &Run,
     classes: &[Class],
     target: &Target,
-    hidden: Option<&'static str>,
+    hidden: Option<Hidden>,
 ) -> Vec<Note> {
     let none = || classes.iter().filter(|class| !class.is_whole_somewhere());
     let subject = none().fold(Subject::NONE, |all, class| all | class.subject);
@@ -145,11 +145,10 @@ fn nothing_whole(
     };
     let Some(part) = none().find_map(|class| class.part) else {
         let short = match hidden {
-            Some(path) => {
-                let fact =
-                    format!("which huge pages there are cannot be told, since {path} is not there");
-                let short = Shortfall::new(subject, fact).says(path, "absent");
-                short.mend("to see it", to_see(path))
+            Some(hidden) => {
+                let fact = format!("which huge pages there are cannot be told, since {hidden}");
+                let short = Shortfall::new(subject, fact).says(hidden.path(), hidden.value());
+                short.mend("to see it", hidden.to_see())
             }
             None => Shortfall::new(subject, "this machine has no huge pages for them"),
         };

@@ -77,6 +77,7 @@ fn kernel() -> Kernel {
             pool,
             limit: None,
             share: None,
+            is_hidden: false,
         }],
         thp: Some(Thp {
             enabled: Some("madvise".to_owned()),

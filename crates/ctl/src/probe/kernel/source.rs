@@ -8,7 +8,7 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::process::cgroup::{self, Limit};
 use hugetools_model::{Bytes, FileError, KPath, PageCount, PageSize, Root};
 
-use super::USEFUL;
+use super::{USEFUL, hidden_settings};
 use crate::caller::filter::{Answer, Filter};
 use crate::sys;
 
@@ -22,6 +22,9 @@ pub struct Source {
     /// What it has on the nodes that the process may use, where these are not
     /// all.
     pub share: Option<Share>,
+    /// Whether its own files cannot be seen: then its figures are those of
+    /// `/proc/meminfo`.
+    pub is_hidden: bool,
 }
 
 /// A pool's pages on some nodes.
@@ -79,6 +82,7 @@ pub(super) fn read(
         pool,
         limit: None,
         share: None,
+        is_hidden: root.is_live() && hidden_settings(root).is_some(),
     };
     let may_ask = root.is_live() && filter.policy != Answer::Ends;
     if source.pool.free > PageCount::ZERO && may_ask {

@@ -121,6 +121,7 @@ fn pages_that_are_promised_are_not_available() {
         },
         limit: None,
         share: None,
+        is_hidden: false,
     };
     assert_eq!(source.available(), Bytes::new((6 + 2) << 21));
     source.share = Some(Share {

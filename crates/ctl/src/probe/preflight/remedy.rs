@@ -1,6 +1,7 @@
 //! A pool that is short: its state in words, and the command that fills it.
 
 use hugetools_model::hugetlb::pool::{self, Pool};
+use hugetools_model::machine::MEMINFO;
 use hugetools_model::units::list::format_list;
 use hugetools_model::{Bytes, KPath, PageSize};
 
@@ -44,7 +45,14 @@ pub(super) fn remedy(short: Shortfall, source: &Source, enough: Bytes) -> Shortf
         Some(share) if share.free < source.pool.available() => {
             short.says(node_file(share, size), share.free)
         }
-        _ => short.says(pool_file(&source.pool), free(&source.pool)),
+        _ if source.is_hidden => short.says(
+            MEMINFO,
+            format!("HugePages_Free: {}", free(&source.pool, "HugePages_Rsvd:")),
+        ),
+        _ => short.says(
+            pool_file(&source.pool),
+            free(&source.pool, "resv_hugepages"),
+        ),
     };
     match short.subject.is_segments() {
         true => short.mend("to fill it", command),
@@ -68,9 +76,9 @@ fn node_file(share: &Share, size: PageSize) -> String {
 }
 
 /// What it says; promised pages are free ones, too.
-fn free(pool: &Pool) -> String {
+fn free(pool: &Pool, promised: &str) -> String {
     match pool.reserved.get() {
         0 => pool.free.to_string(),
-        reserved => format!("{} (resv_hugepages {reserved})", pool.free),
+        reserved => format!("{} ({promised} {reserved})", pool.free),
     }
 }

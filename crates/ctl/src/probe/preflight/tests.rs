@@ -1,5 +1,5 @@
 use super::*;
-use crate::probe::kernel::{MayLock, Share};
+use crate::probe::kernel::{Hidden, MayLock, SETTINGS, Share};
 use crate::say::note::Level;
 use hugetools_contract::env::Require;
 use hugetools_model::hugetlb::pool::Pool;
@@ -29,6 +29,7 @@ fn kernel(free: u64, reserved: u64) -> Kernel {
             pool,
             limit: None,
             share: None,
+            is_hidden: false,
         }],
         thp: Some(Thp {
             enabled: word("madvise"),
@@ -156,7 +157,7 @@ fn transparent_pages_are_looked_at_where_they_matter() {
             .concat()
             .contains("has no transparent huge pages")
     );
-    off.thp_hidden = true;
+    off.thp_hidden = Some(Hidden::Absent(SETTINGS));
     let shared = Wants {
         shm: Some(Pages::Thp),
         ..thp
