@@ -72,6 +72,7 @@ fn each<T>(
             Err(why) => warnings.push(why.to_string()),
         }
     }
+    warnings.extend(chosen.unseen);
     if !chosen.hidden.is_empty() {
         let pids: Vec<String> = chosen.hidden.iter().map(Pid::to_string).collect();
         let pids = pids.join(", ");

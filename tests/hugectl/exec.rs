@@ -3,6 +3,8 @@
 
 use std::process::{Command, Stdio};
 
+use crate::support::tool::tool;
+
 use super::place::{Done, PROGRAM, Place, as_nobody, done, is_root};
 
 #[test]
@@ -240,4 +242,24 @@ fn hugectl_needs_no_library_but_the_c_library() {
         needed.iter().all(|line| !line.contains("libgcc_s")),
         "{needed:?}"
     );
+}
+
+/// Who writes to a program is named, and what to do.
+#[test]
+fn a_program_that_is_written_to_is_not_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("busy");
+    std::fs::copy("/bin/true", &program).unwrap();
+    let open = std::fs::OpenOptions::new().append(true).open(&program);
+    let output = tool("hugectl").arg("--shm").arg(&program).output().unwrap();
+    drop(open.unwrap());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    for part in [
+        "(ETXTBSY)",
+        &format!("process {} (", std::process::id()),
+        "start it once that is closed",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
 }

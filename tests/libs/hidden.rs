@@ -202,6 +202,37 @@ fn without_proc_it_is_explained_all_the_same() {
     assert!(!all.to_string().contains("this machine has no"), "{all}");
 }
 
+/// Who does not see the processes of others is told so.
+#[test]
+fn where_processes_are_hidden_that_is_said() {
+    if !mounts("hidden processes") {
+        return;
+    }
+    let hide = "mount -t proc -o hidepid=2 proc /proc && exec \"$@\"";
+    let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups --";
+    let run = |before: &str, name: &str, words: &str| -> String {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", hide, "sh"]);
+        command.args(before.split_whitespace());
+        command.arg(tool(name).get_program()).args(words.split(' '));
+        let ran: Ran = command.output().unwrap().into();
+        format!("{}{}", ran.out, ran.err)
+    };
+    for (name, words) in [
+        ("hugectl", "--status all"),
+        ("hugectl", "--status init"),
+        ("hugectl", "--status 1"),
+        ("hugectl", "--pid init"),
+        ("hugeadm", "--who"),
+    ] {
+        let (said, seen) = (run(nobody, name, words), run("", name, words));
+        let hidden = "hidden here (/proc is mounted with hidepid=";
+        assert!(said.contains(hidden), "{name} {words}: {said}");
+        assert!(!said.contains("there is no process"), "{said}");
+        assert!(!seen.contains(hidden), "{name} {words}: {seen}");
+    }
+}
+
 /// Nobody is said not to be there, nor anything not to be counted, who or what cannot be
 /// seen.
 #[test]

@@ -7,6 +7,7 @@ pub mod live;
 mod page_cache;
 mod private_dir;
 pub mod said;
+mod writers;
 
 use std::path::PathBuf;
 

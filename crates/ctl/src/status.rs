@@ -289,7 +289,10 @@ fn unreadable(root: &Root, pid: Pid, error: &FileError) -> Failure {
         Some(libc::ENOENT) if machine::unseen(root) == Some(MEMINFO) => format!(
             "process {pid} cannot be looked at: /proc is not mounted here; mount -t proc proc /proc"
         ),
-        Some(libc::ENOENT | libc::ESRCH) => format!("there is no process {pid}"),
+        Some(libc::ENOENT | libc::ESRCH) => match whom::of_others(root) {
+            Some(why) => format!("no process {pid} can be seen: {why}"),
+            None => format!("there is no process {pid}"),
+        },
         Some(libc::EACCES | libc::EPERM) => {
             format!("{error}; ask as the owner of process {pid}, or with CAP_SYS_PTRACE")
         }

@@ -1,7 +1,7 @@
 //! A running process: `/proc/<pid>`.
 //!
 //! [`cgroup`]: limits of its control groups; [`folio`]: the sizes of the folios that its
-//! memory lies in.
+//! memory lies in; [`others`]: whether those of other users can be seen.
 //!
 //! **Invariants.** A process may end at any time, and its number be another's then: what
 //! belongs together is read at once. What this user may not read is an error or `None`.
@@ -20,6 +20,7 @@ use crate::root::kpath::KPath;
 
 pub mod cgroup;
 pub mod folio;
+pub mod others;
 
 /// The kernel's number of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -319,7 +319,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         pool: 20,
         line: "--heap DIR/foreign heap 40",
         rungs: &[("heap", "base")],
-        fact: "our libraries are for",
+        fact: "runs such programs, it ends with status 126",
         ends: 126,
         mend: Mend::No,
         ..PLAIN

@@ -7,6 +7,7 @@ use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
 use nix::unistd::execve;
 
+use crate::apply::writers;
 use crate::caller::Caller;
 use crate::plan::{Plan, Program, Value};
 use crate::probe::target::SHELL;
@@ -50,7 +51,14 @@ fn refused(program: &Program, errno: Errno) -> Failure {
     let path = program.path.display();
     let why = describe_errno(errno as i32);
     let doubt = program.doubt.as_ref().map(|doubt| format!("; {doubt}"));
-    let text = format!("cannot run {path}: {why}{}", doubt.unwrap_or_default());
+    let next = match errno {
+        Errno::ETXTBSY => writers::said(&program.path),
+        _ => String::new(),
+    };
+    let text = format!(
+        "cannot run {path}: {why}{}{next}",
+        doubt.unwrap_or_default()
+    );
     match errno {
         Errno::ENOENT => Failure::NotFound(text),
         _ => Failure::CannotRun(text),

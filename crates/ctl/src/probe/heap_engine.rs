@@ -175,7 +175,8 @@ fn unreachable(target: &Target) -> Option<Shortfall> {
         ),
         (None, Image::Foreign(ident)) => (
             format!(
-                "{name} is for {ident}, our libraries are for {}",
+                "{name} is for {ident}, our libraries are for {}, and where neither this kernel \
+                 nor an emulator (binfmt_misc) runs such programs, it ends with status 126",
                 Ident::native()
             ),
             ident.to_string(),

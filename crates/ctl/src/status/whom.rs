@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use hugetools_contract::report::base;
 use hugetools_model::machine::{self, MEMINFO};
-use hugetools_model::process::{self, Pid};
+use hugetools_model::process::{self, Pid, others};
 use hugetools_model::smaps::records;
 use hugetools_model::{KPath, Root};
 
@@ -20,6 +20,8 @@ pub struct Chosen {
     /// Processes that may not be looked at, of which it cannot be told whether they
     /// have huge pages.
     pub hidden: Vec<Pid>,
+    /// What keeps processes of others from being seen at all.
+    pub unseen: Option<String>,
 }
 
 /// Finds them.
@@ -29,6 +31,9 @@ pub struct Chosen {
 pub fn choose(root: &Root, whom: &[Whom], tree: bool) -> Result<Chosen, Failure> {
     let mut chosen = BTreeSet::new();
     let mut hidden = Vec::new();
+    let by_number = |one: &Whom| matches!(one, Whom::Pid(_));
+    let is_whole = tree || !whom.iter().all(by_number);
+    let unseen = is_whole.then(|| of_others(root)).flatten();
     let is_unseen = machine::unseen(root) == Some(MEMINFO);
     for one in whom {
         match one {
@@ -47,7 +52,7 @@ pub fn choose(root: &Root, whom: &[Whom], tree: bool) -> Result<Chosen, Failure>
                     .map(Pid::get)
                     .collect();
                 if those.is_empty() {
-                    return Err(Failure::Own(format!("there is no process {name}")));
+                    return Err(Failure::Own(none_of(name, unseen.as_deref())));
                 }
                 chosen.extend(those);
             }
@@ -66,7 +71,27 @@ pub fn choose(root: &Root, whom: &[Whom], tree: bool) -> Result<Chosen, Failure>
         add_children(root, &mut chosen);
     }
     let pids = chosen.into_iter().filter_map(Pid::new).collect();
-    Ok(Chosen { pids, hidden })
+    Ok(Chosen {
+        pids,
+        hidden,
+        unseen,
+    })
+}
+
+/// Why processes of others are not seen, and who sees them.
+pub(super) fn of_others(root: &Root) -> Option<String> {
+    let option = others::hidden_by(root)?;
+    Some(format!(
+        "processes of others are hidden here (/proc is mounted with {option}); ask as root, or with \
+         CAP_SYS_PTRACE"
+    ))
+}
+
+fn none_of(name: &str, unseen: Option<&str>) -> String {
+    match unseen {
+        Some(why) => format!("no process {name} can be seen: {why}"),
+        None => format!("there is no process {name}"),
+    }
 }
 
 /// All processes but this one.

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use hugetools_model::process::{self, Entry, Pid};
+use hugetools_model::process::{self, Entry, Pid, others};
 use hugetools_model::smaps::{Record, records};
 use hugetools_model::{KPath, PageSize, Root, keyed};
 use nix::sys::stat::makedev;
@@ -27,6 +27,13 @@ impl Look<'_> {
             Ok(names) => names,
             Err(error) => return self.unread(error.to_string()),
         };
+        if let Some(option) = others::hidden_by(self.root) {
+            self.seen.incomplete = true;
+            self.unread(format!(
+                "processes of others, which are hidden here (/proc is mounted with {option}); ask \
+                 as root, or with CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+            ));
+        }
         let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
         let mut numbers: Vec<u32> = numbers.collect();
         // Parents before their children, mostly.
