@@ -12,7 +12,7 @@
 //! is advised by itself, as far as there is room: [`crate::policy::thp`].
 //!
 //! Small mappings stay as they are, but for those of programs that are said to make their
-//! heap of such: [`pieces`].
+//! heap of such: `pieces`.
 //!
 //! Under a filter of system calls that the program has set, nothing is done at all.
 #![expect(unsafe_code, reason = "fills mappings by address")]
