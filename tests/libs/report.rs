@@ -4,6 +4,7 @@
 mod begins;
 mod ends;
 mod messages;
+mod out_of_memory;
 mod own_memory;
 mod report_file;
 mod staying;

@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::support::live::{machine, remove_group, skip};
+use crate::support::live::{machine, skip};
 use crate::support::needs::others;
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
@@ -39,13 +39,13 @@ const ENDS: [(&str, &str, Option<i32>, bool); 12] = [
 const SIZE: u64 = 48;
 
 /// A program under hugectl with a report.
-struct Running {
-    child: Child,
+pub(super) struct Running {
+    pub(super) child: Child,
     says: BufReader<std::process::ChildStdout>,
 }
 
 impl Running {
-    fn start(mut command: Command) -> Running {
+    pub(super) fn start(mut command: Command) -> Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let says = BufReader::new(child.stdout.take().unwrap());
@@ -53,7 +53,7 @@ impl Running {
     }
 
     /// What it says once it has its memory.
-    fn line(&mut self) -> String {
+    pub(super) fn line(&mut self) -> String {
         let mut line = String::new();
         self.says.read_line(&mut line).unwrap();
         line.trim().to_owned()
@@ -61,7 +61,7 @@ impl Running {
 
     /// Lets it end; its status, and what came on standard error until nobody had
     /// that any more.
-    fn end(mut self) -> (ExitStatus, String) {
+    pub(super) fn end(mut self) -> (ExitStatus, String) {
         let _ = self.child.stdin.take().unwrap().write_all(b"\n");
         let mut said = String::new();
         let mut err = self.child.stderr.take().unwrap();
@@ -102,13 +102,13 @@ pub(super) fn lines(file: &Path, count: usize) -> Vec<Value> {
 const SEEN: Duration = Duration::from_millis(1500);
 
 /// Gives the watcher that time.
-fn be_seen(pid: u32) {
+pub(super) fn be_seen(pid: u32) {
     let used = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     assert!(used().contains("VmRSS"), "it runs");
     std::thread::sleep(SEEN);
 }
 
-fn resident(line: &Value) -> u64 {
+pub(super) fn resident(line: &Value) -> u64 {
     let rows = line["segments"].as_array().unwrap();
     rows.iter()
         .map(|row| row["resident"].as_u64().unwrap())
@@ -357,79 +357,6 @@ fn lines_of_many_do_not_mix() {
     told.sort_unstable();
     pids.sort_unstable();
     assert_eq!(told, pids);
-}
-
-/// The kernel ends what its control group has no memory for.
-#[test]
-fn the_end_for_want_of_memory_is_told() {
-    let Some(group) = Group::new(64 << 20) else {
-        return skip("the end for want of memory", "no memory control group").unwrap_or(());
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("report");
-    let Some(program) = build("ends", Libc::Glibc, &[]) else {
-        return;
-    };
-    let report = format!("--report={}", file.display());
-    let mut command = tool("hugectl");
-    command
-        .args(["-q", "--shm", &report])
-        .arg(&program)
-        .args(["grow", "16"]);
-    let mut running = Running::start(command);
-    assert_eq!(running.line(), "ready");
-    be_seen(running.child.id());
-    // The watcher stays outside.
-    group.take(running.child.id());
-    assert_eq!(running.end().0.signal(), Some(9));
-    let all = lines(&file, 1);
-    let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});
-    assert_eq!(all[0]["ended"], ended, "{all:?}");
-    assert!(resident(&all[0]) >= 16 << 20, "{all:?}");
-}
-
-/// A memory control group, taken away when dropped.
-struct Group(std::path::PathBuf);
-
-impl Group {
-    fn new(limit: u64) -> Option<Group> {
-        let name = format!("hugetools-ends-{}", std::process::id());
-        for (top, file) in [
-            ("/sys/fs/cgroup", "memory.max"),
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
-        ] {
-            let dir = Path::new(top).join(&name);
-            // Not a directory like others, where nothing is limited.
-            let is_kernels = Path::new(top).join("cgroup.procs").exists();
-            if !is_kernels || fs::create_dir(&dir).is_err() {
-                continue;
-            }
-            let group = Group(dir);
-            let limited = group.0.join(file);
-            if limited.exists() && fs::write(limited, limit.to_string()).is_ok() {
-                // Memory that is swapped out is none that is missed.
-                for file in ["memory.swap.max", "memory.memsw.limit_in_bytes"] {
-                    let value = if file == "memory.swap.max" { 0 } else { limit };
-                    let file = group.0.join(file);
-                    if file.exists() {
-                        fs::write(file, value.to_string()).unwrap();
-                    }
-                }
-                return Some(group);
-            }
-        }
-        None
-    }
-
-    fn take(&self, pid: u32) {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string()).unwrap();
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        remove_group(&self.0).unwrap();
-    }
 }
 
 /// A program of another user does not reach what the watcher shares, and one that starts

@@ -4,7 +4,6 @@
 use std::path::PathBuf;
 
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
-use hugetools_elf::Ident;
 
 use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::Beyond;
@@ -15,6 +14,10 @@ use crate::request::{HeapEngine, Preload, Run};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
+
+use self::unreachable::unreachable;
+
+mod unreachable;
 
 /// What serves the heap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -163,35 +166,6 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     decision
 }
 
-/// Why nothing of ours can get into the program.
-fn unreachable(target: &Target) -> Option<Shortfall> {
-    let name = target.program.display();
-    let (fact, value) = match (target.secure, &target.image) {
-        (Some(secure), _) => (
-            format!(
-                "{name} is {secure}, and the loader of such a program takes no library from its user"
-            ),
-            secure.to_string(),
-        ),
-        (None, Image::Foreign(ident)) => (
-            format!(
-                "{name} is for {ident}, our libraries are for {}, and where neither this kernel \
-                 nor an emulator (binfmt_misc) runs such programs, it ends with status 126",
-                Ident::native()
-            ),
-            ident.to_string(),
-        ),
-        _ => return None,
-    };
-    let short = Shortfall::new(Subject::ALL, fact).says(name, value);
-    Some(
-        match target.secure.map(|secure| secure.instead(&target.program)) {
-            Some(instead) => short.advise(instead),
-            None => short,
-        },
-    )
-}
-
 impl Decision {
     fn warn(&mut self, text: String) {
         self.notes.push(Note::warning(text));
@@ -303,6 +277,8 @@ pub fn describe(target: &Target) -> Note {
 
 #[cfg(test)]
 mod tests {
+    use hugetools_elf::Ident;
+
     use super::*;
     use crate::probe::target::Secure;
     use crate::probe::target::elf_layout::Layout;
