@@ -65,6 +65,7 @@ rows! {
     a_clone_past_libc_while_others_load: "clone_in_dlopen" { pools: &[0, 60, 30] }
     all_signals_are_blocked: "blocked_signals" { pools: &[0, 20, 60, 70, 150] }
     all_signals_are_blocked_by_threads: "blocked_signals" { args: &["3"], pools: &[20, 60, 70] }
+    a_fault_whose_signal_is_blocked_kills: "blocked_faults" { pools: &[0, 20, 60, 150] }
     all_signals_were_blocked_before_there_was_a_pool: "blocked_before" { pools: HOLDING }
     a_registered_buffer: "registered_buffer" { pools: SERVED, libcs: &[Libc::Glibc] }
     a_registered_buffer_beside_pages_of_a_child: "pinned_beside_shared" { pools: HOLDING }

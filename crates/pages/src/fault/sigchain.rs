@@ -217,6 +217,11 @@ impl Handler {
         if is_about_mapping && (self.wants)(addr) {
             return;
         }
+        // The kernel kills for a fault whose signal is blocked, whatever the handler.
+        // SAFETY: likewise.
+        if is_fault && sigmask::has_blocked(self.signal, unsafe { blocked_before(context) }) {
+            return self.let_it_kill(is_fault);
+        }
         // SAFETY: as the caller says.
         if is_fault || !unsafe { sigmask::hold(self.signal, info, context) } {
             self.chain(is_fault, info, context);
@@ -282,12 +287,10 @@ impl Handler {
 /// What the kernel is to block while a handler runs, for what the program asks.
 fn of_kernel(set: &libc::sigset_t) -> libc::sigset_t {
     let mut changed = *set;
-    if sigmask::is_used() {
-        // SAFETY: libc's.
-        let signals = sigmask::for_kernel(unsafe { sigmask::read(set) });
-        // SAFETY: likewise.
-        unsafe { sigmask::write(&raw mut changed, signals) };
-    }
+    // SAFETY: libc's.
+    let wanted = unsafe { sigmask::read(set) };
+    // SAFETY: likewise.
+    unsafe { sigmask::write(&raw mut changed, sigmask::meanwhile(wanted)) };
     changed
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn begin() {
     USED.store(true, Ordering::Release);
     side_stack::let_through(BOTH, MARK);
     let now = sys::block_signals(0);
-    if now & BOTH == BOTH {
+    if now & (BOTH | MARK) != 0 {
         sys::set_blocked_signals(for_kernel(now));
     }
 }
@@ -58,6 +58,34 @@ pub fn for_program(set: u64) -> u64 {
         0 => set,
         _ => set | BOTH,
     }
+}
+
+/// What a call of `pthread_sigmask` is to ask of the kernel before that has begun:
+/// the mark comes with both signals only, and goes with either. So it tells rightly
+/// afterwards.
+#[must_use]
+pub fn early(how: c_int, set: u64) -> u64 {
+    match (how, set & BOTH) {
+        (libc::SIG_UNBLOCK, 0) => set,
+        (libc::SIG_UNBLOCK, _) => set | MARK,
+        (_, BOTH) => set,
+        _ => set & !MARK,
+    }
+}
+
+/// What the kernel is to block, now, while a call or a handler of the program's runs.
+#[must_use]
+pub fn meanwhile(set: u64) -> u64 {
+    match is_used() {
+        true => for_kernel(set),
+        false => early(libc::SIG_SETMASK, set),
+    }
+}
+
+/// Whether the program has one of the two signals blocked where the kernel blocks
+/// this, and its fault has come through nevertheless.
+pub(super) fn has_blocked(signal: c_int, set: u64) -> bool {
+    is_used() && for_program(set) & (1 << (signal - 1)) != 0
 }
 
 /// What such a call of `pthread_sigmask` is to ask of the kernel; `None` where
@@ -214,6 +242,19 @@ mod tests {
             }
         }
         assert_eq!(at_once(libc::SIG_BLOCK, bit(libc::SIGBUS)), None);
+    }
+
+    #[test]
+    fn the_mark_of_before_says_nothing_else() {
+        let but_faults = ALL & !BOTH;
+        for set in [but_faults, MARK, ALL & !bit(libc::SIGBUS)] {
+            assert_eq!(early(libc::SIG_SETMASK, set) & MARK, 0, "{set:x}");
+            assert_eq!(early(libc::SIG_BLOCK, set), set & !MARK, "{set:x}");
+        }
+        assert_eq!(early(libc::SIG_SETMASK, ALL), ALL);
+        let left = after(ALL, libc::SIG_UNBLOCK, early(libc::SIG_UNBLOCK, BOTH));
+        assert_eq!(left, Some(but_faults & !MARK));
+        assert_eq!(early(libc::SIG_UNBLOCK, 0), 0);
     }
 
     #[test]

@@ -61,12 +61,14 @@ pub(crate) unsafe fn of_process(how: c_int, set: *const sigset_t, old: *mut sigs
 /// # Safety
 /// As libc's.
 unsafe fn change(by: By, how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+    // SAFETY: as the caller says.
+    let wanted = (!set.is_null()).then(|| unsafe { sigmask::read(set) });
     if !sigmask::is_used() {
+        let changed = wanted.map(|set| sigmask::set_of(sigmask::early(how, set)));
+        let set = changed.as_ref().map_or(null(), from_ref);
         // SAFETY: as the caller says.
         return unsafe { by.call(how, set, old) };
     }
-    // SAFETY: as the caller says.
-    let wanted = (!set.is_null()).then(|| unsafe { sigmask::read(set) });
     let (how, signals) = match wanted {
         None => (how, None),
         Some(wanted) => match sigmask::at_once(how, wanted) {
@@ -132,19 +134,19 @@ pub(crate) unsafe fn sigaction(
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
 ) -> c_int {
-    if !sigmask::is_used() {
-        // SAFETY: as the caller says.
-        return unsafe { libc_sigaction::sigaction(signal, new, old) };
-    }
     // SAFETY: as the caller says.
     let mut changed = unsafe { new.as_ref() }.copied();
     if let Some(action) = &mut changed {
         // SAFETY: libc's.
         let wanted = unsafe { sigmask::read(&raw const action.sa_mask) };
         // SAFETY: likewise.
-        unsafe { sigmask::write(&raw mut action.sa_mask, sigmask::for_kernel(wanted)) };
+        unsafe { sigmask::write(&raw mut action.sa_mask, sigmask::meanwhile(wanted)) };
     }
     let new = changed.as_ref().map_or(null(), from_ref);
+    if !sigmask::is_used() {
+        // SAFETY: as the caller says.
+        return unsafe { libc_sigaction::sigaction(signal, new, old) };
+    }
     let mut told = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: as the caller says.
     let result = unsafe { libc_sigaction::sigaction(signal, new, told.as_mut_ptr()) };
