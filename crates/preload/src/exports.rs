@@ -5,7 +5,8 @@
 //! Here are those about memory. [`reads`] are those that fill buffers by system calls,
 //! [`answers`] those to which the kernel writes what it knows of a file or descriptor,
 //! [`messages`] and [`results`] those by which it hands over what it then has no more,
-//! [`streams`] those that read streams,
+//! [`streams`] those that read streams, [`about_files`], [`about_process`], [`times`] and
+//! [`transfers`] others whose answer the kernel writes,
 //! [`sigmask`] those about blocked signals, [`ends`] those by which a program ends or
 //! becomes another one; [`mod@syscall`] makes all of them by their numbers.
 //!
@@ -29,6 +30,8 @@ use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, 
 use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
 
+pub mod about_files;
+pub mod about_process;
 pub mod answers;
 pub mod ends;
 pub mod messages;
@@ -39,6 +42,8 @@ pub mod sigmask;
 pub mod streams;
 pub mod syscall;
 pub mod threads;
+pub mod times;
+pub mod transfers;
 
 /// `mmap(2)`
 ///

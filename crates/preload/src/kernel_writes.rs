@@ -19,3 +19,4 @@ pub(crate) mod message;
 pub(crate) mod mlock;
 pub(crate) mod populate;
 pub(crate) mod stacks;
+pub(crate) mod tables;

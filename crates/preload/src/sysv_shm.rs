@@ -31,6 +31,7 @@ use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung};
 
+use crate::kernel_writes::buffers::{again, one};
 use crate::next;
 
 mod group_name;
@@ -250,6 +251,7 @@ pub(crate) unsafe fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int
         libc::IPC_STAT | libc::IPC_SET | libc::IPC_RMID | SHM_LOCK | SHM_UNLOCK
     );
     let now = if is_of_one { attach::number(id) } else { id };
+    let buffers = || core::iter::once(one(at.cast::<libc::shmid_ds>()));
     // SAFETY: as the caller says.
-    unsafe { next::shmctl(now, command, at) }
+    again(buffers, || unsafe { next::shmctl(now, command, at) })
 }

@@ -58,6 +58,11 @@ fn calls_by_names_that_no_header_has_are_as_without() {
     is_as_without("seldom_calls", 0);
 }
 
+#[test]
+fn what_the_kernel_tells_is_as_without() {
+    is_as_without("told_calls", 0);
+}
+
 /// The text of each program in C below a folder.
 fn texts(folder: &Path) -> String {
     let entries = fs::read_dir(folder).unwrap();

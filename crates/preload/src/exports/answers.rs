@@ -179,15 +179,22 @@ pub unsafe extern "C" fn readlinkat(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getcwd(buffer: *mut c_char, len: usize) -> *mut c_char {
-    let buffers = || core::iter::once(range(buffer as usize, len));
-    let found = Cell::new(0_isize);
-    again(buffers, || {
-        let addr = next!(
+    path_at(buffer, len, || {
+        next!(
             c"getcwd",
             fn(*mut c_char, usize) -> isize,
             NO_CALL,
             (buffer, len)
-        );
+        )
+    })
+}
+
+/// A call that puts a path into a buffer, and gives where it is.
+pub(super) fn path_at(buffer: *mut c_char, len: usize, call: impl Fn() -> isize) -> *mut c_char {
+    let buffers = || core::iter::once(range(buffer as usize, len));
+    let found = Cell::new(0_isize);
+    again(buffers, || {
+        let addr = call();
         found.set(addr);
         if matches!(addr, 0 | -1) { -1 } else { 0_isize }
     });

@@ -9,13 +9,13 @@ use hugetools_pages::sys::cast;
 use libc::{mmsghdr, mqd_t, msghdr, sockaddr, socklen_t, timespec};
 
 use crate::kernel_writes::buffers::{again, of_message, range};
-use crate::kernel_writes::copies::{Buffer, Filled, with_len};
+use crate::kernel_writes::copies::{Buffer, Filled, copied, with_len};
 use crate::kernel_writes::message::Messages;
 use crate::next::call::{NO_CALL, next};
 
 /// Has a buffer filled by a call, elsewhere where it can be, and else again where that
 /// helps.
-fn taken(buffer: *mut c_void, len: usize, call: impl Fn(*mut c_void) -> isize) -> isize {
+pub(super) fn taken(buffer: *mut c_void, len: usize, call: impl Fn(*mut c_void) -> isize) -> isize {
     match Buffer::of(buffer, len) {
         Some(copy) => copy.filled(call),
         None => again(
@@ -178,12 +178,16 @@ pub unsafe extern "C" fn recvmmsg(
     timeout: *mut timespec,
 ) -> c_int {
     let call = |messages, count| {
-        next!(
-            c"recvmmsg",
-            fn(c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int,
-            libc::SYS_recvmmsg,
-            (socket, messages, count, flags, timeout)
-        )
+        let call = |timeout| {
+            next!(
+                c"recvmmsg",
+                fn(c_int, *mut mmsghdr, c_uint, c_int, *mut timespec) -> c_int,
+                libc::SYS_recvmmsg,
+                (socket, messages, count, flags, timeout)
+            )
+        };
+        // SAFETY: as the caller says. The rest of the time is told with the messages.
+        unsafe { copied(timeout, call) }
     };
     // SAFETY: as the caller says.
     let Some(copies) = (unsafe { Messages::several(messages, count as usize) }) else {

@@ -63,6 +63,11 @@ pub(crate) fn half(len: impl TryInto<usize>) -> usize {
     len.try_into().map_or(0, |len| len & 0xffff_ffff)
 }
 
+/// The range of a value.
+pub(crate) fn one<T>(value: *const T) -> Range<usize> {
+    range(value as usize, size_of::<T>())
+}
+
 /// The range of an array of so many.
 pub(crate) fn array<T>(start: *const T, count: c_int) -> Range<usize> {
     let count = usize::try_from(count).unwrap_or(0);
@@ -84,6 +89,53 @@ pub(crate) fn again<I: Iterator<Item = Range<usize>>, R: PartialEq + From<i8>>(
         }
     }
     got
+}
+
+/// The same of a call whose buffers can be listed. There are many of them, so that little is
+/// made anew for each.
+#[inline]
+pub(crate) fn again_for<const N: usize, R: PartialEq + From<i8>>(
+    buffers: impl Fn() -> [Range<usize>; N],
+    call: impl Fn() -> R,
+) -> R {
+    let (before, mut state) = (sys::errno(), Call::begin());
+    let mut is_later = false;
+    loop {
+        let got = call();
+        if got != R::from(-1) {
+            if is_later {
+                sys::set_errno(before);
+            }
+            return got;
+        }
+        if sys::errno() != Errno(libc::EFAULT) || !is_for_again(&mut state, &buffers()) {
+            return got;
+        }
+        is_later = true;
+    }
+}
+
+/// The same of a call that gives the number of an error, this one where its buffers could
+/// not be written.
+#[inline]
+pub(crate) fn again_at<const N: usize>(
+    refused: c_int,
+    buffers: impl Fn() -> [Range<usize>; N],
+    call: impl Fn() -> c_int,
+) -> c_int {
+    let mut state = Call::begin();
+    loop {
+        let got = call();
+        if got != refused || !is_for_again(&mut state, &buffers()) {
+            return got;
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_for_again(state: &mut Call, buffers: &[Range<usize>]) -> bool {
+    state.is_to_be_made_again(buffers.iter().cloned())
 }
 
 #[cold]

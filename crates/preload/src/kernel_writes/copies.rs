@@ -76,6 +76,27 @@ impl Filled {
     }
 }
 
+/// Makes a call that is given a value, which the kernel may change where it succeeds.
+///
+/// # Safety
+/// As the call says.
+pub(crate) unsafe fn copied<T, R: PartialOrd + From<i8>>(
+    place: *mut T,
+    call: impl FnOnce(*mut T) -> R,
+) -> R {
+    if place.is_null() {
+        return call(place);
+    }
+    // SAFETY: as the caller says.
+    let mut value = unsafe { Filled::value(place).with_contents() };
+    let result = call(value.given());
+    if result >= R::from(0) {
+        // SAFETY: as the caller says.
+        unsafe { value.hand_over(usize::MAX) };
+    }
+    result
+}
+
 /// Makes a call that fills a value no longer than any address of a socket; a word says how
 /// long it may be, and then how long it is.
 ///

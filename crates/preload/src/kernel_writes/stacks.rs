@@ -10,6 +10,7 @@ use hugetools_pages::extent::stacks::Stack;
 use hugetools_pages::migrate::off_pool::keep_ordinary;
 use hugetools_pages::sys;
 
+use crate::kernel_writes::copies::copied;
 use crate::next::following::Following;
 
 static SIGALTSTACK: Following = Following::named(c"sigaltstack");
@@ -25,7 +26,7 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     if let Some(new) = unsafe { new.as_ref() }.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
         keep_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
     }
-    match SIGALTSTACK.address() {
+    let call = |old: *mut libc::stack_t| match SIGALTSTACK.address() {
         Some(address) => {
             // SAFETY: the address of the function of that name.
             let next = unsafe { core::mem::transmute::<usize, Call>(address) };
@@ -33,7 +34,9 @@ pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
             unsafe { next(new, old) }
         }
         None => sys::c_result(sys::sigaltstack(new as usize, old as usize)),
-    }
+    };
+    // SAFETY: as the caller says. What was there before is told once.
+    unsafe { copied(old, call) }
 }
 
 /// The stack of a coroutine.

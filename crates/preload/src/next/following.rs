@@ -1,16 +1,19 @@
 //! Functions that ours stand before and that are looked up when the first of them
 //! is called, in the loader's own tables: no lock is taken that a constructor may
 //! hold, and nothing is done for a program that calls none.
+#![expect(unsafe_code, reason = "names in one text, known when it is compiled")]
 
 use core::ffi::CStr;
-use core::ops::ControlFlow;
+use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
-/// Their names.
-const NAMES: [&CStr; 86] = [
+mod seldom;
+
+/// The names of those that are looked up together.
+const OFTEN: [&CStr; 86] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -99,8 +102,67 @@ const NAMES: [&CStr; 86] = [
     c"__sbrk",
 ];
 
+/// All names.
+const NAMES: [&CStr; OFTEN.len() + seldom::NAMES.len()] = {
+    let mut names = [c""; OFTEN.len() + seldom::NAMES.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = match at < OFTEN.len() {
+            true => OFTEN[at],
+            false => seldom::NAMES[at - OFTEN.len()],
+        };
+        at += 1;
+    }
+    names
+};
+
+/// How long they are, with what ends them.
+const LEN: usize = {
+    let (mut len, mut at) = (0, 0);
+    while at < NAMES.len() {
+        len += NAMES[at].to_bytes_with_nul().len();
+        at += 1;
+    }
+    len
+};
+
+/// All of them in one, in which the loader has no address to mend at each start.
+static TEXT: [u8; LEN] = {
+    let (mut text, mut to, mut at) = ([0; LEN], 0, 0);
+    while at < NAMES.len() {
+        let name = NAMES[at].to_bytes_with_nul();
+        let mut from = 0;
+        while from < name.len() {
+            text[to] = name[from];
+            (to, from) = (to + 1, from + 1);
+        }
+        at += 1;
+    }
+    text
+};
+
+/// Where each begins there, and the last one ends.
+static STARTS: [u16; NAMES.len() + 1] = {
+    assert!(LEN < u16::MAX as usize, "places are halves of a word");
+    let (mut starts, mut at) = ([0; NAMES.len() + 1], 0);
+    while at < NAMES.len() {
+        #[expect(clippy::cast_possible_truncation, reason = "shorter than the whole")]
+        let len = NAMES[at].to_bytes_with_nul().len() as u16;
+        starts[at + 1] = starts[at] + len;
+        at += 1;
+    }
+    starts
+};
+
+/// The name at a place.
+fn name(at: usize) -> &'static CStr {
+    let [start, end] = [STARTS[at], STARTS[at + 1]].map(usize::from);
+    // SAFETY: one name, with what ends it.
+    unsafe { CStr::from_bytes_with_nul_unchecked(&TEXT[start..end]) }
+}
+
 /// Their hashes, as the tables have them.
-const HASHES: [u32; NAMES.len()] = {
+static HASHES: [u32; NAMES.len()] = {
     let mut hashes = [0; NAMES.len()];
     let mut at = 0;
     while at < NAMES.len() {
@@ -138,12 +200,14 @@ impl Following {
 
     #[cold]
     fn look_up(&self) -> Option<usize> {
-        find_all();
+        if self.0 < OFTEN.len() {
+            find_together();
+        }
         let address = &ADDRESSES[self.0];
         match address.load(Ordering::Relaxed) {
             // Where there is none there may be one later.
             0 => {
-                let found = find(NAMES[self.0])?;
+                let found = find(name(self.0), HASHES[self.0])?;
                 address.store(found, Ordering::Relaxed);
                 Some(found)
             }
@@ -160,7 +224,15 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
     at == one.len() && at == other.len()
 }
 
-/// Looks all of them up that were not yet, once: also before a fork of which libc
+/// Looks up those of them together that were not yet, once.
+fn find_together() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    if !DONE.swap(true, Ordering::AcqRel) {
+        objects::each_behind_ours(|object| take_from(object, 0..OFTEN.len()));
+    }
+}
+
+/// Looks all of them up that were not yet, once: before a fork of which libc
 /// knows nothing, since in the child the loader's list may be locked for ever, by
 /// a thread that was in `dlopen` and is not there.
 pub(crate) fn find_all() {
@@ -168,19 +240,28 @@ pub(crate) fn find_all() {
     if DONE.swap(true, Ordering::AcqRel) {
         return;
     }
-    objects::each_behind_ours(take_from);
+    find_together();
+    objects::each_behind_ours(|object| take_from(object, OFTEN.len()..NAMES.len()));
 }
 
 /// Notes what an object has of them, where none before it did.
-fn take_from(object: &Object<'_>) {
+fn take_from(object: &Object<'_>, which: Range<usize>) {
     let Some(tables) = object.tables() else {
         return;
     };
-    for ((name, hash), address) in NAMES.iter().zip(HASHES).zip(&ADDRESSES) {
-        if address.load(Ordering::Relaxed) == 0 {
-            if let Some(found) = tables.address_by_hash(name, hash) {
-                address.store(found, Ordering::Relaxed);
-            }
+    let are_often = which.start == 0;
+    for at in which {
+        let address = &ADDRESSES[at];
+        if address.load(Ordering::Relaxed) != 0 {
+            continue;
+        }
+        // Of those that are looked up together all versions do the same.
+        let found = match are_often {
+            true => tables.address_by_hash(name(at), HASHES[at]),
+            false => tables.address_in_force(name(at), HASHES[at]),
+        };
+        if let Some(found) = found {
+            address.store(found, Ordering::Relaxed);
         }
     }
 }
@@ -188,13 +269,14 @@ fn take_from(object: &Object<'_>) {
 /// The first one behind this library in the loader's order, or else the first.
 /// Not that of another copy of ours, which would look for the next one in turn:
 /// of a name that libc has not, two copies would call each other for ever.
-fn find(name: &CStr) -> Option<usize> {
+fn find(name: &CStr, hash: u32) -> Option<usize> {
     let (mut first, mut behind) = (None, None);
     let mut passed = false;
+    let address = |object: &Object<'_>| object.tables()?.address_in_force(name, hash);
     objects::each(|object| {
         if object.is_ours() {
             passed = true;
-        } else if let Some(address) = object.address_of(name).filter(|_| !object.is_a_copy()) {
+        } else if let Some(address) = address(object).filter(|_| !object.is_a_copy()) {
             first = first.or(Some(address));
             behind = behind.or(passed.then_some(address));
         }

@@ -17,6 +17,7 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::anon;
 
+use crate::kernel_writes::buffers::{again, range};
 use crate::next;
 use crate::rt::marker;
 
@@ -33,8 +34,10 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     if is_lifted(option, a) {
         return 0;
     }
+    // What it fills is no more than that, but for copies of a vector, whose length follows.
+    let buffers = || core::iter::once(range(a, b.clamp(16, 4096)));
     // SAFETY: as the caller says.
-    let result = unsafe { next::prctl(option, a, b, c, d) };
+    let result = again(buffers, || unsafe { next::prctl(option, a, b, c, d) });
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
         note_disabled(a != 0);
     }
