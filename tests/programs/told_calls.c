@@ -51,7 +51,7 @@ static char *memory, *place; /* its border is in the middle of what is there */
 static const char *kind;
 static void *volatile nowhere = (void *)8;
 static volatile int less_than_none = -1;
-static void *at;
+static void *volatile at;
 
 static void fill(void) { memset(place - 100, 0x5a, 1200); }
 
