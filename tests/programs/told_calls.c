@@ -223,7 +223,7 @@ static void clocks(void)
 static void files(void)
 {
 	char name[] = "/tmp/told_calls.XXXXXX";
-	int file = mkstemp(name), root = open("/proc/self/fd", O_RDONLY | O_DIRECTORY), other = 0;
+	int file = mkstemp(name), root = open("/proc/self/ns", O_RDONLY | O_DIRECTORY), other = 0;
 
 	setxattr(name, "user.told", "value", 5, 0);
 	TRY(0, 3, statfs("/proc", at));
