@@ -51,9 +51,6 @@ made_again! {
     /// `sched_rr_get_interval(2)`
     sched_rr_get_interval, c"sched_rr_get_interval", (process: pid_t, time: *mut timespec) -> c_int,
         NO_CALL, [one(time)];
-    /// `getcpu(2)`
-    getcpu, c"getcpu", (processor: *mut c_uint, node: *mut c_uint) -> c_int,
-        libc::SYS_getcpu, [one(processor), one(node)];
     /// `capget(2)`
     capget, c"capget", (header: *mut [u32; 2], data: *mut [u32; 6]) -> c_int,
         NO_CALL, [one(header), one(data)];
@@ -63,6 +60,14 @@ made_again! {
     /// `mincore(2)`
     mincore, c"mincore", (addr: *mut c_void, len: usize, pages: *mut u8) -> c_int,
         NO_CALL, [range(pages as usize, len.div_ceil(sys::page_size()))];
+}
+
+// Elsewhere it mostly asks no kernel, and takes a few nanoseconds.
+#[cfg(target_arch = "aarch64")]
+made_again! {
+    /// `getcpu(2)`
+    getcpu, c"getcpu", (processor: *mut c_uint, node: *mut c_uint) -> c_int,
+        libc::SYS_getcpu, [one(processor), one(node)];
 }
 
 #[cfg(target_arch = "x86_64")]
