@@ -5,6 +5,7 @@ mod anon;
 mod maps;
 mod others;
 mod pieces;
+mod rows;
 
 use std::process::Command;
 use std::time::Instant;

@@ -8,7 +8,7 @@
 //! | shared memory: mappings and attached System V segments | [`shared`] | [`crate::vmops`] |
 //! | System V segments that this process has made | [`sysv`] | the same |
 //! | large mappings of the program's own, on transparent huge pages | [`anon`] | [`crate::vmops`] |
-//! | small mappings of its own that are side by side | [`pieces`] | the same |
+//! | small mappings of its own that are side by side | [`pieces`], [`rows`] | the same |
 //! | what of all this the program has locked | [`mlocked`] | the same |
 //!
 //! **Invariants.** Nothing is populated, removed, moved or advised that is not entered
@@ -33,6 +33,7 @@ pub mod gone;
 pub mod named;
 pub mod pieces;
 pub mod region;
+pub mod rows;
 pub mod shared;
 pub mod sysv;
 mod sysv_table;

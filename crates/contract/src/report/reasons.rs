@@ -38,8 +38,8 @@ pub const ITS_OWN_OR_ALIGNED: &str =
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
 /// Why what is left of the program's own mappings is, where they were asked for.
-pub const ANON_LEFT_ALONE: &str = "mappings below the length that --anon is for, those that the C library makes or knows \
-     nothing of, and ends of others";
+pub const ANON_LEFT_ALONE: &str = "mappings below the length that --anon is for, those that the C library makes \
+     (malloc's: --heap) or knows nothing of, and ends of others";
 
 /// Why what is left of the main thread's stack is, where it was asked for.
 pub const STACK_LEFT_ALONE: &str =

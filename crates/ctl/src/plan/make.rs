@@ -309,6 +309,9 @@ impl Maker<'_> {
             });
             text.into_iter().for_each(|text| self.info(text));
         }
+        if served.anon.is_some() && served.heap.is_none() {
+            self.info("what malloc takes is not among private mappings: --heap is for that");
+        }
     }
 
     fn is_static(&self) -> bool {

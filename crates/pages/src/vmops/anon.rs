@@ -12,7 +12,7 @@
 //! is advised by itself, as far as there is room: [`crate::policy::thp`].
 //!
 //! Small mappings stay as they are, but for those of programs that are said to make their
-//! heap of such: `pieces`.
+//! heap of such: `pieces`; and many that the kernel has laid side by side: `rows`.
 //!
 //! Under a filter of system calls that the program has set, nothing is done at all.
 #![expect(unsafe_code, reason = "fills mappings by address")]
@@ -32,6 +32,7 @@ mod pieces;
 mod program_break;
 mod remap;
 mod required;
+mod rows;
 mod steps;
 
 pub use call::{Call, is_asked};
@@ -99,6 +100,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     let mut at = pieces::map(call, |addr| map(addr, flags))?;
     if call.is_fixed() {
         pieces::replaced(at, call.len);
+        rows::gone(at, call.len);
     }
     if plan.advise {
         at = align::aligned(call, at, facts::thp_size());
@@ -113,8 +115,9 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     if let Some(range) = range(at, call.len) {
         enter(range, plan);
     }
-    if plan.advise {
-        steps::mapped(call, at);
+    match plan.advise {
+        true => steps::mapped(call, at),
+        false => rows::mapped(call, at),
     }
     Ok(at)
 }
@@ -132,6 +135,7 @@ fn enter(range: Range<usize>, plan: Plan) {
 /// is now.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
     pieces::protected(addr, len, prot);
+    rows::protected(addr, len, prot);
     // What is required was advised before.
     if required::is_any() {
         return;
@@ -154,6 +158,7 @@ fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
 /// After the program has unmapped a range, or mapped another kind of memory there.
 pub fn gone(addr: usize, len: usize) {
     pieces::gone(addr, len);
+    rows::gone(addr, len);
     forget(addr, len);
 }
 
@@ -180,6 +185,7 @@ pub fn banned() {
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
         pieces::replaced(addr, len);
+        rows::gone(addr, len);
         forget(addr, len);
     }
 }

@@ -7,7 +7,7 @@ use core::ops::Range;
 use hugetools_kernfs::smaps;
 
 use super::call::{advise, is_active, large, range};
-use super::{align, pieces};
+use super::{align, pieces, rows};
 use crate::kernel::{facts, procfile};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
@@ -44,6 +44,8 @@ pub fn remapped(call: &Call, now: usize) {
     };
     pieces::replaced(call.addr, call.old_len);
     pieces::replaced(now, call.new_len);
+    rows::gone(call.addr, call.old_len);
+    rows::gone(now, call.new_len);
     let known = registry::holding(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
