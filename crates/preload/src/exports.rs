@@ -2,13 +2,11 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory. [`reads`] are those that fill buffers by system calls,
-//! [`answers`] those to which the kernel writes what it knows of a file or descriptor,
-//! [`messages`] and [`results`] those by which it hands over what it then has no more,
-//! [`streams`] those that read streams, [`about_files`], [`about_process`], [`times`] and
-//! [`transfers`] others whose answer the kernel writes,
-//! [`sigmask`] those about blocked signals, [`ends`] those by which a program ends or
-//! becomes another one; [`mod@syscall`] makes all of them by their numbers.
+//! Here are those about memory. [`reads`] fill buffers by system calls; to [`answers`],
+//! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
+//! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
+//! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
+//! another one; [`mod@syscall`] makes all of them by their numbers.
 //!
 //! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
 //! where it succeeds. It can be called at any time: before our start, in a signal
