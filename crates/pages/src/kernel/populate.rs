@@ -58,10 +58,24 @@ impl Advice {
 /// caller's.
 pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
     match WRITE.is_known() {
-        true => WRITE.give(addr, len),
+        true => write(addr, len, step),
         // SAFETY: as the caller says.
         false => unsafe { populate_by_reading(addr, len, step) },
     }
+}
+
+/// Each page by its last bytes first: the kernel ends clearing a huge page where it is
+/// touched, and forwards it is done in a third of the time that backwards takes.
+fn write(addr: usize, len: usize, step: usize) -> Result<()> {
+    let last = sys::page_size();
+    let end = addr + len;
+    if step > last {
+        let first_end = (addr / step + 1) * step;
+        for page_end in (first_end..=end).step_by(step) {
+            WRITE.give(page_end - last, last)?;
+        }
+    }
+    WRITE.give(addr, len)
 }
 
 /// Makes the pages of shared memory present, `step` bytes each. Others may have
@@ -70,7 +84,7 @@ pub unsafe fn populate(addr: usize, len: usize, step: usize) -> Result<()> {
 /// # Errors
 /// What a touch would come to.
 pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
-    match WRITE.give(addr, len) {
+    match write(addr, len, step) {
         // Not known, or not allowed: the kernel has to look at each page.
         Err(Errno(libc::EINVAL | libc::EPERM | libc::ENOSYS)) => look_at_each(addr, len, step),
         result => result,
@@ -109,8 +123,9 @@ fn look_at_each(addr: usize, len: usize, step: usize) -> Result<()> {
 unsafe fn populate_by_reading(addr: usize, len: usize, step: usize) -> Result<()> {
     let zero = File::open(c"/dev/zero", libc::O_RDONLY)?;
     for page in (addr..addr + len).step_by(step) {
+        let last = page + step.min(addr + len - page) - 1;
         // SAFETY: the byte is the caller's and zero already.
-        unsafe { zero.read_byte_to(page)? };
+        unsafe { zero.read_byte_to(last)? };
     }
     Ok(())
 }

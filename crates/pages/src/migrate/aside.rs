@@ -48,16 +48,16 @@ impl Aside {
         unsafe { thp::have(self.addr, self.len) }
     }
 
-    /// For a part of the heap: as [`Aside::from_pool`], where a heap is known.
+    /// For one page of the heap: as [`Aside::from_pool`], where a heap is known.
     ///
     /// # Errors
     /// When none can be had.
-    pub fn for_heap(len: usize, size: usize) -> Result<Aside> {
-        Aside::at(address_space::reserve(len, size)?, len, size)
+    pub fn for_heap(size: usize) -> Result<Aside> {
+        Aside::at(address_space::reserve(size, size)?, size, size)
     }
 
-    /// Private pages of a pool, as many of the range as can be had and this
-    /// process may have, from its beginning.
+    /// Private pages of a pool, of which the first is there; for the others, as many as
+    /// this process may have: [`Aside::fill`].
     ///
     /// # Errors
     /// When none can be had.
@@ -78,13 +78,26 @@ impl Aside {
         // SAFETY: reserved just now.
         unsafe { hugetlb_pool::map_private_over(addr, len, size)? };
         // SAFETY: mapped just now, and zero.
-        let filled = unsafe { fill(addr, len, size) };
-        if filled == 0 {
-            return Err(Errno(libc::ENOMEM));
-        }
-        quota::give(size, len - filled);
-        aside.unmap_behind(filled);
+        unsafe { populate::populate(addr, size, size)? };
         Ok(aside)
+    }
+
+    /// Fills it page by page, each as soon as it is there, while the processor's caches
+    /// still have it: `write` is given how far in a page begins, where that is, and its
+    /// length. What cannot be had is unmapped; how much there is then.
+    pub fn fill(&mut self, mut write: impl FnMut(usize, usize, usize)) -> usize {
+        let Aside { addr, len, pool } = *self;
+        let write = |at, len| write(at, addr + at, len);
+        let Some(size) = pool else {
+            // SAFETY: ours, and zero.
+            unsafe { fill_ordinary(addr, len, write) };
+            return len;
+        };
+        // SAFETY: likewise.
+        let filled = unsafe { fill(addr, len, size, write) };
+        quota::give(size, len - filled);
+        self.unmap_behind(filled);
+        filled
     }
 
     /// How much there is.
@@ -169,20 +182,37 @@ impl Drop for Aside {
     }
 }
 
-/// Makes pages present from the beginning on; how many bytes.
+/// Makes pages present from the beginning on, and has each written to, given how far in
+/// it begins and its length; how many bytes.
 ///
 /// # Safety
 /// As for [`populate::populate`].
-pub(crate) unsafe fn fill(addr: usize, len: usize, size: usize) -> usize {
-    // SAFETY: as the caller says.
-    if unsafe { populate::populate(addr, len, size) }.is_ok() {
-        return len;
-    }
-    // What was filled so far stays, so this is quick.
+pub(crate) unsafe fn fill(
+    addr: usize,
+    len: usize,
+    size: usize,
+    mut write: impl FnMut(usize, usize),
+) -> usize {
     // SAFETY: as the caller says.
     let page = |at: &usize| unsafe { populate::populate(addr + at, size, size) }.is_ok();
     let offsets = (0..len).step_by(size);
-    offsets.take_while(page).count() * size
+    let written = |at| write(at, size);
+    offsets.take_while(page).map(written).count() * size
+}
+
+/// The same with transparent huge pages, where they can be had, and base pages for what
+/// is written elsewhere.
+///
+/// # Safety
+/// As for [`fill`].
+unsafe fn fill_ordinary(addr: usize, len: usize, mut write: impl FnMut(usize, usize)) {
+    let (size, page) = (facts::thp_size(), sys::page_size());
+    for at in (0..len).step_by(size) {
+        let part = size.min(len - at);
+        // SAFETY: as the caller says; the last bytes, for which it is made forwards.
+        let _ = unsafe { populate::populate(addr + at + part - page, page, page) };
+        write(at, part);
+    }
 }
 
 #[cfg(test)]

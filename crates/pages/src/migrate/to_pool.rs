@@ -100,7 +100,7 @@ impl Mover {
             // The kernel writes there for this thread, which would wait for itself.
             return Err(Errno(libc::EBUSY));
         }
-        let aside = Aside::for_heap(range.len(), range.len())?;
+        let aside = Aside::for_heap(range.len())?;
         sigbus::guard(range.len());
         sys::keep_in_memory(range.start, range.len())?;
         let result = self.protection.protect(range).and_then(|()| {

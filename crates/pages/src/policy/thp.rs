@@ -246,8 +246,9 @@ pub unsafe fn collapse(addr: usize, len: usize) -> sys::Result<()> {
 pub unsafe fn have(addr: usize, len: usize) -> sys::Result<()> {
     let size = facts::thp_size();
     for at in (addr..addr + len / size * size).step_by(size) {
+        let page = sys::page_size();
         // SAFETY: as the caller says. The first touch gets a huge page, where there is one.
-        unsafe { populate::populate(at, sys::page_size(), sys::page_size())? };
+        unsafe { populate::populate(at + size - page, page, page)? };
         // SAFETY: likewise.
         unsafe { collapse(at, size)? };
     }

@@ -19,6 +19,9 @@ pub fn runs(load: &Load, range: &Range<usize>, mut visit: impl FnMut(Range<usize
         at = file_end.min(range.end);
         visit(range.start..at);
     }
+    if at == range.end {
+        return;
+    }
     let mut run: Option<Range<usize>> = None;
     let mut done = at;
     let seen = pagemap::scan(at..range.end, |addr, what| {

@@ -79,32 +79,34 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let aside = Aside::from_pool(range.len(), size);
     let mut aside = aside.map_err(|_| shortfall(piece, range.len()))?;
     aside.try_to_move(size).map_err(Why::of_move)?;
-    let done = aside.len();
     let layout = Layout::of_pages(size);
     let extent = index::adopt(range.clone(), layout, Holds::Data, load.prot);
     let extent = extent.map_err(|_| Why::NoMemory)?;
     fork::watch();
     // SAFETY: this thread is alone, and takes no signals.
-    let moved = unsafe { fill_and_replace(load, &(range.start..range.start + done), aside) };
-    if let Err(why) = moved {
-        index::destroy(extent);
-        return Err(why);
-    }
+    let moved = unsafe { fill_and_replace(load, range.start, aside) };
+    let done = moved.inspect_err(|_| index::destroy(extent))?;
     extent.publish_first(done, layout.page_state());
     sigbus::guard(layout.unit);
     Ok(done)
 }
 
+/// Puts a copy in the place of what begins at `start`; how many bytes.
+///
 /// # Safety
-/// Nobody may write to the range, whose length is that of `aside`, meanwhile.
-unsafe fn fill_and_replace(load: &Load, range: &Range<usize>, aside: Aside) -> Result<(), Why> {
-    read_ahead(load, range);
-    // SAFETY: a segment of the program that is readable; `aside` is ours, and
-    // writable.
-    unsafe { contents::copy(load, range, aside.addr) };
+/// Nobody may write there, as far as `aside` is long, meanwhile.
+unsafe fn fill_and_replace(load: &Load, start: usize, mut aside: Aside) -> Result<usize, Why> {
+    let done = aside.fill(|offset, to, len| {
+        let part = start + offset..start + offset + len;
+        read_ahead(load, &part);
+        // SAFETY: a segment of the program that is readable; `aside` is ours, and
+        // writable.
+        unsafe { contents::copy(load, &part, to) };
+    });
     aside.protect(load.prot).map_err(|_| Why::Denied)?;
     // SAFETY: as the caller says, it holds what is there.
-    unsafe { aside.replace(range.start) }.map_err(Why::of_replace)
+    unsafe { aside.replace(start) }.map_err(Why::of_replace)?;
+    Ok(done)
 }
 
 /// Maps what comes from the file in one go, instead of page by page.
@@ -170,7 +172,7 @@ unsafe fn copy(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
     let aside = aside.ok_or_else(Why::of_no_thp)?;
     // SAFETY: as the caller says.
-    unsafe { fill_and_replace(load, range, aside) }
+    unsafe { fill_and_replace(load, range.start, aside) }.map(drop)
 }
 
 #[cfg(test)]

@@ -22,14 +22,14 @@ const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
 /// When none can be had, or the file may not be mapped with this access.
 ///
 /// # Safety
-/// `write`, which is given an address and a length, must write there what is in
-/// the beginning of the range. Nobody may write to the range.
+/// `write`, which is given an offset into the range, an address and a length, must write
+/// there what is in the range. Nobody may write to the range.
 pub unsafe fn replace_by_file(
     range: &Range<usize>,
     size: usize,
     prot: c_int,
     name: &CStr,
-    write: impl FnOnce(usize, usize),
+    write: impl FnMut(usize, usize, usize),
 ) -> core::result::Result<usize, Why> {
     let taken = quota::take(size, range.len());
     if taken == 0 {
@@ -49,7 +49,7 @@ unsafe fn map_file(
     size: usize,
     prot: c_int,
     name: &CStr,
-    write: impl FnOnce(usize, usize),
+    mut write: impl FnMut(usize, usize, usize),
 ) -> core::result::Result<usize, Why> {
     let no_page = |_| Why::PoolEmpty;
     let file = hugetlb_pool::file(name, size).map_err(|error| match error {
@@ -58,11 +58,10 @@ unsafe fn map_file(
     })?;
     file.set_len(range.len()).map_err(no_page)?;
     let view = View::of(&file, range.len()).map_err(no_page)?;
-    let filled = view.fill(size);
+    let filled = view.fill(size, |offset, len| write(offset, view.addr + offset, len));
     if filled == 0 {
         return Err(Why::PoolEmpty);
     }
-    write(view.addr, filled);
     drop(view);
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED | libc::MAP_NORESERVE;
     // SAFETY: as the caller says, the file holds what is there.
@@ -93,11 +92,11 @@ impl View {
         Ok(View { addr, len })
     }
 
-    /// Makes its pages, of this size, present from the beginning on; how many
-    /// bytes.
-    pub(super) fn fill(&self, size: usize) -> usize {
+    /// Makes its pages, of this size, present from the beginning on, and has each written
+    /// to, given its offset and length; how many bytes.
+    pub(super) fn fill(&self, size: usize, write: impl FnMut(usize, usize)) -> usize {
         // SAFETY: a new file, which is zero.
-        unsafe { fill(self.addr, self.len, size) }
+        unsafe { fill(self.addr, self.len, size, write) }
     }
 }
 

@@ -150,9 +150,9 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
             return Ok(done);
         }
     }
-    let copy = |to: usize, len: usize| {
+    let copy = |offset: usize, to: usize, len: usize| {
         // SAFETY: the segment is readable, and `to` new memory of that length.
-        unsafe { core::ptr::copy_nonoverlapping(range.start as *const u8, to as *mut u8, len) };
+        unsafe { copy(range.start + offset, to, len) };
     };
     // SAFETY: the copy is what the segment is, and nobody writes to it.
     let done =
@@ -167,11 +167,9 @@ fn replace_by_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
 fn replace_by_memory(load: &Load, piece: &Piece) -> Result<usize, Errno> {
     let mut aside = Aside::from_pool(piece.range.len(), piece.size)?;
     aside.try_to_move(piece.size)?;
-    let done = aside.len();
+    let start = piece.range.start;
     // SAFETY: the segment is readable, and the other new memory of that length.
-    unsafe {
-        core::ptr::copy_nonoverlapping(piece.range.start as *const u8, aside.addr as *mut u8, done);
-    }
+    let done = aside.fill(|offset, to, len| unsafe { copy(start + offset, to, len) });
     aside.protect(load.prot)?;
     // SAFETY: it is what the segment is, and nobody writes to it.
     unsafe { aside.replace(piece.range.start)? };
@@ -185,19 +183,20 @@ fn to_thp(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     unshared::take_memory(range.len())?;
     let aside = Aside::ordinary(range.len()).map_err(|_| Why::NoMemory)?;
     // A copy on base pages would only take memory.
-    let aside = aside.ok_or_else(Why::of_no_thp)?;
+    let mut aside = aside.ok_or_else(Why::of_no_thp)?;
     // SAFETY: the segment is readable, and the other new memory of that length.
-    unsafe {
-        core::ptr::copy_nonoverlapping(
-            range.start as *const u8,
-            aside.addr as *mut u8,
-            range.len(),
-        );
-    }
+    aside.fill(|offset, to, len| unsafe { copy(range.start + offset, to, len) });
     aside.protect(load.prot).map_err(denied)?;
     aside.name(c"hugetlbfs-text");
     // SAFETY: it is what the segment is, and nobody writes to it.
     unsafe { aside.replace(range.start) }.map_err(Why::of_replace)
+}
+
+/// # Safety
+/// So much must be readable at `from`, and writable at `to`, which nobody else knows.
+unsafe fn copy(from: usize, to: usize, len: usize) {
+    // SAFETY: as the caller says.
+    unsafe { core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
 }
 
 fn denied(error: Errno) -> Why {

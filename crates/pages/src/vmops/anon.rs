@@ -23,7 +23,7 @@ use core::ops::Range;
 use crate::kernel::{facts, populate};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::sys::{self, Result};
+use crate::sys::Result;
 use call::{advise, is_active, large, range};
 
 mod align;
@@ -110,7 +110,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     if is_filled {
         // What cannot be had is no error of such a call.
         // SAFETY: mapped just now, writable, and known to nobody.
-        let _ = unsafe { populate::populate(at, call.len, sys::page_size()) };
+        let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
     if let Some(range) = range(at, call.len) {
         enter(range, plan);

@@ -111,7 +111,7 @@ fn fill(file: &File, size: usize, program: &Program<'_>, part: &Part) -> Result<
     file.set_len(0).map_err(no_page)?;
     file.set_len(part.len).map_err(no_page)?;
     let view = View::of(file, part.len).map_err(no_page)?;
-    if view.fill(size) < part.len {
+    if view.fill(size, |_, _| {}) < part.len {
         return Err(Why::PoolEmpty);
     }
     // SAFETY: mapped so long, writable, and nobody else's.
