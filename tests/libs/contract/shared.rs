@@ -20,6 +20,10 @@ rows! {
     calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
+    a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
+        args: &["3"], options: BOTH, pools: &[0, 60],
+    }
     a_handler_maps_inside_of_mmap: "signal_in_mmap" { options: SHM, pools: &[0, 2, 60] }
     a_handler_maps_inside_of_mmap_with_a_heap: "signal_in_mmap" { options: BOTH, pools: &[0, 60] }
     /// Plainly made, asked for by a process that cannot see its own limits.

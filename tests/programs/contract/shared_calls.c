@@ -11,13 +11,18 @@ static void say(const char *what, long result)
 	errno = 0;
 }
 
-static char *share(void)
+static char *share_of(size_t size)
 {
-	char *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(at != MAP_FAILED);
-	memset(at, 7, SIZE);
+	memset(at, 7, size);
 	return at;
+}
+
+static char *share(void)
+{
+	return share_of(SIZE);
 }
 
 /* A child that does nothing, or writes somewhere: whether it lives. */
@@ -128,6 +133,23 @@ static void advise(int after_fork)
 	say("munmap", munmap(at, SIZE));
 }
 
+/* Memory that ends within a huge page, advised as a whole. */
+static void advise_all(int after_fork)
+{
+	static const int ADVICE[] = {10, 11, 14, 15, 16, 17, 18, 19, 23, 4, 9};
+	size_t size = 3 * MIB, i;
+	char *at = share_of(size);
+
+	if (after_fork)
+		child("a child", at + 1);
+	for (i = 0; i < sizeof ADVICE / sizeof *ADVICE; i++) {
+		printf("advice %d ", ADVICE[i]);
+		say("of all of 3 MiB", madvise(at, size, ADVICE[i]));
+		child("a write there", at + 8192);
+	}
+	say("munmap", munmap(at, size));
+}
+
 int main(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
@@ -149,6 +171,7 @@ int main(void)
 		grow(after_fork);
 		close_page(after_fork);
 		advise(after_fork);
+		advise_all(after_fork);
 	}
 	return 0;
 }

@@ -280,12 +280,14 @@ fn set_hidden(open: &mut Open, region: Region, pages: &Range<usize>, hidden: boo
 
 /// `MADV_DONTFORK` and the like.
 fn mark(open: &mut Open, region: Region, part: &Range<usize>, advice: c_int) -> Result<()> {
-    if can_step_down_soon(open, &region) {
+    let part = if can_step_down_soon(open, &region) {
+        // Nothing is behind its end any more.
         step_down(open, region)?;
-    } else if region.whole_pages(part).is_none() {
-        return Err(refuse("madvise", part));
-    }
-    let part = region.whole_pages(part).unwrap_or_else(|| part.clone());
+        part.clone()
+    } else {
+        let whole = region.whole_pages(part);
+        whole.ok_or_else(|| refuse("madvise", part))?
+    };
     // SAFETY: the program's own advice.
     unsafe { sys::madvise(part.start, part.len(), advice) }
 }

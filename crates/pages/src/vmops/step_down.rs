@@ -125,15 +125,26 @@ fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
 /// Puts the part of a new object, which is mapped at `aside`, in the place of a
 /// piece, with the contents that are seen at `from`.
 fn replace_piece(piece: &Region, from: usize, aside: usize) -> Result<()> {
-    let (base, mapped) = (piece.base, piece.mapped);
-    // SAFETY: the piece is ours to change, and no other process shares it.
-    unsafe { sys::mprotect(base, mapped, READ_WRITE)? };
-    let put = || {
+    let readable = piece.prot | libc::PROT_READ;
+    if readable != piece.prot {
+        // SAFETY: the piece is ours to change, and no other process shares it.
+        unsafe { sys::mprotect(piece.base, piece.mapped, readable)? };
+    }
+    exchange(piece, || {
         copy(from, aside + piece.offset, piece.len, piece.page);
         put_over(piece, aside)
+    })
+}
+
+/// Has `put` map something else where a piece is, while nobody writes to it. What the program
+/// has closed to writing is not opened for that: a write there is the program's to learn of.
+fn exchange(piece: &Region, put: impl FnOnce() -> Result<()>) -> Result<()> {
+    let (base, mapped) = (piece.base, piece.mapped);
+    let result = match piece.prot & libc::PROT_WRITE {
+        0 => put(),
+        // SAFETY: the piece is ours to change, and nobody else has it; a copy takes its place.
+        _ => unsafe { write_freeze::frozen(base, mapped, put) },
     };
-    // SAFETY: as above; the copy takes its place.
-    let result = unsafe { write_freeze::frozen(base, mapped, put) };
     if result.is_err() {
         // SAFETY: the access that the program gave it.
         let _ = unsafe { sys::mprotect(base, mapped, piece.prot) };
@@ -150,17 +161,19 @@ fn copy(from: usize, to: usize, len: usize, page: usize) {
     unsafe { numa_copy::settle(from..from + len.next_multiple_of(page), to, page) };
 }
 
-/// Maps the part of what is mapped at `aside` where the piece is, too.
+/// Maps the part of what is mapped at `aside` where the piece is, too, with the access that
+/// the program gave the piece.
 fn put_over(piece: &Region, aside: usize) -> Result<()> {
     let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
     let from = aside + piece.offset;
+    // SAFETY: ours; the other mapping takes its access from this one.
+    unsafe { sys::mprotect(from, piece.len, piece.prot)? };
     // A length of 0 leaves the mapping there, as it is shared.
     // SAFETY: what is there now has the same contents.
     unsafe { sys::mremap(from, 0, piece.mapped, flags, piece.base) }.map(drop)
 }
 
-/// Ordinary memory by now: its holes, its end and its access as the program
-/// knows them.
+/// Ordinary memory by now: its holes and its end as the program knows them.
 fn settle(piece: &Region) -> Result<()> {
     let tail = piece.known().end..piece.mapped().end;
     let unmap = |range: Range<usize>| match range.is_empty() {
@@ -169,8 +182,6 @@ fn settle(piece: &Region) -> Result<()> {
         false => unsafe { sys::munmap(range.start, range.len()) },
     };
     unmap(tail)?;
-    // SAFETY: the access that the program gave it.
-    unsafe { sys::mprotect(piece.base, piece.len, piece.prot)? };
     mlocked::restore(&piece.known());
     if piece.hidden {
         // SAFETY: the program's own advice.
@@ -260,18 +271,13 @@ fn replace_piece_of_segment(
     (old, now): (usize, usize),
     aside: usize,
 ) -> Result<()> {
-    let put = || {
+    exchange(piece, || {
         if facts::has_threads() {
             let at = piece.offset;
             copy(old + at, now + at, piece.len, piece.page);
         }
         put_over(piece, aside)
-    };
-    // SAFETY: the piece is ours to change, and nobody else has it.
-    unsafe { sys::mprotect(piece.base, piece.mapped, READ_WRITE)? };
-    // SAFETY: as above; a copy takes its place.
-    unsafe { write_freeze::frozen(piece.base, piece.mapped, put)? };
-    settle(piece)
+    })
 }
 
 /// The new segment has the rights and the fate of the old one, which goes.
