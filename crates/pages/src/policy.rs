@@ -12,6 +12,7 @@
 //! counts of its parent, less what it got ordinary memory for.
 
 pub mod first_look;
+mod fresh_copy;
 pub mod numa_copy;
 pub mod pool_backoff;
 pub mod quota;

@@ -7,6 +7,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::kernel::facts;
+use crate::policy::fresh_copy;
 use crate::sys::{self, Nodes, Policy};
 
 /// Whether the program has set a policy for memory of ours.
@@ -55,9 +56,7 @@ pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
     let copy_part = |part: Range<usize>| {
         let to = copy + (part.start - original);
         // SAFETY: as the caller says.
-        unsafe {
-            core::ptr::copy_nonoverlapping(part.start as *const u8, to as *mut u8, part.len());
-        }
+        unsafe { fresh_copy::copy(part.start, to, part.len()) };
     };
     if !is_divided() || facts::has_filter() && !has_policies() {
         return copy_part(range);
