@@ -37,11 +37,11 @@ pub use file::{
     open_flags, read_at, read_link, write, write_quietly,
 };
 pub use futex::futex_wait_for;
-pub use limit::{PastLimit, SpaceLimit, address_space_limit, stack_limit, with_memory};
+pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
 pub use memory::{
-    PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped, madvise,
-    mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory,
-    pkey_mprotect, written_by_kernel,
+    MSEAL, PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped,
+    madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap,
+    name_memory, pkey_mprotect, written_by_kernel,
 };
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
@@ -64,7 +64,7 @@ pub use shm::{
     shm_remove, shm_state, shmat, shmdt, shmget,
 };
 pub use signal::{NoSignalStack, send_again, sigaltstack, signal_stack};
-pub use userfault::WriteProtection;
+pub use userfault::{UFFDIO_REGISTER, WriteProtection};
 pub use valgrind::{is_under_valgrind, tell_valgrind};
 
 #[cfg(test)]

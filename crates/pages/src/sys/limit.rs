@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::call::{Errno, Result, ask, look};
 use super::futex::futex_wait_for;
 
-/// The most address space that the process may have (`ulimit -v`), in bytes.
+/// The most that the process may have of something, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpaceLimit {
     /// There is no limit.
@@ -20,7 +20,17 @@ pub enum SpaceLimit {
 
 /// `RLIMIT_AS`.
 pub fn address_space_limit() -> SpaceLimit {
-    let Ok(limit) = limit_of(libc::RLIMIT_AS as usize) else {
+    limit_in_bytes(libc::RLIMIT_AS as usize)
+}
+
+/// How much memory the process may have mapped that it alone can write to
+/// (`RLIMIT_DATA`), since Linux 4.7.
+pub fn data_limit() -> SpaceLimit {
+    limit_in_bytes(libc::RLIMIT_DATA as usize)
+}
+
+fn limit_in_bytes(resource: usize) -> SpaceLimit {
+    let Ok(limit) = limit_of(resource) else {
         return SpaceLimit::Unknown;
     };
     match usize::try_from(limit.rlim_cur) {

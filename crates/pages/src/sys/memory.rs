@@ -158,6 +158,9 @@ pub fn munlockall() -> Result<()> {
     call(libc::SYS_munlockall, [0; 6]).map(drop)
 }
 
+/// `mseal(2)`, since Linux 6.10; the same on all machines.
+pub const MSEAL: c_long = 462;
+
 /// The number of `pkey_mprotect(2)`, which the libc crate lacks for two machines.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 pub const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;

@@ -24,7 +24,8 @@ const USER_MODE_ONLY: c_int = 1;
 const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
 const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
-const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
+/// Watches a range of memory; its argument begins with where that begins and its length.
+pub const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
 /// since Linux 6.1.

@@ -6,8 +6,10 @@
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
+use hugetools_pages::{sys, vmops};
 use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
+use crate::exports::syscall::again_if_fit;
 use crate::kernel_writes::buffers::{again, range};
 use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
 use crate::next::following::Following;
@@ -257,7 +259,7 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
     static NEXT: Following = Following::named(c"ioctl");
     type Next = unsafe extern "C" fn(c_int, usize, ...) -> c_int;
     let buffers = || core::iter::once(range(argument as usize, ANSWER));
-    again(buffers, || match NEXT.address() {
+    let call = || match NEXT.address() {
         Some(address) => {
             // SAFETY: the address of the function of that name, whose type is that.
             let next = unsafe { core::mem::transmute::<usize, Next>(address) };
@@ -268,7 +270,20 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
             let words = [file.word(), request, argument as usize];
             c_int::of(from_kernel(libc::SYS_ioctl, &words))
         }
-    })
+    };
+    // The kernel watches whole huge pages only; it has read the argument by then.
+    // SAFETY: as the caller says.
+    let is_fit = || request == sys::UFFDIO_REGISTER && unsafe { make_fit(argument.cast()) };
+    again(buffers, || again_if_fit(call, is_fit))
+}
+
+/// # Safety
+/// It must be the argument of [`sys::UFFDIO_REGISTER`].
+unsafe fn make_fit(watched: *const [u64; 2]) -> bool {
+    // SAFETY: as the caller says.
+    let words = unsafe { watched.read_unaligned() };
+    let [start, len] = words.map(|word| usize::try_from(word).unwrap_or(usize::MAX));
+    vmops::make_fit(start, len)
 }
 
 /// Asks for a value and how long it is.

@@ -5,8 +5,8 @@
 use core::ffi::c_long;
 
 use hugetools_pages::migrate::mbind::Wanted;
-use hugetools_pages::sys::{self, cast};
-use hugetools_pages::vmops::by_number;
+use hugetools_pages::sys::{self, Errno, cast};
+use hugetools_pages::vmops::{self, by_number};
 
 use crate::process::{clones, seccomp};
 use crate::report::end;
@@ -44,11 +44,26 @@ pub unsafe extern "C" fn syscall(
     if let Some(descriptors) = unsafe { clones::fork_of(number, args) } {
         return clones::around(call, descriptors);
     }
-    let result = call();
+    let result = again_if_fit(call, || number == sys::MSEAL && vmops::make_fit(a, b));
     if result != -1 {
         by_number::note(number, args);
     }
     result
+}
+
+/// Makes a call that may be refused for a part of a huge page; again where `make_fit` has
+/// made that ordinary memory.
+pub(super) fn again_if_fit<T>(call: impl Fn() -> T, make_fit: impl FnOnce() -> bool) -> T
+where
+    T: PartialEq + From<i8>,
+{
+    let before = sys::errno();
+    let result = call();
+    if result != T::from(-1) || sys::errno() != Errno(libc::EINVAL) || !make_fit() {
+        return result;
+    }
+    sys::set_errno(before);
+    call()
 }
 
 /// What the function of that name does.
