@@ -4,7 +4,9 @@
 //! **Invariants.** Hugetlb memory is populated before it is handed out, so that a
 //! page that cannot be had is an error and no signal. A small heap takes no huge page
 //! ([`crate::extent::usage`]); what began on base pages moves up once it has grown
-//! ([`promote`]), and pages that hold little go back ([`half_empty`]).
+//! ([`promote`]), and pages that hold little go back ([`half_empty`]). What is mapped for
+//! pages of a pool and has none (`mapped_ahead`) is no data where the kernel would refuse
+//! more.
 //!
 //! **Locks.** The gate is passed while pages change; a unit is marked as changing.
 //!
@@ -12,4 +14,5 @@
 
 pub mod commit;
 pub mod half_empty;
+mod mapped_ahead;
 pub mod promote;

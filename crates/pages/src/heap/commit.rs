@@ -10,7 +10,7 @@ use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space, usage};
-use crate::heap::half_empty;
+use crate::heap::{half_empty, mapped_ahead};
 use crate::kernel::{hugetlb_pool, populate};
 use crate::migrate::sigbus;
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
@@ -46,7 +46,12 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 /// left.
 pub fn commit(extent: &Extent, addr: usize, len: usize, wish: Wish) -> Result<bool> {
     let _pass = fork_gate::GATE.pass();
-    let result = put(extent, extent.slice_range(addr, len), wish);
+    let slices = extent.slice_range(addr, len);
+    let mut result = put(extent, slices.clone(), wish);
+    if result.is_err() && mapped_ahead::unmap() {
+        // What was put before that is in use, and so is not said to be fresh.
+        result = put(extent, slices, wish);
+    }
     if wish == Wish::Table && result.is_ok() {
         // The allocator's tables make no heap large.
         usage::subtract(len.next_multiple_of(SLICE));
@@ -316,7 +321,10 @@ fn fill_huge(
 /// it, so that there are few mappings.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    let limit = (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(extent.reserved_units());
+    let limit = match mapped_ahead::is_missed() {
+        true => run.end,
+        false => (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(extent.reserved_units()),
+    };
     let ahead = claim(extent, run.end..limit, State::Empty);
     let len = (ahead.end - run.start) * size;
     // SAFETY: all units of the range are unused and claimed.
@@ -418,7 +426,7 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
     }
     // The mapping stays for the next page, unless with a policy that was for
     // this one; since Linux 5.18.
-    let stays = state == State::Huge && !numa_copy::has_policies();
+    let stays = state == State::Huge && !numa_copy::has_policies() && !mapped_ahead::is_missed();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     let now = match stays && drop_page().is_ok() {

@@ -7,7 +7,7 @@ use hugetools_kernfs::{keyed, number};
 
 use crate::kernel::cgroup::{self, Left};
 use crate::kernel::procfile;
-use crate::sys::{self, Filter};
+use crate::sys::{self, Filter, SpaceLimit};
 
 /// A number that is found out once. Finding it out twice, by two threads at
 /// once, does no harm.
@@ -72,6 +72,12 @@ pub fn total_memory() -> Option<usize> {
     static SIZE: Lazy = Lazy::new();
     let size = SIZE.get(|| memory(b"MemTotal:").unwrap_or_else(none_or_unknown));
     (size != 0 && size != Lazy::UNKNOWN).then_some(size)
+}
+
+/// Whether the process's data was limited (`RLIMIT_DATA`) when it was first asked.
+pub fn has_data_limit() -> bool {
+    static HAS: Lazy = Lazy::new();
+    HAS.get(|| usize::from(matches!(sys::data_limit(), SpaceLimit::Bytes(_)))) == 1
 }
 
 /// What the machine and the memory control groups leave this process, in bytes;
