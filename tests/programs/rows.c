@@ -5,6 +5,8 @@
                        percent, and what is in memory; then some go and come again, and all
                        have kept what was written
    rows sparse MB KB   the same, of which one page in each is used
+   rows grow MB        the same of one mapping, which is filled and doubled, from 1 MB and a
+                       page to so many
    rows answers        what calls on such mappings come to
    rows threads        mappings made, filled and given back by four threads */
 #define _GNU_SOURCE
@@ -108,6 +110,24 @@ static void sparse(size_t mb, size_t len)
 	told();
 }
 
+static void grow(size_t mb)
+{
+	size_t len = 1024 * KB + PAGE, was = 0;
+	char *at = take(len);
+
+	for (;;) {
+		fill(at + was, len - was, was);
+		if (len > mb * 1024 * KB)
+			break;
+		was = len;
+		len = 2 * (len - PAGE) + PAGE;
+		at = mremap(at, was, len, MREMAP_MAYMOVE);
+		must(at == MAP_FAILED, "mremap");
+	}
+	told();
+	must(!holds(at, len, 0), "contents");
+}
+
 static void tell(const char *what, int failed)
 {
 	printf("%s: %s\n", what, failed ? strerror(errno) : "0");
@@ -208,6 +228,8 @@ int main(int count, char **args)
 		huge(mb, len);
 	else if (!strcmp(what, "sparse"))
 		sparse(mb, len);
+	else if (!strcmp(what, "grow"))
+		grow(mb);
 	else if (!strcmp(what, "answers"))
 		answers();
 	else if (!strcmp(what, "threads"))

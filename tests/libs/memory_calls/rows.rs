@@ -51,6 +51,17 @@ fn small_mappings_that_lie_side_by_side_are_put_together() {
 }
 
 #[test]
+fn where_a_mapping_ended_before_it_grew_it_is_put_together() {
+    let Some((_live, program)) = ready("a mapping that doubles") else {
+        return;
+    };
+    let (share, there) = told(&run(&["--anon"], &program, &["grow", "32"]));
+    assert!(share >= 95, "{share}%");
+    let (_, plain) = told(&run(&["--report=/dev/null"], &program, &["grow", "32"]));
+    assert!(there <= plain + 2048, "{there} kB, plain {plain} kB");
+}
+
+#[test]
 fn what_is_hardly_used_stays_small() {
     let Some((_live, program)) = ready("small mappings that are hardly used") else {
         return;

@@ -1,7 +1,7 @@
 //! Small mappings that name no place: the kernel lays each beside the last, and merges
 //! them. So LuaJIT's memory grows, 128 kB by 128 kB from above, and that of Python's small
 //! objects. None of them is as long as a huge page, but together they are: one is put
-//! together once most of it was used, and mappings have gone on by one more.
+//! together once most of it was used, and mappings have gone on by one more, or elsewhere.
 //!
 //! They are not advised: each keeps merging with the next, so that the program can treat
 //! them as what they are without us.
@@ -11,6 +11,7 @@
 
 use core::ffi::c_int;
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{Call, is_active, range};
 use super::steps::Missed;
@@ -29,10 +30,14 @@ pub(super) fn mapped(call: &Call, at: usize) {
     if !is_one(call, size) {
         return;
     }
-    let Some(grown) = range(at, call.len).and_then(|mapping| registry::add(&mapping)) else {
+    let Some(mapping) = range(at, call.len) else {
         return;
     };
+    let Some(grown) = registry::add(&mapping) else {
+        return ended(size);
+    };
     let due = due(&grown, size);
+    EDGE.store(pack(&edge(&grown, size), size), Ordering::Relaxed);
     if due.is_empty() || !thp::serves_mapping(due.len()) {
         return;
     }
@@ -74,6 +79,43 @@ fn due(grown: &Grown, size: usize) -> Range<usize> {
     }
 }
 
+/// The huge pages of the row that grew last which are whole and not due yet: where they
+/// begin, and in the low bits how many they are.
+static EDGE: AtomicUsize = AtomicUsize::new(0);
+
+fn pack(edge: &Range<usize>, size: usize) -> usize {
+    match edge.is_empty() {
+        true => 0,
+        false => edge.start | (edge.len() / size),
+    }
+}
+
+fn unpack(word: usize, size: usize) -> Range<usize> {
+    let (start, pages) = (word & !(size - 1), word & (size - 1));
+    start..start + pages * size
+}
+
+/// See [`EDGE`].
+fn edge(Grown { row, was }: &Grown, size: usize) -> Range<usize> {
+    let unit = at_once(row.len() / size) * size;
+    let whole = row.start.next_multiple_of(size)..row.end / size * size;
+    match row.start < was.start {
+        true => whole.start..((row.start + size).next_multiple_of(unit)).min(whole.end),
+        false => ((row.end - size) / unit * unit).max(whole.start)..whole.end,
+    }
+}
+
+/// Another row has begun: nothing may come to what the last one has put off.
+fn ended(size: usize) {
+    let left = match EDGE.load(Ordering::Relaxed) {
+        0 => return,
+        _ => unpack(EDGE.swap(0, Ordering::Relaxed), size),
+    };
+    if !left.is_empty() && thp::serves_mapping(left.len()) {
+        put_together(&left, size);
+    }
+}
+
 fn holds(row: &Range<usize>, huge: &Range<usize>) -> bool {
     row.start <= huge.start && huge.end <= row.end
 }
@@ -85,7 +127,8 @@ fn is_used(huge: &Range<usize>) -> bool {
     pagemap::private_in(huge.clone()).is_ok_and(|there| there >= whole - whole / 8)
 }
 
-fn put_together(due: &Range<usize>, size: usize) {
+/// Puts huge pages together of which most is there.
+pub(super) fn put_together(due: &Range<usize>, size: usize) {
     let each = || due.clone().step_by(size).map(|at| at..at + size);
     let together = |range: Range<usize>| {
         // SAFETY: memory of the program's, of which the contents stay.
@@ -170,6 +213,31 @@ mod tests {
         }
         // Some parts were done before they became parts of larger ones.
         assert!((182..200).contains(&all) && calls < 100, "{all} {calls}");
+    }
+
+    #[test]
+    fn what_is_put_off_is_known() {
+        let of = |was, row| {
+            let edge = edge(&Grown { row, was }, SIZE);
+            let word = pack(&edge, SIZE);
+            assert!(edge.is_empty() && word == 0 || unpack(word, SIZE) == edge);
+            edge
+        };
+        let end = 10 * SIZE + 128 * KIB;
+        assert_eq!(
+            of(9 * SIZE..end, 9 * SIZE - 128 * KIB..end),
+            9 * SIZE..10 * SIZE
+        );
+        assert_eq!(
+            of(8 * SIZE..end, 8 * SIZE - 128 * KIB..end),
+            8 * SIZE..9 * SIZE
+        );
+        let start = 10 * SIZE - 128 * KIB;
+        assert_eq!(
+            of(start..11 * SIZE, start..11 * SIZE + 1),
+            10 * SIZE..11 * SIZE
+        );
+        assert!(of(start..10 * SIZE, start..10 * SIZE + 128 * KIB).is_empty());
     }
 
     #[test]
