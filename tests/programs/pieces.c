@@ -15,19 +15,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "filled.h"
 
 #define PIECE ((size_t)256 << 10)
-#define PAGE ((size_t)4096)
 #define RW (PROT_READ | PROT_WRITE)
 #define FLAGS (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
-
-static void must(int failed, const char *what)
-{
-	if (failed) {
-		perror(what);
-		exit(1);
-	}
-}
 
 static char *lot(unsigned *seed)
 {
@@ -52,38 +44,6 @@ static char *piece(unsigned *seed)
 	return at;
 }
 
-static void fill(char *at, size_t with)
-{
-	size_t i;
-
-	for (i = 0; i < PIECE; i += PAGE)
-		*(size_t *)(at + i) = with + i;
-}
-
-static int holds(const char *at, size_t with)
-{
-	size_t i;
-
-	for (i = 0; i < PIECE; i += PAGE)
-		if (*(const size_t *)(at + i) != with + i)
-			return 0;
-	return 1;
-}
-
-static long rollup(const char *name)
-{
-	FILE *from = fopen("/proc/self/smaps_rollup", "r");
-	char line[200];
-	long kb = -1;
-
-	must(!from, "smaps_rollup");
-	while (fgets(line, sizeof line, from))
-		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), ": %ld", &kb);
-	fclose(from);
-	return kb;
-}
-
 static char *heap[4096];
 
 static long share(void)
@@ -99,7 +59,7 @@ static void again(size_t at, unsigned *seed)
 	for (i = at; i < at + 2; i++)
 		must(munmap(heap[i], PIECE), "munmap");
 	for (i = at; i < at + 2; i++)
-		fill(heap[i] = piece(seed), i);
+		fill(heap[i] = piece(seed), PIECE, i);
 }
 
 static void huge(size_t count, int rounds)
@@ -108,11 +68,11 @@ static void huge(size_t count, int rounds)
 	size_t i, at;
 
 	for (i = 0; i < count; i++)
-		fill(heap[i] = piece(&seed), i);
+		fill(heap[i] = piece(&seed), PIECE, i);
 	for (at = 0; rounds > 0; rounds--, at = at + 12 < count ? at + 10 : 0)
 		again(at, &seed);
 	for (i = 0; i < count; i++)
-		must(!holds(heap[i], i), "contents");
+		must(!holds(heap[i], PIECE, i), "contents");
 	printf("huge=%ld\n", share());
 }
 
@@ -162,7 +122,7 @@ static void answers(void)
 
 	others(&seed);
 	for (i = 0; i < 64; i++)
-		fill(heap[i] = piece(&seed), i);
+		fill(heap[i] = piece(&seed), PIECE, i);
 	at = heap[20];
 	tell("munmap", munmap(at, PIECE));
 	printf("mapped: %d %d\n", is_mapped(at), is_mapped(at + PIECE - PAGE));
@@ -184,7 +144,7 @@ static void answers(void)
 	printf("empty: %d, not: %d\n", at[2 * PAGE] == 0, *(size_t *)(at + 3 * PAGE) == 50 + 3 * PAGE);
 	for (i = 0; i < 64; i++)
 		if (i != 20 && i != 30 && i != 40 && i != 50)
-			intact += (size_t)holds(heap[i], i);
+			intact += (size_t)holds(heap[i], PIECE, i);
 	printf("intact: %zu\n", intact);
 }
 
@@ -195,14 +155,14 @@ static void *thread(void *number)
 	size_t round, i;
 
 	for (i = 0; i < 96; i++)
-		fill(own[i] = piece(&seed), i);
+		fill(own[i] = piece(&seed), PIECE, i);
 	for (round = 0; round < 3000; round++) {
 		i = (size_t)rand_r(&seed) % 96;
 		must(munmap(own[i], PIECE), "munmap");
 		own[i] = piece(&seed);
 		must(own[i][0] != 0 || own[i][PIECE - 1] != 0, "zeros");
-		fill(own[i], round);
-		must(!holds(own[i], round), "contents");
+		fill(own[i], PIECE, round);
+		must(!holds(own[i], PIECE, round), "contents");
 	}
 	return NULL;
 }

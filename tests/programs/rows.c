@@ -19,8 +19,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "filled.h"
 
-#define PAGE ((size_t)4096)
 #define KB ((size_t)1024)
 #define RW (PROT_READ | PROT_WRITE)
 #define FLAGS (MAP_PRIVATE | MAP_ANONYMOUS)
@@ -28,52 +28,12 @@
 
 static char *all[MOST];
 
-static void must(int failed, const char *what)
-{
-	if (failed) {
-		perror(what);
-		exit(1);
-	}
-}
-
 static char *take(size_t len)
 {
 	char *at = mmap(NULL, len, RW, FLAGS, -1, 0);
 
 	must(at == MAP_FAILED, "mmap");
 	return at;
-}
-
-static void fill(char *at, size_t len, size_t with)
-{
-	size_t i;
-
-	for (i = 0; i < len; i += PAGE)
-		*(size_t *)(at + i) = with + i;
-}
-
-static int holds(const char *at, size_t len, size_t with)
-{
-	size_t i;
-
-	for (i = 0; i < len; i += PAGE)
-		if (*(const size_t *)(at + i) != with + i)
-			return 0;
-	return 1;
-}
-
-static long rollup(const char *name)
-{
-	FILE *from = fopen("/proc/self/smaps_rollup", "r");
-	char line[200];
-	long kb = -1;
-
-	must(!from, "smaps_rollup");
-	while (fgets(line, sizeof line, from))
-		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), ": %ld", &kb);
-	fclose(from);
-	return kb;
 }
 
 static void told(void)
