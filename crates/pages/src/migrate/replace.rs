@@ -192,13 +192,13 @@ fn for_each_run(extent: &Extent, units: Range<usize>, mut each: impl FnMut(usize
 /// Copies what is in use of a run of units to writable memory at `aside`.
 ///
 /// # Safety
-/// The units must be readable, and `aside` writable and as long.
-pub unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
+/// The units must be readable, and `aside` writable and as long, with nothing there yet.
+unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
     let (addr, step) = (extent.address(units.start), extent.layout.unit);
     for_each_run(extent, units, |offset, len| {
         // SAFETY: slices in use are readable; the two ranges are different
         // mappings of equal length.
-        unsafe { numa_copy::copy(addr + offset, aside + offset, len, step) };
+        unsafe { numa_copy::copy_to_fresh(addr + offset, aside + offset, len, step) };
     });
 }
 

@@ -43,21 +43,38 @@ pub fn is_divided() -> bool {
     known == YES
 }
 
-/// Copies memory to fresh memory, which will lie where the original does, page by
-/// page of `step` bytes. To be followed by [`settle`]. Where system calls are
-/// filtered it lies where this thread runs: `set_mempolicy(2)` may be deadly
+/// Copies memory to other memory, of which what is not there yet will lie where the
+/// original does, page by page of `step` bytes. To be followed by [`settle`]. Where system
+/// calls are filtered it lies where this thread runs: `set_mempolicy(2)` may be deadly
 /// to a program that makes no such calls.
 ///
 /// # Safety
 /// Both must be `len` bytes of memory, the original readable and the copy
 /// writable and the caller's alone.
 pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
-    let range = original..original + len;
-    let copy_part = |part: Range<usize>| {
+    spread(original..original + len, step, |part| {
+        let to = copy + (part.start - original);
+        // SAFETY: as the caller says.
+        unsafe {
+            core::ptr::copy_nonoverlapping(part.start as *const u8, to as *mut u8, part.len());
+        }
+    });
+}
+
+/// The same where nothing of the copy is there yet, so that it is zero.
+///
+/// # Safety
+/// As for [`copy`], of whole base pages.
+pub unsafe fn copy_to_fresh(original: usize, copy: usize, len: usize, step: usize) {
+    spread(original..original + len, step, |part| {
         let to = copy + (part.start - original);
         // SAFETY: as the caller says.
         unsafe { fresh_copy::copy(part.start, to, part.len()) };
-    };
+    });
+}
+
+/// Has a range copied, part by part of those that lie on one node.
+fn spread(range: Range<usize>, step: usize, copy_part: impl Fn(Range<usize>)) {
     if !is_divided() || facts::has_filter() && !has_policies() {
         return copy_part(range);
     }
@@ -168,6 +185,22 @@ fn runs<T: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_there_is_copied_over() {
+        let page = sys::page_size();
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping.
+        let map = || unsafe { sys::mmap(0, page, prot, flags, -1, 0).unwrap() };
+        let (from, to) = (map(), map());
+        // SAFETY: mapped just now.
+        unsafe { (to as *mut u8).write(7) };
+        // SAFETY: memory of the test.
+        unsafe { copy(from, to, page, page) };
+        // SAFETY: likewise.
+        assert_eq!(unsafe { (to as *const u8).read() }, 0);
+    }
 
     #[test]
     fn runs_of_equal_steps() {
