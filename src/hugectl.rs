@@ -205,6 +205,7 @@ fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
     };
     if run.sysroot.is_none() {
         keep_said(&mut plan, caller);
+        dump_pools(root, &plan, findings.verbosity);
     }
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
@@ -223,6 +224,15 @@ fn watcher(
             "a filter of system calls ends whoever calls {call}"
         )),
         None => report_watcher::begin(root, to, messages),
+    }
+}
+
+/// Has core dumps keep what they have where a pool serves it.
+fn dump_pools(root: &Root, plan: &Plan, verbosity: u8) {
+    let set = plan.core_dump.map(|filter| filter.set(root));
+    if let Some(Err(error)) = set {
+        let text = format!("a core dump is without what is on pages of a pool: {error}");
+        say(&[Note::info(text)], verbosity);
     }
 }
 

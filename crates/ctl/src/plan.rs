@@ -17,6 +17,7 @@ use hugetools_contract::said::{Kind, Place};
 use hugetools_model::Head;
 use serde::Serialize;
 
+use crate::probe::core_dump::CoreDump;
 use crate::probe::heap_engine::Engine;
 use crate::report_watcher::To;
 use crate::say::note::{Level, Note};
@@ -61,6 +62,8 @@ pub struct Program {
 pub struct Plan {
     /// What is set, in the order in which the classic tool sets it.
     pub variables: Vec<Variable>,
+    /// What core dumps have of memory, where it is to be more.
+    pub core_dump: Option<CoreDump>,
     /// What is started; nothing in a dry run of options alone.
     pub program: Option<Program>,
     /// What serves the heap.
@@ -127,7 +130,8 @@ impl Plan {
     }
 
     /// The shell commands, byte for byte: a line `NAME='value'` for each
-    /// variable, as the classic tool prints them, then `export` and `exec`.
+    /// variable, as the classic tool prints them, then `export`, what else is set,
+    /// and `exec`.
     pub fn to_shell(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for variable in &self.variables {
@@ -150,6 +154,9 @@ impl Plan {
                 out.extend(variable.name.bytes());
             }
             out.push(b'\n');
+        }
+        if let Some(filter) = self.core_dump {
+            out.extend(filter.to_shell().bytes());
         }
         if let Some(program) = &self.program {
             out.extend(b"exec");
@@ -195,6 +202,7 @@ impl Plan {
             program: program.map(|program| lossy(program.path.as_os_str())),
             arguments: program.map(|program| program.argv.iter().map(|a| lossy(a)).collect()),
             heap_engine: self.engine,
+            coredump_filter: self.core_dump.map(|filter| filter.to_string()),
             notes: told(Level::Info).collect(),
         };
         let json = serde_json::to_string(&document);
@@ -212,6 +220,7 @@ struct Document<'a> {
     program: Option<String>,
     arguments: Option<Vec<String>>,
     heap_engine: Engine,
+    coredump_filter: Option<String>,
     notes: Vec<&'a str>,
 }
 
@@ -248,6 +257,7 @@ mod tests {
             engine: Engine::None,
             notes: Vec::new(),
             report: None,
+            core_dump: None,
         }
     }
 

@@ -5,6 +5,7 @@ pub mod auto;
 pub mod bundle;
 pub mod changes;
 pub mod command_line;
+pub mod core_dump;
 pub mod coverage;
 pub mod dry_run;
 pub(crate) mod dynamic_loader;
@@ -31,6 +32,7 @@ use crate::probe::changes::Changes;
 use crate::probe::command_line::known_programs::{self, Known};
 use crate::probe::command_line::starter::{self, Start};
 use crate::probe::command_line::{names, wrappers};
+use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::Loader;
 use crate::probe::dynamic_loader::glibc_tunables;
@@ -74,6 +76,8 @@ pub struct Findings {
     pub ours: Vec<Vec<u8>>,
     /// The kernel's state.
     pub kernel: Kernel,
+    /// What a core dump has, where the kernel makes one.
+    pub core_dump: Option<CoreDump>,
     /// What else was looked at, where nothing starts.
     pub surroundings: Surroundings,
     /// What is to be said of a starter that drops the environment.
@@ -187,6 +191,7 @@ pub fn probe(
         elfmap,
         asked,
         served,
+        core_dump: CoreDump::read(root).map_err(own)?,
         kernel,
         parts,
         look,

@@ -124,6 +124,7 @@ mod tests {
             engine: Engine::None,
             notes: Vec::new(),
             report: None,
+            core_dump: None,
         };
         let env = environment(&plan, &caller);
         assert_eq!(

@@ -19,6 +19,7 @@ use super::{Plan, Program, Value, Variable};
 use crate::caller::Caller;
 use crate::probe::Findings;
 use crate::probe::command_line::emulator;
+use crate::probe::core_dump::CoreDump;
 use crate::probe::dynamic_loader::ld_preload;
 use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
@@ -60,6 +61,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
         .extend(findings.surroundings.notes.iter().cloned());
     Plan {
         report: maker.watched(),
+        core_dump: maker.core_dump(),
         variables: maker.variables,
         program: target.map(|target| Program {
             path: target.path.clone(),
@@ -186,6 +188,14 @@ impl Maker<'_> {
             );
         }
         self.describe_pages();
+    }
+
+    /// What core dumps are to have, where a pool would keep memory out of them.
+    fn core_dump(&self) -> Option<CoreDump> {
+        let Findings {
+            core_dump, served, ..
+        } = self.findings;
+        core_dump.and_then(|filter| filter.with_pools(*served))
     }
 
     /// Of whom it is required: of all that `--only` names, else of the process that
