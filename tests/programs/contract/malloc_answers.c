@@ -67,6 +67,7 @@ int main(void)
 	say("aligned_alloc(24, 96)", aligned_alloc(24, 96), 8);
 	say("aligned_alloc(1, 10)", aligned_alloc(1, 10), 16);
 	say("aligned_alloc(4096, 5)", aligned_alloc(4096, 5), 4096);
+	say("aligned_alloc(1 TiB, 10)", aligned_alloc((size_t)1 << 40, 10), 16);
 	say("memalign(48, 100)", memalign(48, 100), 16);
 	say("memalign(0, 100)", memalign(0, 100), 16);
 	posix("posix_memalign(24, 100)", 24, 100);

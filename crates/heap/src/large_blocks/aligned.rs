@@ -31,6 +31,11 @@ pub(crate) fn create(alignment: usize, size: usize) -> *mut c_void {
 
 #[cold]
 fn create_far(alignment: usize, size: usize) -> *mut c_void {
+    // A libc maps as much more as the alignment is, and is refused what the machine has not.
+    let with_room = size.saturating_add(alignment);
+    if alignment > size && !overcommit::may_be_had(with_room) {
+        return core::ptr::null_mut();
+    }
     with_extent(alignment, size).unwrap_or_else(|| {
         MAPPING.fetch_add(1, Ordering::Relaxed);
         let block = mi_malloc_aligned(size, alignment);
