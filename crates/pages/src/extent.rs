@@ -22,6 +22,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use self::address_space::Space;
 use self::page_sizes::Layout;
 use self::slice_bitmap::{SLICE, Slices};
 use self::unit::{State, Unit};
@@ -110,18 +111,19 @@ impl Extent {
         extent
     }
 
-    /// Reserves an extent for one block that may grow up to `len` bytes, for a
-    /// beginning of `first` bytes; [`Extent::extend`] reserves more.
+    /// Reserves an extent for one block that may grow; [`Extent::extend`] reserves more
+    /// than its first bytes.
     ///
     /// # Errors
     /// When there is no address space for it, or no memory for its tables.
-    pub fn reserve_growing(len: usize, first: usize, layout: Layout) -> Result<&'static Extent> {
+    pub fn reserve_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
         let granule = layout.unit.max(layout.big);
         let no_memory = Errno(libc::ENOMEM);
-        let len = len.checked_next_multiple_of(granule).ok_or(no_memory)?;
-        let first = first.min(len).checked_next_multiple_of(granule);
+        let len = space.room.checked_next_multiple_of(granule);
+        let len = len.ok_or(no_memory)?;
+        let first = space.first.min(len).checked_next_multiple_of(granule);
         let first = first.ok_or(no_memory)?;
-        let base = address_space::reserve_growing(len, first, granule)?;
+        let base = address_space::reserve_growing(len, first, granule.max(space.align))?;
         let prot = libc::PROT_READ | libc::PROT_WRITE;
         let extent = Extent::with_tables(base..base + len, 0, layout, Holds::Heap, prot);
         match &extent {

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 /* A compiler that sees it would say so. */
 static volatile size_t most = SIZE_MAX;
@@ -54,6 +55,15 @@ static void keep_errno(void)
 			free(block);
 			CHECK(errno == 4242);
 		}
+}
+
+static void limit_address_space(void)
+{
+	struct rlimit limit;
+
+	CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+	limit.rlim_cur = (rlim_t)3 << 29;
+	CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
 }
 
 int main(void)
@@ -108,5 +118,8 @@ int main(void)
 	block = realloc(block, 5000000);
 	say("realloc of a block of memalign", block, 16);
 	keep_errno();
+	limit_address_space();
+	posix("posix_memalign(1 GiB, 4096) in 1.5 GiB", (size_t)1 << 30, 4096);
+	posix("posix_memalign(1 GiB, 10 MB) in 1.5 GiB", (size_t)1 << 30, 10000000);
 	return 0;
 }

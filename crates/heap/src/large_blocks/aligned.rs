@@ -2,7 +2,9 @@
 //! their frames or tables on huge pages by themselves. mimalloc maps each of them by itself,
 //! behind what it notes of it, and on huge pages that would take one more for its
 //! beginning, and one for its end. Those that fill huge pages have an extent here, without
-//! either; the others are on base pages, which is what they take elsewhere.
+//! either; the others are on base pages, which is what they take elsewhere. Of address
+//! space such a mapping has twice the alignment besides, which a limit counts: where that is
+//! much, a block has an extent, too, however small it is.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -14,8 +16,12 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::heap::commit::{self, Wish};
 use hugetools_pages::sys::Result;
 
-use crate::large_blocks::{growing, overcommit};
+use crate::large_blocks::growing::{self, Space};
+use crate::large_blocks::overcommit;
 use crate::mimalloc::{layout, mi_malloc_aligned};
+
+/// From this alignment on every block has an extent: a larger one than mimalloc's own.
+const FAR: usize = 64 << 20;
 
 /// How many threads have mimalloc map such a block just now.
 static MAPPING: AtomicUsize = AtomicUsize::new(0);
@@ -51,11 +57,16 @@ fn create_far(alignment: usize, size: usize) -> *mut c_void {
 /// or memory for it.
 fn with_extent(alignment: usize, size: usize) -> Option<*mut c_void> {
     let layout = layout::of_block(size);
-    let is_worth_it = size >= layout.unit || config::heap_is_strict();
-    if !is_worth_it || alignment > layout.unit || !overcommit::may_be_had(size) {
+    let is_worth_it = size >= layout.unit || alignment >= FAR || config::heap_is_strict();
+    if !is_worth_it || !overcommit::may_be_had(size) {
         return None;
     }
-    growing::with_extent(size, size, layout, |extent| fill(extent, size))
+    let space = Space {
+        first: size,
+        room: size,
+        align: alignment,
+    };
+    growing::with_extent(space, layout, |extent| fill(extent, size))
 }
 
 /// Puts pages behind a block; base pages where its last huge page would be of little use.

@@ -6,6 +6,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::segment::GROWING_AREA;
+pub(crate) use hugetools_pages::extent::address_space::Space;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, index};
@@ -61,22 +62,25 @@ pub(crate) fn create(size: usize) -> Option<*mut c_void> {
     let twice = size.checked_mul(2)?;
     let memory = facts::total_memory().unwrap_or(LEAST_ROOM);
     let room = memory.clamp(LEAST_ROOM, MOST_ROOM).max(twice);
-    with_extent(room, twice, layout, |extent| {
+    let space = Space {
+        first: twice,
+        room,
+        align: layout.unit,
+    };
+    with_extent(space, layout, |extent| {
         commit::commit(extent, extent.base, size, layout::wish()).map(|_| ())
     })
 }
 
-/// A block at the beginning of an extent for it alone, of which there are `first`
-/// bytes, and may be `room`; `fill` puts memory behind it. `None` where there are
-/// enough of such, or there is no room or memory for it.
+/// A block at the beginning of an extent for it alone; `fill` puts memory behind it.
+/// `None` where there are enough of such, or there is no room or memory for it.
 pub(crate) fn with_extent(
-    room: usize,
-    first: usize,
+    space: Space,
     layout: Layout,
     fill: impl FnOnce(&Extent) -> Result<()>,
 ) -> Option<*mut c_void> {
     if COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
-        let create = || index::create_growing(room, first, layout).ok();
+        let create = || index::create_growing(space, layout).ok();
         let block = on_side_stack(|| create().and_then(|extent| filled(extent, fill)));
         if block.is_some() {
             return block;

@@ -58,6 +58,17 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
     Ok(start)
 }
 
+/// The address space of one block that may grow.
+#[derive(Debug, Clone, Copy)]
+pub struct Space {
+    /// The bytes that it has from the beginning.
+    pub first: usize,
+    /// Those that it may have.
+    pub room: usize,
+    /// What its address is a multiple of, a power of two.
+    pub align: usize,
+}
+
 /// Reserves as [`reserve`] does the first bytes of `len`, for a block with room to
 /// grow; only in the area by which such blocks are known. The area is gone through
 /// in a circle, past what is still in use.

@@ -4,6 +4,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+use crate::extent::address_space::Space;
 use crate::extent::page_sizes::Layout;
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds};
@@ -97,8 +98,8 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
 ///
 /// # Errors
 /// As for [`create`].
-pub fn create_growing(len: usize, first: usize, layout: Layout) -> Result<&'static Extent> {
-    entered(Extent::reserve_growing(len, first, layout)?)
+pub fn create_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
+    entered(Extent::reserve_growing(space, layout)?)
 }
 
 fn entered(extent: &'static Extent) -> Result<&'static Extent> {
