@@ -8,6 +8,7 @@
 //! | shared memory: mappings and attached System V segments | [`shared`] | [`crate::vmops`] |
 //! | System V segments that this process has made | [`sysv`] | the same |
 //! | large mappings of the program's own, on transparent huge pages | [`anon`] | [`crate::vmops`] |
+//! | where advice for these may have cut one mapping in two | [`borders`] | the same |
 //! | small mappings of its own that are side by side | [`pieces`], [`rows`] | the same |
 //! | what of all this the program has locked | [`mlocked`] | the same |
 //!
@@ -28,6 +29,7 @@ use crate::extent::{index, mlocked};
 use crate::registry::named::{change, fallback};
 
 pub mod anon;
+pub mod borders;
 pub mod born;
 pub mod gone;
 pub mod named;

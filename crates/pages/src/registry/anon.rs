@@ -117,10 +117,21 @@ pub fn holding(range: &Range<usize>) -> Option<Known> {
     used().map(|(_, known)| known).find(holds)
 }
 
-/// Whether a range goes on where a mapping ends that was advised, or ends where one begins.
+/// Whether a range lies beside a mapping that was advised, or partly in one.
 pub fn is_beside(range: &Range<usize>) -> bool {
-    let meets = |other: &Range<usize>| other.end == range.start || other.start == range.end;
+    let meets = |other: &Range<usize>| other.start <= range.end && range.start <= other.end;
     used().any(|(_, known)| known.is_advised && meets(&known.range))
+}
+
+/// Whether what lies before a range, and what lies behind it, was advised.
+pub fn neighbours(range: &Range<usize>) -> (bool, bool) {
+    let holds = |known: &Range<usize>, at: usize| known.start <= at && at < known.end;
+    let mut found = (false, false);
+    for (_, Known { range: known, .. }) in used().filter(|(_, known)| known.is_advised) {
+        found.0 |= holds(&known, range.start.wrapping_sub(1));
+        found.1 |= holds(&known, range.end);
+    }
+    found
 }
 
 /// The parts of a range that lie in such mappings.
@@ -204,7 +215,9 @@ mod tests {
         );
         assert_eq!(holding(&(6 * MIB..31 * MIB)), None);
         assert!(is_beside(&(30 * MIB..31 * MIB)) && is_beside(&(4 * MIB..5 * MIB)));
-        assert!(!is_beside(&(6 * MIB..7 * MIB)) && !is_beside(&(31 * MIB..32 * MIB)));
+        assert!(is_beside(&(6 * MIB..7 * MIB)) && !is_beside(&(31 * MIB..32 * MIB)));
+        assert_eq!(neighbours(&(30 * MIB..31 * MIB)), (true, false));
+        assert_eq!(neighbours(&(4 * MIB..5 * MIB)), (false, true));
         // Of another kind: no neighbour.
         enter(&Known {
             range: 30 * MIB..40 * MIB,
