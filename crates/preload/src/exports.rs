@@ -2,7 +2,7 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory. [`reads`] fill buffers by system calls; to [`answers`],
+//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls; to [`answers`],
 //! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
 //! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
 //! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
@@ -23,7 +23,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, own_code, remap};
+use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, own_code};
 
 use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
@@ -33,6 +33,7 @@ pub mod about_process;
 pub mod answers;
 pub mod ends;
 pub mod messages;
+pub mod mremap;
 pub mod reads;
 pub mod results;
 pub mod sbrk;
@@ -349,46 +350,6 @@ pub extern "C" fn munlockall() -> c_int {
         mlocked::set_all(false);
     }
     result
-}
-
-/// `mremap(2)`. The last argument is read only where the flags say that there
-/// is one.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn mremap(
-    addr: *mut c_void,
-    old_len: usize,
-    new_len: usize,
-    flags: c_int,
-    new_addr: *mut c_void,
-) -> *mut c_void {
-    let has_new = flags & (libc::MREMAP_FIXED | remap::MREMAP_DONTUNMAP) != 0;
-    let new_addr = if has_new {
-        new_addr
-    } else {
-        core::ptr::null_mut()
-    };
-    let call = remap::Call {
-        addr: addr as usize,
-        old_len,
-        new_len,
-        flags,
-        new_addr: new_addr as usize,
-    };
-    let done = remap::mremap(call)
-        .or_else(|| anon::growth(&call).err().map(Err))
-        .or_else(|| anon::grow(&call).map(Ok));
-    let at = match done {
-        Some(result) => sys::c_address(result),
-        // SAFETY: as the caller says.
-        None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
-    };
-    if at != libc::MAP_FAILED {
-        anon::remapped(&call, at as usize);
-    }
-    at
 }
 
 /// `mbind(2)`, which libnuma has.

@@ -12,7 +12,8 @@
 //! is advised by itself, as far as there is room: [`crate::policy::thp`].
 //!
 //! Small mappings stay as they are, but for those of programs that are said to make their
-//! heap of such: `pieces`; and many that the kernel has laid side by side: `rows`.
+//! heap of such: `pieces`; and many that the kernel has laid side by side: `rows`. What the
+//! kernel has in parts for what was advised is moved as one: `in_parts`.
 //!
 //! Under a filter of system calls that the program has set, nothing is done at all.
 #![expect(unsafe_code, reason = "fills mappings by address")]
@@ -23,11 +24,13 @@ use core::ops::Range;
 use crate::kernel::{facts, populate};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
+use crate::registry::borders;
 use crate::sys::Result;
 use call::{advise, is_active, large, range};
 
 mod align;
 mod call;
+mod in_parts;
 mod pieces;
 mod program_break;
 mod remap;
@@ -36,6 +39,7 @@ mod rows;
 mod steps;
 
 pub use call::{Call, is_asked};
+pub use in_parts::in_parts;
 pub use program_break::break_moved;
 pub use remap::{grow, remapped};
 pub use required::{commit, growth};
@@ -113,6 +117,8 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
     if let Some(range) = range(at, call.len) {
+        let neighbours = registry::neighbours(&range);
+        borders::settle(&range, plan.advise, neighbours);
         enter(range, plan);
     }
     match plan.advise {
@@ -144,6 +150,8 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
         let part = part.range;
         if thp::serves_mapping(part.len()) {
             advise(part.start, part.len());
+            borders::note(part.start);
+            borders::note(part.end);
         }
     }
 }
@@ -187,6 +195,12 @@ pub fn advised(addr: usize, len: usize, advice: c_int) {
         pieces::replaced(addr, len);
         rows::gone(addr, len);
         forget(addr, len);
+    }
+    // There it is the program's own advice by which parts differ.
+    if advice == libc::MADV_HUGEPAGE && is_active() {
+        if let Some(range) = range(addr, len) {
+            borders::clear(&range);
+        }
     }
 }
 

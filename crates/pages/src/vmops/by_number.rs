@@ -18,18 +18,27 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
         libc::SYS_mprotect => mprotect(a, b, int(c), None),
         sys::PKEY_MPROTECT => mprotect(a, b, int(c), Some(int(d))),
         libc::SYS_madvise => madvise(a, b, int(c)),
-        libc::SYS_mremap => {
-            return remap::mremap(Call {
-                addr: a,
-                old_len: b,
-                new_len: c,
-                flags: int(d),
-                new_addr: e,
-            });
-        }
+        libc::SYS_mremap => return remap::mremap(move_of([a, b, c, d, e])),
         _ => return mapping_or_segment(number, args),
     };
     result.map(|result| result.map(|()| 0))
+}
+
+/// Does a call that the kernel has refused with `EFAULT`, where only we are why.
+pub fn in_parts(number: c_long, [a, b, c, d, e, _]: [usize; 6]) -> Option<Result<usize>> {
+    let is_move = number == libc::SYS_mremap;
+    is_move.then(|| anon::in_parts(&move_of([a, b, c, d, e])))?
+}
+
+fn move_of([addr, old_len, new_len, flags, new_addr]: [usize; 5]) -> Call {
+    let flags = int(flags);
+    Call {
+        addr,
+        old_len,
+        new_len,
+        flags,
+        new_addr,
+    }
 }
 
 /// Those that make mappings, and those of System V.

@@ -44,9 +44,15 @@ pub unsafe extern "C" fn syscall(
     if let Some(descriptors) = unsafe { clones::fork_of(number, args) } {
         return clones::around(call, descriptors);
     }
+    let before = sys::errno();
     let result = again_if_fit(call, || number == sys::MSEAL && vmops::make_fit(a, b));
     if result != -1 {
         by_number::note(number, args);
+    } else if sys::errno() == Errno(libc::EFAULT) {
+        if let Some(result) = by_number::in_parts(number, args) {
+            sys::set_errno(before);
+            return next::c_long_result(result);
+        }
     }
     result
 }

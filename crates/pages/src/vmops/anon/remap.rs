@@ -11,6 +11,7 @@ use super::{align, pieces, rows};
 use crate::kernel::{facts, procfile};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
+use crate::registry::borders;
 use crate::sys;
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
@@ -47,9 +48,11 @@ pub fn remapped(call: &Call, now: usize) {
     rows::gone(call.addr, call.old_len);
     rows::gone(now, call.new_len);
     let known = registry::holding(&old);
+    let parts = Parts::of(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
     }
+    borders::moved(&old, &new);
     match known {
         Some(known) => {
             registry::enter(&Known {
@@ -60,7 +63,31 @@ pub fn remapped(call: &Call, now: usize) {
                 join(&old, &new);
             }
         }
-        None => become_large(&old, new),
+        None => {
+            become_large(&old, new.clone());
+            parts.enter(&old, &new);
+        }
+    }
+}
+
+/// What is known of memory that consists of several parts, some of them.
+struct Parts([Option<Known>; 8]);
+
+impl Parts {
+    fn of(range: &Range<usize>) -> Parts {
+        let mut parts = registry::parts(range);
+        Parts(core::array::from_fn(|_| parts.next()))
+    }
+
+    /// Where they are now.
+    fn enter(self, old: &Range<usize>, new: &Range<usize>) {
+        for Known { range, is_advised } in self.0.into_iter().flatten() {
+            let at = |at: usize| (new.start + (at - old.start)).min(new.end);
+            let range = at(range.start)..at(range.end);
+            if !range.is_empty() {
+                registry::enter(&Known { range, is_advised });
+            }
+        }
     }
 }
 
@@ -102,6 +129,9 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
     let is_advised = thp::serves_mapping(new.len());
     if is_advised {
         advise(new.start, new.len());
+        if new.start == old.start {
+            borders::note(new.start);
+        }
         join(old, &new);
     }
     registry::enter(&Known {

@@ -1,0 +1,65 @@
+//! `mremap(2)`: memory of ours becomes fit for it, large mappings of the program's own go to
+//! where their huge pages need not be split, and what only our advice has cut in parts is
+//! moved as one.
+#![expect(unsafe_code, reason = "a function of libc that is replaced")]
+
+use core::ffi::{c_int, c_void};
+
+use hugetools_pages::rt::weak;
+use hugetools_pages::sys::{self, Errno};
+use hugetools_pages::vmops::{anon, remap};
+
+use crate::next;
+
+/// `mremap(2)`. The last argument is read only where the flags say that there
+/// is one.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mremap(
+    addr: *mut c_void,
+    old_len: usize,
+    new_len: usize,
+    flags: c_int,
+    new_addr: *mut c_void,
+) -> *mut c_void {
+    // musl's reads it with the first of these only.
+    let keeps_old = flags & remap::MREMAP_DONTUNMAP != 0 && weak::is_glibc();
+    let has_new = flags & libc::MREMAP_FIXED != 0 || keeps_old;
+    let new_addr = if has_new {
+        new_addr
+    } else {
+        core::ptr::null_mut()
+    };
+    let call = remap::Call {
+        addr: addr as usize,
+        old_len,
+        new_len,
+        flags,
+        new_addr: new_addr as usize,
+    };
+    let done = remap::mremap(call)
+        .or_else(|| anon::growth(&call).err().map(Err))
+        .or_else(|| anon::grow(&call).map(Ok));
+    let before = sys::errno();
+    let at = match done {
+        Some(result) => sys::c_address(result),
+        // SAFETY: as the caller says.
+        None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
+    };
+    if at != libc::MAP_FAILED {
+        anon::remapped(&call, at as usize);
+        return at;
+    }
+    if sys::errno() != Errno(libc::EFAULT) {
+        return at;
+    }
+    match anon::in_parts(&call) {
+        None => at,
+        Some(result) => {
+            sys::set_errno(before);
+            sys::c_address(result)
+        }
+    }
+}
