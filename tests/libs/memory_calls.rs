@@ -3,6 +3,7 @@
 
 mod anon;
 mod maps;
+mod moved;
 mod others;
 mod pieces;
 mod rows;
