@@ -18,5 +18,6 @@ rows! {
         pools: &[0, 60, 150], judged: RightHere,
     }
     what_is_closed_while_it_moves_stays_closed: "closed_while_moved" { pools: &[0, 80, 150] }
+    blocks_are_moved_and_their_places_stay: "kept_blocks" { pools: &[0, 60, 150] }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
 }

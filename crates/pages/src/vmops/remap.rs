@@ -6,12 +6,14 @@ use core::ops::Range;
 use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
 use super::{make_way, named, private, shared};
+use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::sys::{self, Errno, Result};
 
 pub(super) mod call;
+mod kept;
 
 pub use call::{Call, MREMAP_DONTUNMAP};
 
@@ -19,6 +21,7 @@ pub use call::{Call, MREMAP_DONTUNMAP};
 /// have nothing to do with it.
 pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
+    let _change = Change::begin();
     private::before_change(&old);
     if call.is_fixed() {
         if let Err(error) = make_way(call.new_addr, call.new_len) {
@@ -27,7 +30,7 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
     }
     let looked_at = old.start..old.end.max(old.start + sys::page_size());
     if !registry::shared::meets(&looked_at) && !registry::is_named(&looked_at) {
-        return None;
+        return kept::mremap(&call, &old);
     }
     let mut open = open();
     let region = open.first(&looked_at);
