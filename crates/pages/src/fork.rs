@@ -57,7 +57,8 @@
 //! memory the pools cannot hold twice gets copies that were taken while those threads ran;
 //! `torn` tells the allocator so.
 //! `wp_monitor` keeps those waiting who write to copied pages until libc has forked, and
-//! `apart` has a thread leave its stack where its child gets a copy of that.
+//! `apart` has a thread leave its stack where its child gets a copy of that; `elsewhere` is
+//! for children that begin with a function.
 //! `in_place` is for processes without a mapping to spare; `runs` are what all
 //! of that is about, `shared` what this thread cannot do without. Below is the
 //! net of [`sigbus`]. What the kernel copied in small parts may
@@ -78,6 +79,7 @@ use crate::rt::{fork_gate, lock, side_room, side_stack, weak};
 use crate::sys::PastLimit;
 
 pub use apart::apart;
+pub use elsewhere::{Child, Start, elsewhere};
 use evacuate::evacuate;
 use guard::Guard;
 pub use refused::again_if_refused;
@@ -87,6 +89,7 @@ use way::{Way, Why};
 mod apart;
 mod asides;
 mod child_copy;
+mod elsewhere;
 mod evacuate;
 mod guard;
 pub mod recollapse;

@@ -63,7 +63,7 @@ pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
     shm_remove, shm_state, shmat, shmdt, shmget,
 };
-pub use signal::{NoSignalStack, send_again, sigaltstack, signal_stack};
+pub use signal::{NoSignalStack, SignalStack, send_again, sigaltstack, signal_stack};
 pub use userfault::{UFFDIO_REGISTER, WriteProtection};
 pub use valgrind::{is_under_valgrind, tell_valgrind};
 

@@ -62,6 +62,12 @@ rows! {
     what_is_ignored_stays_ignored_in_another_program: "ignored_signal" { pools: &[0, 150] }
     mutexes_that_inherit_priorities: "inheriting_mutex" { pools: HOLDING }
     a_clone_past_libc_with_threads: "raw_clone" { args: &["16384", "2"], pools: HOLDING }
+    children_that_begin_with_a_function: "clone_begins" {
+        pools: &[0, 60, 150], judged: Judged::RightHere, seconds: 30,
+    }
+    a_handler_makes_children_that_begin_with_a_function: "clone_begins" {
+        args: &["10", "3", "1"], pools: &[0, 60, 150], judged: Judged::RightHere, seconds: 30,
+    }
     a_clone_past_libc_while_others_load: "clone_in_dlopen" { pools: &[0, 60, 30] }
     all_signals_are_blocked: "blocked_signals" { pools: &[0, 20, 60, 70, 150] }
     all_signals_are_blocked_by_threads: "blocked_signals" { args: &["3"], pools: &[20, 60, 70] }

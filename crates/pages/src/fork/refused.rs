@@ -126,6 +126,13 @@ pub(super) fn this_try() -> Try {
     }
 }
 
+/// In a child that begins elsewhere: no fork is made again there, not this thread's either.
+pub(super) fn forget_all() {
+    for place in &PLACES {
+        place.thread.store(0, Ordering::Relaxed);
+    }
+}
+
 /// In the child: other threads' forks are not its own.
 pub(super) fn forget_others() {
     let me = sys::thread_name();

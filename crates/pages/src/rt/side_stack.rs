@@ -86,6 +86,12 @@ pub fn on_own_stack<R>(size: usize, work: impl FnOnce() -> R) -> R {
     }
 }
 
+/// Runs `work` on the stack that ends at `top`, which is nobody else's. Signals are not
+/// blocked.
+pub fn on_stack<R>(top: usize, work: impl FnOnce() -> R) -> R {
+    switch::run_on(top, work)
+}
+
 /// Runs `work` with a frame of its own, which [`on_side_stack`] must not have.
 #[inline(never)]
 fn run_here<R>(work: impl FnOnce() -> R) -> R {

@@ -5,4 +5,4 @@ mod send;
 mod stack;
 
 pub use send::send_again;
-pub use stack::{NoSignalStack, sigaltstack, signal_stack};
+pub use stack::{NoSignalStack, SignalStack, sigaltstack, signal_stack};

@@ -1,9 +1,12 @@
-//! Threads.
+//! Threads, and processes that begin with a function.
 #![expect(unsafe_code, reason = "functions of libc that are replaced")]
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::fork;
+
 use crate::next::call::{NO_CALL, next};
+use crate::process::clones;
 use crate::process::threads::{self, Start};
 
 /// `pthread_create(3)`
@@ -38,4 +41,22 @@ pub unsafe extern "C" fn thrd_create(
         NO_CALL,
         (thread, start, argument)
     )
+}
+
+/// `clone(2)`, with as many arguments as it may have.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clone(
+    start: Option<fork::Start>,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent: *mut c_void,
+    own: *mut c_void,
+    child: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { clones::clone(start, stack, flags, argument, [parent, own, child]) }
 }

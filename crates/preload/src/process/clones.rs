@@ -1,14 +1,19 @@
-//! Forks that a program makes by their numbers, past libc's `fork`: new processes
-//! that share no memory and go on where they are.
-#![expect(unsafe_code, reason = "reads what the program passes")]
+//! Forks that a program makes past libc's `fork`: new processes that share no memory.
+//! By their numbers they go on where they are, by `clone` they begin with a function.
+#![expect(
+    unsafe_code,
+    reason = "reads what the program passes, and calls libc's clone"
+)]
 
-use core::ffi::{c_int, c_long};
+use core::ffi::{c_int, c_long, c_void};
 
-use hugetools_pages::fork::{self, Descriptors};
-use hugetools_pages::sys::{self, cast};
+use hugetools_pages::fork::{self, Child, Descriptors, Start};
+use hugetools_pages::sys::{self, Errno, cast};
 
-use crate::next::following;
+use crate::next::following::{self, Following};
 use crate::rt::marker;
+
+static CLONE: Following = Following::named(c"clone");
 
 /// Whether a call is one, and what the child has of open files then.
 ///
@@ -62,4 +67,67 @@ pub(crate) fn around(call: impl Fn() -> c_long, descriptors: Descriptors) -> c_l
     following::find_all();
     let fork = || c_int::try_from(call()).unwrap_or(-1);
     fork::around(fork, descriptors).into()
+}
+
+/// What `clone(2)` of libc takes behind its four arguments: where the new number is to be
+/// in the parent, what a thread has of its own, and where the number is to be in the child.
+pub(crate) type Rest = [*mut c_void; 3];
+
+/// `clone(2)`, as libc has it.
+///
+/// # Safety
+/// As libc's.
+pub(crate) unsafe fn clone(
+    start: Option<Start>,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    rest: Rest,
+) -> c_int {
+    let Some(address) = CLONE.address() else {
+        return sys::c_result(Err(Errno(libc::ENOSYS)));
+    };
+    let pass_on = |start, stack, argument| {
+        // SAFETY: the address of the function of that name; the rest as the caller says.
+        unsafe { call(address, start, stack, flags, argument, rest) }
+    };
+    let is_fork = marker::is_first() && !stack.is_null() && flags & libc::CLONE_SETTLS == 0;
+    let descriptors = is_fork
+        .then(|| fork_by(cast::extended(flags), true))
+        .flatten();
+    let (Some(descriptors), Some(own)) = (descriptors, start) else {
+        return pass_on(start, stack, argument);
+    };
+    let number = match flags & libc::CLONE_CHILD_SETTID {
+        0 => core::ptr::null_mut(),
+        _ => rest[2].cast(),
+    };
+    let child = Child {
+        start: own,
+        argument,
+        stack: stack as usize,
+        number,
+    };
+    following::find_all();
+    let begin = |it: &Child| pass_on(Some(it.start), it.stack as *mut c_void, it.argument);
+    fork::elsewhere(child, begin, descriptors)
+}
+
+/// Calls the function at an address, with what it may or may not look at.
+///
+/// # Safety
+/// It is libc's `clone`.
+unsafe fn call(
+    address: usize,
+    start: Option<Start>,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    [parent, own, child]: Rest,
+) -> c_int {
+    type Clone = unsafe extern "C" fn(Option<Start>, *mut c_void, c_int, *mut c_void, ...) -> c_int;
+    // SAFETY: as the caller says.
+    let next = unsafe { core::mem::transmute::<usize, Clone>(address) };
+    // SAFETY: likewise.
+    unsafe { next(start, stack, flags, argument, parent, own, child) }
 }

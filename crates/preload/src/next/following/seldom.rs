@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 
 /// Each is looked up when it is called.
-pub(super) const NAMES: [&CStr; 98] = [
+pub(super) const NAMES: [&CStr; 99] = [
     c"__fxstat",
     c"__fxstat64",
     c"__fxstatat",
@@ -27,6 +27,7 @@ pub(super) const NAMES: [&CStr; 98] = [
     c"clock_adjtime",
     c"clock_getres",
     c"clock_nanosleep",
+    c"clone",
     c"copy_file_range",
     c"epoll_pwait",
     c"epoll_pwait2",
