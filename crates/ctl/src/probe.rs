@@ -76,7 +76,7 @@ pub struct Findings {
     pub ours: Vec<Vec<u8>>,
     /// The kernel's state.
     pub kernel: Kernel,
-    /// What a core dump has, where the kernel makes one.
+    /// What a core dump has, where a pool serves any of it.
     pub core_dump: Option<CoreDump>,
     /// What else was looked at, where nothing starts.
     pub surroundings: Surroundings,
@@ -191,7 +191,7 @@ pub fn probe(
         elfmap,
         asked,
         served,
-        core_dump: CoreDump::read(root).map_err(own)?,
+        core_dump: CoreDump::read(root, served),
         kernel,
         parts,
         look,

@@ -24,32 +24,21 @@ const SHARED_POOL: u32 = 1 << 6;
 pub struct CoreDump(u32);
 
 impl CoreDump {
-    /// What is in force.
-    ///
-    /// # Errors
-    /// When the file is there and cannot be read. A kernel without core dumps has none.
-    pub fn read(root: &Root) -> Result<Option<CoreDump>, FileError> {
-        let text = root.read_opt(&KPath::from(PATH))?;
-        let bits = |text: Vec<u8>| {
-            let text = std::str::from_utf8(&text).ok()?.trim();
-            u32::from_str_radix(text, 16).ok()
-        };
-        Ok(text.and_then(bits).map(CoreDump))
+    /// What is in force, where a pool serves some kind. `None` too where it cannot be told,
+    /// as in a kernel without core dumps: then it stays as it is.
+    pub fn read(root: &Root, served: Wants) -> Option<CoreDump> {
+        kinds(served).next()?;
+        let text = root.read_opt(&KPath::from(PATH)).ok()??;
+        let text = std::str::from_utf8(&text).ok()?.trim();
+        u32::from_str_radix(text, 16).ok().map(CoreDump)
     }
 
     /// Adds what keeps in a dump, on pages of a pool, the memory that is in it without;
     /// nothing where it is in it already, or no pool serves it.
     pub fn with_pools(self, served: Wants) -> Option<CoreDump> {
-        let is_pool = |pages: Option<Pages>| !matches!(pages, None | Some(Pages::Thp));
-        let private = [served.heap, served.text, served.data];
-        let wanted = [
-            (private.into_iter().any(is_pool), PRIVATE, PRIVATE_POOL),
-            (is_pool(served.shm), SHARED, SHARED_POOL),
-        ];
-        let more = wanted
-            .into_iter()
-            .filter(|(is_served, kind, _)| *is_served && self.0 & kind != 0)
-            .fold(self.0, |bits, (_, _, on_pool)| bits | on_pool);
+        let more = kinds(served)
+            .filter(|(kind, _)| self.0 & kind != 0)
+            .fold(self.0, |bits, (_, on_pool)| bits | on_pool);
         (more != self.0).then_some(CoreDump(more))
     }
 
@@ -67,6 +56,18 @@ impl CoreDump {
     }
 }
 
+/// The kinds of memory that a pool serves, without it and with it.
+fn kinds(served: Wants) -> impl Iterator<Item = (u32, u32)> {
+    let is_pool = |pages: Option<Pages>| !matches!(pages, None | Some(Pages::Thp));
+    let private = [served.heap, served.text, served.data];
+    let all = [
+        (private.into_iter().any(is_pool), PRIVATE, PRIVATE_POOL),
+        (is_pool(served.shm), SHARED, SHARED_POOL),
+    ];
+    all.into_iter()
+        .filter_map(|(is_served, kind, on_pool)| is_served.then_some((kind, on_pool)))
+}
+
 impl std::fmt::Display for CoreDump {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:#x}", self.0)
@@ -77,12 +78,15 @@ impl std::fmt::Display for CoreDump {
 mod tests {
     use super::*;
 
-    #[test]
-    fn what_was_dumped_is_dumped_on_a_pool() {
-        let shm = |pages| Wants {
+    fn shm(pages: Pages) -> Wants {
+        Wants {
             shm: Some(pages),
             ..Wants::default()
-        };
+        }
+    }
+
+    #[test]
+    fn what_was_dumped_is_dumped_on_a_pool() {
         let heap = Wants {
             heap: Some(Pages::Default),
             ..Wants::default()
@@ -103,10 +107,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
         let root = Root::at(dir.path()).unwrap();
-        assert_eq!(CoreDump::read(&root).unwrap(), None);
+        let read = |pages| CoreDump::read(&root, shm(pages));
+        assert_eq!(read(Pages::Default), None);
         let file = dir.path().join("proc/self/coredump_filter");
+        std::fs::create_dir(&file).unwrap();
+        assert_eq!(read(Pages::Default), None);
+        std::fs::remove_dir(&file).unwrap();
         std::fs::write(&file, "00000033\n").unwrap();
-        let filter = CoreDump::read(&root).unwrap().unwrap();
+        assert_eq!(read(Pages::Thp), None);
+        let filter = read(Pages::Default).unwrap();
         assert_eq!(filter, CoreDump(0x33));
         filter.set(&root).unwrap();
         assert_eq!(std::fs::read_to_string(file).unwrap(), "0x33\n");
