@@ -221,6 +221,8 @@ fn prepare_for(descriptors: Descriptors) {
     let stack = (&raw const here) as usize;
     if let Some(guard) = Guard::put_up() {
         side_stack::on_side_stack(|| index::look(|| separate(&guard, stack, descriptors)));
+        // Not before: leaving that stack blocks again what was blocked.
+        guard.let_faults_through();
         guard.leave_to_libc();
     }
 }

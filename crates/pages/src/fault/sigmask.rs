@@ -82,6 +82,12 @@ pub fn meanwhile(set: u64) -> u64 {
     }
 }
 
+/// What the kernel is to block for faults to come through, where it blocks one of them
+/// now.
+pub(crate) fn with_faults_through(set: u64) -> Option<u64> {
+    (is_used() && set & BOTH != 0).then_some(set & !BOTH | MARK)
+}
+
 /// Whether the program has one of the two signals blocked where the kernel blocks
 /// this, and its fault has come through nevertheless.
 pub(super) fn has_blocked(signal: c_int, set: u64) -> bool {

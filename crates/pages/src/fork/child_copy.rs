@@ -16,7 +16,7 @@
 #![expect(unsafe_code, reason = "writes to a table of mapped memory")]
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, index};
@@ -34,8 +34,6 @@ use crate::migrate::runs;
 static PUT: AtomicUsize = AtomicUsize::new(0);
 /// The process that made them.
 static PARENT: AtomicU32 = AtomicU32::new(0);
-/// The signals that the forking thread had blocked.
-static BLOCKED: AtomicU64 = AtomicU64::new(0);
 /// Whether the handler for faults was put up for this fork.
 static PUT_UP: AtomicBool = AtomicBool::new(false);
 
@@ -53,8 +51,6 @@ pub(super) fn begin(shield: Shield, which: &Copied, descriptors: Descriptors) ->
     }
     index::begin_look();
     PUT_UP.store(sigsegv::install(mend), Ordering::Relaxed);
-    // A fault must get to our handler, whatever the program has blocked.
-    BLOCKED.store(sys::unblock(libc::SIGSEGV), Ordering::Relaxed);
     PARENT.store(sys::getpid(), Ordering::Relaxed);
     PUT.store(0, Ordering::Relaxed);
     let asides = claim(which);
@@ -173,11 +169,8 @@ pub(super) fn in_child() -> bool {
 /// Whether there was anything to end.
 fn end() -> bool {
     let any = asides::drop_table();
-    if any {
-        sys::set_blocked_signals(BLOCKED.load(Ordering::Relaxed));
-        if PUT_UP.load(Ordering::Relaxed) {
-            sigsegv::HANDLER.remove();
-        }
+    if any && PUT_UP.load(Ordering::Relaxed) {
+        sigsegv::HANDLER.remove();
     }
     any
 }

@@ -4,6 +4,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use crate::fault::sigmask;
 use crate::rt::fork_gate::GATE;
 use crate::sys;
 
@@ -87,6 +88,15 @@ impl Guard {
         let closed = GATE.close_at_once(patience);
         self.place().closed.store(closed, Ordering::Relaxed);
         closed
+    }
+
+    /// Until the guard is taken down faults of this thread get to our handlers, whatever
+    /// the program has blocked: what is not there yet in the child is put there then.
+    pub(super) fn let_faults_through(&self) {
+        let signals = self.place().signals.load(Ordering::Relaxed);
+        if let Some(through) = sigmask::with_faults_through(signals) {
+            sys::set_blocked_signals(through | !sys::FAULTS);
+        }
     }
 
     /// Who waits at the gate may go on before libc has forked: see [`Gate::leave_to_libc`].

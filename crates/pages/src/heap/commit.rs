@@ -311,9 +311,10 @@ fn fill_huge(
             BACKOFF.heap_failed(size);
             return unit;
         }
+        // Before a fork of another thread can meet it.
+        sigbus::guard(size);
         publish(unit..unit + 1, State::Huge);
     }
-    sigbus::guard(size);
     run.end
 }
 

@@ -27,17 +27,19 @@ extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mu
     unsafe { HANDLER.enter(info, context) };
 }
 
-/// Puts up the net; to be called once there is something to fall, a page of this
-/// size.
+/// Puts up the net; to be called before a page of this size is anybody's: a fork of
+/// another thread may meet it then, and that counts on the handlers.
 pub fn guard(page: usize) {
     spare_range::keep(page);
     static DONE: AtomicBool = AtomicBool::new(false);
-    if !DONE.swap(true, Ordering::AcqRel) {
+    // Of two threads that come at once neither goes on before it is up.
+    if !DONE.load(Ordering::Acquire) {
         // There is one then: at a fault there may be no mapping to spare.
         side_stack::on_side_stack(|| ());
         HANDLER.install();
         sigsegv::HANDLER.install();
         sigmask::begin();
+        DONE.store(true, Ordering::Release);
     }
 }
 

@@ -184,13 +184,6 @@ pub fn block_signals(signals: u64) -> u64 {
     before
 }
 
-/// Lets a signal through to this thread; which ones were blocked.
-pub fn unblock(signal: c_int) -> u64 {
-    let mut before = 0;
-    set_blocked(libc::SIG_UNBLOCK, &(1 << (signal - 1)), &mut before);
-    before
-}
-
 /// Blocks these signals and no others.
 pub fn set_blocked_signals(signals: u64) {
     set_blocked(libc::SIG_SETMASK, &signals, &mut 0);

@@ -111,12 +111,12 @@ fn fill(base: usize, len: usize, page: usize, source: Source) -> Result<()> {
         index::destroy(extent);
         return Err(error);
     }
+    sigbus::guard(page);
     let slices = u32::try_from(page / SLICE).unwrap_or(0);
     for unit in extent.units() {
         unit.publish(State::Huge, slices);
     }
     COUNT.fetch_add(1, Ordering::Release);
-    sigbus::guard(page);
     Ok(())
 }
 
