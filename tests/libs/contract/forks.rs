@@ -92,6 +92,14 @@ rows! {
     a_stack_of_a_thread_begins_next_to_a_registered_buffer: "stack_next_to_a_device" {
         args: &["thread"], pools: &[0, 20, 60],
     }
+    a_stack_of_a_thread_ends_where_another_handles_signals: "stacks_meet" {
+        args: &["thread"], pools: &[20, 60],
+    }
+    a_coroutine_ends_where_another_handles_signals: "stacks_meet" {
+        args: &["coroutine"], pools: &[20, 60],
+    }
+    a_fault_is_blocked_before_libc_touches_what_is_not_there_yet: "gap" { pools: HOLDING }
+    a_block_that_a_pool_holds_in_part: "one_block" {}
     a_child_beside_a_device_is_of_one_moment: "one_moment" {
         pools: HOLDING, users: &[Root], judged: Judged::RightHere,
     }

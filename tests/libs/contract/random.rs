@@ -23,7 +23,7 @@ use crate::support::tool::hugectl;
 const SEEDS: [u64; 6] = [4000, 4012, 4021, 4050, 4048, 4065];
 
 /// The same with buffers that devices write to.
-const SEEDS_WITH_DEVICES: [u64; 13] = [
+const SEEDS_WITH_DEVICES: [u64; 14] = [
     277_870_271_623,
     277_442_779_953,
     100_000,
@@ -37,6 +37,7 @@ const SEEDS_WITH_DEVICES: [u64; 13] = [
     639_701_843_895,
     18_535_337_044_856,
     397_729_647_819,
+    493_562_528_637,
 ];
 
 /// Without buffers that devices write to.

@@ -132,6 +132,11 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     if new > old && !(overcommit::may_be_had(new - old) && extent.extend(new).is_ok()) {
         return false;
     }
+    on_side_stack(|| set_len(extent, old, new))
+}
+
+/// Takes pages for more of a block, or gives some back; whether it has its new length.
+fn set_len(extent: &Extent, old: usize, new: usize) -> bool {
     let end = extent.base + old;
     if new < old {
         commit::decommit(extent, extent.base + new, old - new);
@@ -144,7 +149,9 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
 
 /// Frees a block.
 pub(crate) fn free(extent: &'static Extent) {
-    commit::decommit(extent, extent.base, len(extent));
-    index::destroy(extent);
+    on_side_stack(|| {
+        commit::decommit(extent, extent.base, len(extent));
+        index::destroy(extent);
+    });
     COUNT.fetch_sub(1, Ordering::Relaxed);
 }

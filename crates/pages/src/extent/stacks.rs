@@ -102,6 +102,22 @@ pub fn are_known_in(range: &Range<usize>) -> bool {
     KINDS.iter().any(|stack| stack.ranges().all().any(meets))
 }
 
+/// As much of a range around an address as may be the stack of the thread whose stack the
+/// address lies on; all of it where no such stack is known.
+pub fn within_thread(at: usize, range: Range<usize>) -> Range<usize> {
+    let threads = Stack::Thread.ranges();
+    let meets = |known: &Range<usize>| known.start < range.end && range.start < known.end;
+    // What is known may be of threads that have ended: it lies there among others.
+    let hull =
+        |one: Range<usize>, other: Range<usize>| one.start.min(other.start)..one.end.max(other.end);
+    match threads.all().filter(meets).reduce(hull) {
+        Some(stack) if stack.contains(&at) && !threads.is_full() => {
+            range.start.max(stack.start)..range.end.min(stack.end)
+        }
+        _ => range,
+    }
+}
+
 /// The ends of the stacks of threads that are known, where libc keeps what it knows
 /// of them.
 pub fn thread_ends() -> impl Iterator<Item = usize> {
@@ -122,6 +138,13 @@ mod tests {
         assert_eq!(thread_ends().count(), 0);
         keep(&range(2), Stack::Thread);
         assert!(meets(&range(2)) && thread_ends().eq([range(2).end - 1]));
+        let around = |at: usize| at - 4096..at + 4096;
+        let end = range(2).end;
+        assert_eq!(
+            within_thread(end - 96, around(end - 96)),
+            range(2).start..end
+        );
+        assert_eq!(within_thread(end, around(end)), around(end));
         assert!(!meets(&range(3)));
         (3..3 + PLACES).for_each(|at| keep(&range(at), Stack::Signals));
         assert!(meets(&range(3)) && meets(&range(PLACES + 9)));

@@ -8,6 +8,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rt::bell::Bell;
+use crate::rt::fork_gate::GATE;
 use crate::sys;
 
 /// Rung when a change of any unit is over.
@@ -212,10 +213,11 @@ impl Unit {
     /// Takes the unit for a change where it is in a state that is `wanted`; waits
     /// while another thread changes it, until `end` in milliseconds of [`sys::now`].
     /// What this thread is changing itself, beneath a handler of a signal, is not
-    /// taken.
+    /// taken, nor what one does that waits in such a handler for a fork of this thread's.
     pub(crate) fn claim_until(&self, end: u64, wanted: impl Fn(State) -> bool) -> bool {
         let is_settled = || self.load().0 != State::Busy;
-        let wait = || CHANGED.wait_for(end.saturating_sub(sys::now()), is_settled);
+        let is_over = || is_settled() || self.is_held_up();
+        let wait = || CHANGED.wait_for(end.saturating_sub(sys::now()), is_over) && is_settled();
         loop {
             let (state, used) = self.load();
             match state {
@@ -271,6 +273,12 @@ impl Unit {
         self.0.load(Ordering::Relaxed) >> OWNER == me()
     }
 
+    /// Whether the one that does waits until a fork of another thread is over.
+    fn is_held_up(&self) -> bool {
+        let owner = self.0.load(Ordering::Relaxed) >> OWNER;
+        GATE.is_waited_at_by(|thread| word_of(thread) == owner)
+    }
+
     /// Ends a change that has changed nothing.
     pub(crate) fn release(&self) {
         let (_, used) = self.load();
@@ -317,8 +325,12 @@ impl Unit {
 
 /// This thread, in as many bits as there are for it.
 fn me() -> u64 {
+    word_of(sys::thread_name())
+}
+
+fn word_of(thread: usize) -> u64 {
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    (sys::thread_name() as u64).wrapping_mul(SPREAD) >> OWNER
+    (thread as u64).wrapping_mul(SPREAD) >> OWNER
 }
 
 fn pack((state, used): (State, u32)) -> u64 {

@@ -5,7 +5,8 @@
 //! A copy made before the fork would be older than the thread, and pages that a
 //! device writes to cannot be shared where the pool has no second one: the
 //! kernel copies them at once, and the fork fails. On another stack the thread
-//! writes nothing there between its copy and its child.
+//! writes nothing there between its copy and its child. Nor may a page be shared that
+//! begins or ends next to where a stack is used, since others may have stacks there.
 //!
 //! Where no device is at work such a stack leaves its pool before the fork, if there are
 //! other threads: one that forks while it shares its pages with a child gets signals, too.
@@ -30,6 +31,8 @@ use crate::rt::side_stack::on_own_stack;
 use crate::rt::weak;
 use crate::sys::{self, Errno, NoSignalStack, PastLimit};
 use hugetools_kernfs::size_name::SizeName;
+
+use super::shared;
 
 /// So much do the handlers of all libraries get, and libc; only what they touch
 /// is memory.
@@ -85,7 +88,7 @@ fn need(stack: usize) -> Need {
             .find_map(page_at)
     };
     let signals = || sys::signal_stack().and_then(is_met).is_some();
-    let is_on_pool = page_at(stack).is_some() || signals();
+    let is_on_pool = is_met(shared::needed_at(stack)).is_some() || signals();
     let kept = kept_by_libc();
     // Files are read for few forks only.
     if !is_on_pool && kept.is_none() || facts::has_known_filter() {

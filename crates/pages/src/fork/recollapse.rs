@@ -9,7 +9,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
 use crate::policy::thp;
-use crate::rt::fork_gate;
+use crate::rt::{fork_gate, side_stack};
 use crate::sys;
 
 /// How long one call takes, and how long the next one is off, in milliseconds.
@@ -77,8 +77,11 @@ pub fn go_on(now: u64) {
     if sys::has_child() != Some(false) {
         is_mine(PATIENCE);
     } else if is_mine(PAUSE) {
-        let _pass = fork_gate::GATE.pass();
-        index::look(join);
+        // A handler of a signal that forks would meet a unit that is being changed.
+        side_stack::on_side_stack(|| {
+            let _pass = fork_gate::GATE.pass();
+            index::look(join);
+        });
     }
 }
 

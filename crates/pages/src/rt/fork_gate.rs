@@ -133,6 +133,13 @@ impl Gate {
         self.names.iter().any(is_mine)
     }
 
+    /// Whether a thread with such a name waits until it is open.
+    pub fn is_waited_at_by(&self, is_meant: impl Fn(usize) -> bool) -> bool {
+        let names = self.names.iter().map(|name| name.load(Ordering::SeqCst));
+        let mut waiting = names.filter(|name| name & OUT != 0);
+        waiting.any(|name| is_meant(name & !OUT))
+    }
+
     /// Whether nobody is inside but this thread.
     fn has_no_other(&self, me: usize) -> bool {
         let is_other = |name: &AtomicUsize| {

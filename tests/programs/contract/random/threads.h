@@ -111,11 +111,16 @@ static void *fork_little(void *argument)
 	pid_t child = fork();
 
 	if (!child)
-		_exit(here == 7 ? 42 : 1);
+		_exit(here == 7 ? 42 : 41);
+	if (child < 0 && errno == ENOMEM)
+		return (void *)2;
 	if (child < 0)
-		return argument ? (void *)(size_t)(errno == ENOMEM ? 2 : 0) : NULL;
-	waitpid(child, &status, 0);
-	return (void *)(size_t)(status == 42 << 8 && here == 7 && argument);
+		differ("a fork on a stack from malloc fails");
+	if (waitpid(child, &status, 0) != child || status != 42 << 8)
+		differ("the status of a child on a stack from malloc is %#x", (unsigned)status);
+	if (here != 7 || !argument)
+		differ("a stack from malloc has %d where it was 7", here);
+	return (void *)1;
 }
 
 static void *in_thread(void *(*function)(void *), pthread_attr_t *attributes)
