@@ -132,7 +132,7 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     if new > old && !(overcommit::may_be_had(new - old) && extent.extend(new).is_ok()) {
         return false;
     }
-    on_side_stack(|| set_len(extent, old, new))
+    new == old || on_side_stack(|| set_len(extent, old, new))
 }
 
 /// Takes pages for more of a block, or gives some back; whether it has its new length.
@@ -140,7 +140,7 @@ fn set_len(extent: &Extent, old: usize, new: usize) -> bool {
     let end = extent.base + old;
     if new < old {
         commit::decommit(extent, extent.base + new, old - new);
-    } else if new > old && commit::commit(extent, end, new - old, layout::wish()).is_err() {
+    } else if commit::commit(extent, end, new - old, layout::wish()).is_err() {
         commit::decommit(extent, end, new - old);
         return false;
     }
