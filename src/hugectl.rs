@@ -30,6 +30,7 @@ use hugetools_ctl::say::note::{Level, Note};
 use hugetools_model::{FileError, Head, Root};
 
 use crate::log::Log;
+use crate::quiet::Quiet;
 use crate::terminal::{self, dress};
 use crate::usage::{explain_in_line, no_text, one_dash, wants_json};
 use crate::{answer, console};
@@ -148,6 +149,8 @@ fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
 
 /// The same, on this machine.
 fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
+    // What may not be as long as it is to be (`ulimit -f`) is an error, no end.
+    let quiet = Quiet::begin();
     let outlet = outlet(run, caller)?;
     // Before the look, which then finds what the program will have.
     let policy = match run.thp_policy {
@@ -207,6 +210,8 @@ fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
         keep_said(&mut plan, caller);
         dump_pools(root, &plan, findings.verbosity);
     }
+    // Or the program would have them ignored.
+    drop(quiet);
     let failure = exec::exec(&plan, caller);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)

@@ -100,6 +100,9 @@ rows! {
     }
     a_fault_is_blocked_before_libc_touches_what_is_not_there_yet: "gap" { pools: HOLDING }
     a_block_that_a_pool_holds_in_part: "one_block" {}
+    a_heap_grows_while_the_kernel_moves_its_pages: "compacted" {
+        pools: HOLDING, users: &[Root], seconds: 40,
+    }
     a_child_beside_a_device_is_of_one_moment: "one_moment" {
         pools: HOLDING, users: &[Root], judged: Judged::RightHere,
     }

@@ -42,7 +42,7 @@ fn is_first(place: &Place, kind: Kind) -> Option<bool> {
     // A shorter one would raise a signal.
     file.size().filter(|size| *size == LEN)?;
     // So would a full file system.
-    file.write(&BEGINNING)
+    file.write_first(&BEGINNING)
         .ok()
         .filter(|len| *len == BEGINNING.len())?;
     let prot = libc::PROT_READ | libc::PROT_WRITE;

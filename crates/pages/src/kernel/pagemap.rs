@@ -16,7 +16,8 @@ pub enum Page {
     File,
     /// A page of this process alone.
     Private,
-    /// Such a page that is swapped out, or a mark where none is.
+    /// Such a page that is swapped out, or that the kernel is just moving to another place
+    /// of memory; or a mark where none is.
     Swapped,
 }
 

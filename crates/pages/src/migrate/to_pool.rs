@@ -127,11 +127,13 @@ impl Mover {
     }
 }
 
-/// Copies what is there of a range to zeros of the same length.
+/// Copies what is there of a range to zeros of the same length. What the kernel is just
+/// moving to another place is there, though its entry says that it is swapped out, and so
+/// says that of a page which is only protected: what is read there is what it holds.
 ///
 /// # Errors
-/// `EAGAIN` where some of the process's memory is swapped out, so that it cannot
-/// be told what is there.
+/// `EAGAIN` where some of the process's memory is swapped out: there is too little for a
+/// copy.
 ///
 /// # Safety
 /// The range must be readable and as it is, `to` writable and the caller's.
@@ -141,7 +143,7 @@ unsafe fn copy(range: &Range<usize>, to: usize) -> Result<()> {
     }
     let page = sys::page_size();
     pagemap::scan(range.clone(), |addr, what| {
-        if matches!(what, Page::Private | Page::File) {
+        if what != Page::Absent {
             let (from, to) = (addr as *const u8, (to + (addr - range.start)) as *mut u8);
             // SAFETY: as the caller says; two mappings do not overlap.
             unsafe { core::ptr::copy_nonoverlapping(from, to, page) };

@@ -108,8 +108,14 @@ impl File {
         usize::try_from(status(self.0)?.st_size).ok()
     }
 
-    /// `ftruncate(2)`.
+    /// `ftruncate(2)`, without the signal of one that is longer than files may be.
+    ///
+    /// # Errors
+    /// As `ftruncate`, `EFBIG` for that.
     pub fn set_len(&self, len: usize) -> Result<()> {
+        if !limit::may_be_as_long(len) {
+            return Err(Errno(libc::EFBIG));
+        }
         let args = [extended(self.0), len, 0, 0, 0, 0];
         call(libc::SYS_ftruncate, args).map(drop)
     }
@@ -178,9 +184,16 @@ impl File {
         )
     }
 
-    /// Writes a buffer with one call.
-    pub fn write(&self, buffer: &[u8]) -> Result<usize> {
-        write(self.0, buffer)
+    /// Writes a buffer to the beginning of a file that was opened just now, without the
+    /// signal of one that is longer than files may be.
+    ///
+    /// # Errors
+    /// As `write(2)`, `EFBIG` for that.
+    pub fn write_first(&self, buffer: &[u8]) -> Result<usize> {
+        match limit::may_be_as_long(buffer.len()) {
+            true => write(self.0, buffer),
+            false => Err(Errno(libc::EFBIG)),
+        }
     }
 }
 

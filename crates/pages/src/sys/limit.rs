@@ -29,6 +29,16 @@ pub fn data_limit() -> SpaceLimit {
     limit_in_bytes(libc::RLIMIT_DATA as usize)
 }
 
+/// Whether a file may be so long (`RLIMIT_FSIZE`): else the kernel sends `SIGXFSZ` to who
+/// makes it so. No where that cannot be told.
+pub(super) fn may_be_as_long(len: usize) -> bool {
+    match limit_in_bytes(libc::RLIMIT_FSIZE as usize) {
+        SpaceLimit::None => true,
+        SpaceLimit::Bytes(most) => len <= most,
+        SpaceLimit::Unknown => false,
+    }
+}
+
 fn limit_in_bytes(resource: usize) -> SpaceLimit {
     let Ok(limit) = limit_of(resource) else {
         return SpaceLimit::Unknown;

@@ -6,6 +6,7 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::load::Load;
 use hugetools_pages::segment::symbols;
 use hugetools_pages::sys::{self, File};
@@ -116,7 +117,9 @@ impl Lines {
     }
 
     fn flush(&mut self) {
-        let _ = self.file.write(&self.buffer[..self.len]);
+        let (fd, text) = (self.file.fd(), &self.buffer[..self.len]);
+        // Without the signal of a file that is as long as it may be.
+        let _ = on_side_stack(|| sys::write_quietly(fd, text));
         self.len = 0;
     }
 }
