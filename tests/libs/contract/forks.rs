@@ -49,6 +49,12 @@ rows! {
         args: &["whole", "3"], pools: HOLDING,
     }
     three_mappings_are_left: "few_mappings" { args: &["3"] }
+    no_mapping_is_left_beside_a_device: "few_mappings" {
+        args: &["0", "0", "1"], pools: HOLDING,
+    }
+    few_mappings_are_left_beside_a_device: "few_mappings" {
+        args: &["3", "0", "1"], pools: HOLDING,
+    }
     memory_that_can_be_written_is_limited_for_a_while: "limited_data" {
         args: &["400"], pools: HOLDING,
     }
@@ -99,6 +105,10 @@ rows! {
         args: &["coroutine"], pools: &[20, 60],
     }
     a_fault_is_blocked_before_libc_touches_what_is_not_there_yet: "gap" { pools: HOLDING }
+    a_child_has_the_number_of_its_parent: "gap" {
+        args: &["1"], pools: HOLDING, users: &[Root],
+        words: &["unshare", "--pid", "--fork", "--mount-proc", "{hugectl}", "{program}"],
+    }
     a_block_that_a_pool_holds_in_part: "one_block" {}
     a_heap_grows_while_the_kernel_moves_its_pages: "compacted" {
         pools: HOLDING, users: &[Root], seconds: 40,

@@ -52,7 +52,9 @@ impl Aside {
         // SAFETY: claimed, so the units stay.
         unsafe { copy.fill(extent, units)? };
         // SAFETY: memory of ours; the advice is about forks only.
-        unsafe { sys::madvise(range.start, range.len(), libc::MADV_DONTFORK)? };
+        let kept = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DONTFORK) };
+        // Without a mapping to spare it may have got half of the way.
+        kept.inspect_err(|_| give_to_children(&range))?;
         (self.addr, self.state) = (copy.keep(), state);
         Ok(())
     }
@@ -94,8 +96,7 @@ impl Aside {
         self.each_part(State::is_given_to_children, |part, given| {
             let range = self.extent.range_of(&part);
             if given {
-                // SAFETY: memory of ours; the advice is about forks only.
-                let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
+                give_to_children(&range);
             }
         });
         // SAFETY: asked for once.
@@ -124,10 +125,11 @@ impl Aside {
     }
 
     /// Calls `each` for the parts whose units are in a state that is `wanted`, and
-    /// for those that are not; none are where the extent does not stand any more.
+    /// for those that are not; none are where the extent does not stand any more. What
+    /// another thread is changing is what it was: in a child that thread never ends it.
     fn each_part(&self, wanted: impl Fn(State) -> bool, mut each: impl FnMut(Range<usize>, bool)) {
         let stands = index::stands(self.extent);
-        let is_wanted = |unit: usize| stands && wanted(self.extent.units()[unit].load().0);
+        let is_wanted = |unit: usize| stands && wanted(self.extent.units()[unit].load_before().0);
         let mut at = self.units.start;
         while at < self.units.end {
             let here = is_wanted(at);
@@ -152,15 +154,21 @@ impl Aside {
     fn put_units(&self, units: Range<usize>, copy: Copy) {
         let range = self.extent.range_of(&units);
         // SAFETY: there is nothing at the address, and the copy belongs there.
-        if unsafe { copy.put_over(range.start, self.extent.layout.unit) }.is_err() {
+        if unsafe { copy.put_into_gap(self.extent, range.start) }.is_err() {
             return;
         }
         for unit in &self.extent.units()[units] {
-            let (before, used) = unit.load();
+            let (before, used) = unit.load_before();
             release::give_units(self.extent, before, self.extent.layout.unit);
             unit.publish(self.state, used);
         }
     }
+}
+
+/// Has the children of forks get a range again. Where that joins mappings it needs none.
+fn give_to_children(range: &Range<usize>) {
+    // SAFETY: memory of ours; the advice is about forks only.
+    let _ = unsafe { sys::madvise(range.start, range.len(), libc::MADV_DOFORK) };
 }
 
 /// Makes room for so many copies, and some more, for what is met only later: pages

@@ -16,7 +16,7 @@
 #![expect(unsafe_code, reason = "writes to a table of mapped memory")]
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, index};
@@ -32,8 +32,9 @@ use crate::migrate::runs;
 
 /// How many of the asides the child has put in place.
 static PUT: AtomicUsize = AtomicUsize::new(0);
-/// The process that made them.
-static PARENT: AtomicU32 = AtomicU32::new(0);
+/// The thread that made them, by name: the only one that its child has. (Numbers of
+/// processes are no help: in a name space of its own the child may have its parent's.)
+static FORKING: AtomicUsize = AtomicUsize::new(0);
 /// Whether the handler for faults was put up for this fork.
 static PUT_UP: AtomicBool = AtomicBool::new(false);
 
@@ -51,7 +52,7 @@ pub(super) fn begin(shield: Shield, which: &Copied, descriptors: Descriptors) ->
     }
     index::begin_look();
     PUT_UP.store(sigsegv::install(mend), Ordering::Relaxed);
-    PARENT.store(sys::getpid(), Ordering::Relaxed);
+    FORKING.store(sys::thread_name(), Ordering::Relaxed);
     PUT.store(0, Ordering::Relaxed);
     let asides = claim(which);
     let mut copied = 0;
@@ -134,11 +135,12 @@ fn put_all() {
 }
 
 /// Whether a fault at this address was one in the gap of a child; it is closed
-/// now. In the parent, where the table may go at any time, there is no gap.
+/// now. In other threads of the parent, for which the table may go at any time, there is
+/// no gap.
 fn mend(addr: usize) -> bool {
-    let is_child = PARENT.load(Ordering::Relaxed) != sys::getpid();
+    let is_forking = FORKING.load(Ordering::Relaxed) == sys::thread_name();
     let is_in = |aside: &Aside| aside.has_copy() && aside.range().contains(&addr);
-    let is_gap = is_child && all().iter().any(is_in);
+    let is_gap = is_forking && all().iter().any(is_in);
     if is_gap {
         put_all();
     }

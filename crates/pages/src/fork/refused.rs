@@ -10,6 +10,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::wp_monitor;
 use crate::sys::{self, Errno};
 
 /// Whether a fork of this process, or of one that it was forked from, has met pages of
@@ -27,8 +28,28 @@ const MOST: usize = 16;
 struct Place {
     /// The thread that forks, by name; 0 for an unused place.
     thread: AtomicUsize,
-    /// How often it may still do so.
+    /// How often it may still do so for want of pages.
     left: AtomicUsize,
+    /// Whether no thread looks on.
+    unwatched: AtomicBool,
+}
+
+/// Why a fork was refused that may do better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    Pages,
+    Threads,
+}
+
+impl Refusal {
+    fn of(result: c_int) -> Option<Refusal> {
+        match sys::errno() {
+            _ if result != -1 => None,
+            Errno(libc::ENOMEM) => HAD_PAGES.load(Ordering::Relaxed).then_some(Refusal::Pages),
+            Errno(libc::EAGAIN) => wp_monitor::took_a_place().then_some(Refusal::Threads),
+            _ => None,
+        }
+    }
 }
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
@@ -49,6 +70,7 @@ impl Place {
         Place {
             thread: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
+            unwatched: AtomicBool::new(false),
         }
     }
 
@@ -75,9 +97,9 @@ impl Place {
 pub fn again_if_refused(fork: impl Fn() -> c_int) -> c_int {
     let before = sys::errno();
     let result = fork();
-    if !is_refused(result) {
+    let Some(refusal) = Refusal::of(result) else {
         return result;
-    }
+    };
     // A handler of a signal that forks meanwhile is in the middle of another: one
     // place is enough for both.
     if Place::of_this_thread().is_some() {
@@ -86,7 +108,7 @@ pub fn again_if_refused(fork: impl Fn() -> c_int) -> c_int {
     let Some(place) = Place::take() else {
         return result;
     };
-    let result = again(place, &fork);
+    let result = again(place, &fork, refusal);
     // In the child, too.
     place.thread.store(0, Ordering::Release);
     if result != -1 {
@@ -95,21 +117,21 @@ pub fn again_if_refused(fork: impl Fn() -> c_int) -> c_int {
     result
 }
 
-fn again(place: &Place, fork: &impl Fn() -> c_int) -> c_int {
-    let mut result = -1;
-    for left in (0..TIMES).rev() {
-        place.left.store(left, Ordering::Relaxed);
-        result = fork();
-        if !is_refused(result) {
-            break;
+fn again(place: &Place, fork: &impl Fn() -> c_int, first: Refusal) -> c_int {
+    let (mut left, mut unwatched) = (TIMES, false);
+    let (mut result, mut refusal) = (-1, Some(first));
+    while let Some(why) = refusal {
+        match why {
+            Refusal::Pages if left > 0 => left -= 1,
+            Refusal::Threads if !unwatched => unwatched = true,
+            _ => break,
         }
+        place.left.store(left, Ordering::Relaxed);
+        place.unwatched.store(unwatched, Ordering::Relaxed);
+        result = fork();
+        refusal = Refusal::of(result);
     }
     result
-}
-
-/// Whether the kernel has refused a fork that may do better.
-fn is_refused(result: c_int) -> bool {
-    result == -1 && sys::errno() == Errno(libc::ENOMEM) && HAD_PAGES.load(Ordering::Relaxed)
 }
 
 /// Notes that a child would inherit pages of pools, were nothing done about it.
@@ -120,10 +142,15 @@ pub(super) fn note_pages() {
 /// Which try this thread's fork is.
 pub(super) fn this_try() -> Try {
     match Place::of_this_thread().map(|place| place.left.load(Ordering::Relaxed)) {
-        None => Try::First,
+        None | Some(TIMES) => Try::First,
         Some(0) => Try::Last,
         Some(_) => Try::Again,
     }
+}
+
+/// Whether no thread is to look on while this one forks.
+pub(super) fn is_unwatched() -> bool {
+    Place::of_this_thread().is_some_and(|place| place.unwatched.load(Ordering::Relaxed))
 }
 
 /// In a child that begins elsewhere: no fork is made again there, not this thread's either.

@@ -12,7 +12,8 @@ use crate::rt::message::Amount;
 use super::refused::{self, Try};
 use crate::migrate::runs;
 
-/// Memory that stays for others.
+/// Memory that stays for others, but where the kernel has refused the fork: then the rest
+/// is for the child.
 const MARGIN: usize = 64 << 20;
 
 /// See the module.
@@ -118,7 +119,11 @@ fn has_room(total: usize) -> Result<(), Why> {
     // What is free (`sysinfo(2)`) would be no answer: a control group may leave
     // less, and what moves counts there.
     let room = facts::room_or_last().ok_or(Why::Unknown)?;
-    match room >= total.saturating_add(MARGIN) {
+    let margin = match refused::this_try() {
+        Try::First => MARGIN,
+        Try::Again | Try::Last => 0,
+    };
+    match room >= total.saturating_add(margin) {
         true => Ok(()),
         false => Err(Why::TooLittle(room)),
     }

@@ -22,7 +22,7 @@ use crate::rt::side_stack::OwnStack;
 use crate::sys::{self, File, NoSignals, WriteProtection};
 
 use super::asides::{self, Aside};
-use super::torn;
+use super::{refused, torn};
 
 /// The thread makes system calls and holds a line of text.
 const STACK: usize = 16 << 10;
@@ -53,11 +53,16 @@ static WATCH: AtomicPtr<Watch> = AtomicPtr::new(core::ptr::null_mut());
 static THREAD: AtomicU32 = AtomicU32::new(0);
 /// Whether libc has forked.
 static FORKED: AtomicBool = AtomicBool::new(false);
+/// Whether there was such a thread since somebody asked.
+static TOOK_A_PLACE: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the protection until [`end`], or as long as nobody waits for it in vain. Given
 /// back where there can be no thread that looks on.
 pub(super) fn begin(protection: WriteProtection) -> Result<(), WriteProtection> {
-    let Ok(stack) = OwnStack::map(STACK) else {
+    let stack = OwnStack::map(STACK)
+        .ok()
+        .filter(|_| !refused::is_unwatched());
+    let Some(stack) = stack else {
         return Err(protection);
     };
     let top = stack.top();
@@ -86,7 +91,14 @@ pub(super) fn begin(protection: WriteProtection) -> Result<(), WriteProtection> 
         return Err(unsafe { watch.read() }.protection);
     }
     WATCH.store(watch, Ordering::Release);
+    TOOK_A_PLACE.store(true, Ordering::Relaxed);
     Ok(())
+}
+
+/// Whether the thread of a fork may have taken the place of its child, where there may be
+/// so many.
+pub(super) fn took_a_place() -> bool {
+    TOOK_A_PLACE.swap(false, Ordering::Relaxed)
 }
 
 /// What a stack's end is a multiple of.

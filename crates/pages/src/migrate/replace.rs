@@ -155,6 +155,49 @@ impl Copy {
         spare_range::keep(step);
         Ok(())
     }
+
+    /// Moves it to where nothing is; where the process has no mapping to spare for that, it
+    /// is copied there, which takes none but the one that is missing.
+    ///
+    /// # Errors
+    /// When the kernel has neither.
+    ///
+    /// # Safety
+    /// It must hold what must be at `addr` from now on, memory of the extent.
+    pub unsafe fn put_into_gap(mut self, extent: &Extent, addr: usize) -> Result<()> {
+        let start = self.0.start;
+        let step = extent.layout.unit;
+        for part in numa_copy::parts(self.0.clone(), step) {
+            let to = addr + (part.start - start);
+            // SAFETY: as the caller says.
+            unsafe { move_or_copy(extent, &part, to)? };
+            self.0.start = part.end;
+        }
+        Ok(())
+    }
+}
+
+/// # Safety
+/// The part must be ours, and there must be nothing at `to`.
+unsafe fn move_or_copy(extent: &Extent, part: &Range<usize>, to: usize) -> Result<()> {
+    let (from, len) = (part.start, part.len());
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: as the caller says.
+    if unsafe { sys::mremap(from, len, len, flags, to) }.is_ok() {
+        return Ok(());
+    }
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: as the caller says.
+    sys::with_memory(|| unsafe { sys::mmap(to, len, READ_WRITE, flags, -1, 0) })?;
+    // SAFETY: mapped just now, and zero; the part is readable, and nobody writes there.
+    unsafe { numa_copy::copy_to_fresh(from, to, len, extent.layout.unit) };
+    if extent.prot != READ_WRITE {
+        // SAFETY: mapped just now.
+        unsafe { sys::mprotect(to, len, extent.prot)? };
+    }
+    // SAFETY: ours, and copied.
+    let _ = unsafe { sys::munmap(from, len) };
+    Ok(())
 }
 
 /// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
