@@ -38,9 +38,11 @@ pub(crate) fn count() -> usize {
     COUNT.load(Ordering::Relaxed)
 }
 
-/// All extents of such blocks.
-pub(crate) fn extents() -> impl Iterator<Item = &'static Extent> {
-    index::extents().filter(|extent| GROWING_AREA.contains(&(extent.base as u64)))
+/// The bytes of all such blocks.
+pub(crate) fn bytes() -> usize {
+    let is_one = |extent: &&Extent| GROWING_AREA.contains(&(extent.base as u64));
+    // Other threads free theirs meanwhile.
+    index::look(|| index::extents().filter(is_one).map(len).sum())
 }
 
 /// The extent of a block that is one of these.
@@ -49,7 +51,7 @@ pub(crate) fn extent_of(block: *const c_void) -> Option<&'static Extent> {
     if !GROWING_AREA.contains(&(addr as u64)) {
         return None;
     }
-    index::extents().find(|extent| extent.base == addr)
+    index::extent_from(addr)
 }
 
 /// A block of `size` bytes with room to grow; `None` where one is not worth an

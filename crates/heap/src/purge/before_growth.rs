@@ -80,10 +80,11 @@ fn is_much_free() -> bool {
 
 /// What mimalloc has for blocks that are not extents or arenas of their own.
 fn bytes_of_arenas() -> usize {
-    let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-    let has = extents
-        .map(|extent| extent.used_slices() * SLICE)
-        .sum::<usize>();
-    let blocks = mapped::blocks().bytes + growing::extents().map(growing::len).sum::<usize>();
+    let has = index::look(|| {
+        let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+        let bytes = extents.map(|extent| extent.used_slices() * SLICE);
+        bytes.sum::<usize>()
+    });
+    let blocks = mapped::blocks().bytes + growing::bytes();
     has.saturating_sub(blocks)
 }

@@ -47,7 +47,7 @@ impl Figures {
     fn find() -> Figures {
         let stats = Stats::take();
         let blocks = mapped::blocks();
-        let large_bytes = blocks.bytes + growing::extents().map(growing::len).sum::<usize>();
+        let large_bytes = blocks.bytes + growing::bytes();
         let mut figures = Figures {
             arenas: stats.taken.saturating_sub(large_bytes),
             large: blocks.count + growing::count(),

@@ -12,7 +12,13 @@ use crate::rt::bell::Bell;
 use crate::sys::{Errno, Result};
 
 /// The extents of the heap and of the program's segments.
-static EXTENTS: Places<512> = Places::none();
+static EXTENTS: Places<FEW> = Places::none();
+
+const FEW: usize = 512;
+
+/// Where those begin, each at the number of its place; 0 while there is none. Who has a
+/// block finds its extent by that without a look at the others.
+static BASES: [AtomicUsize; FEW] = [const { AtomicUsize::new(0) }; FEW];
 
 /// Those of the regions that the program asked for by name, which may be as many
 /// as a process may have mappings: the heap must find a place all the same.
@@ -42,8 +48,8 @@ impl<const N: usize> Places<N> {
         }
     }
 
-    /// Enters an extent; whether there was a place for it.
-    fn enter(&self, extent: &'static Extent) -> bool {
+    /// Enters an extent; its place, where there was one.
+    fn enter(&self, extent: &'static Extent) -> Option<usize> {
         let new = core::ptr::from_ref(extent).cast_mut();
         let null = core::ptr::null_mut();
         let take = |place: &usize| {
@@ -52,26 +58,23 @@ impl<const N: usize> Places<N> {
                 .is_ok()
         };
         let full = self.full.load(Ordering::Relaxed);
-        let Some(place) = (full..N).chain(0..full).find(take) else {
-            return false;
-        };
+        let place = (full..N).chain(0..full).find(take)?;
         self.full.store(place + 1, Ordering::Relaxed);
         self.end.fetch_max(place + 1, Ordering::AcqRel);
-        true
+        Some(place)
     }
 
-    fn leave(&self, extent: &'static Extent) {
-        let old = core::ptr::from_ref(extent).cast_mut();
-        let is_old = |slot: &&AtomicPtr<Extent>| slot.load(Ordering::Relaxed) == old;
-        for (place, slot) in self
-            .used()
-            .iter()
-            .enumerate()
-            .filter(|(_, slot)| is_old(slot))
-        {
-            slot.store(core::ptr::null_mut(), Ordering::Release);
-            self.full.fetch_min(place, Ordering::Relaxed);
-        }
+    /// The place of an extent.
+    fn place_of(&self, extent: &'static Extent) -> Option<usize> {
+        let sought = core::ptr::from_ref(extent).cast_mut();
+        let is_sought = |slot: &AtomicPtr<Extent>| slot.load(Ordering::Relaxed) == sought;
+        self.used().iter().position(is_sought)
+    }
+
+    /// Frees a place.
+    fn leave(&self, place: usize) {
+        self.slots[place].store(core::ptr::null_mut(), Ordering::SeqCst);
+        self.full.fetch_min(place, Ordering::Relaxed);
     }
 
     fn used(&self) -> &[AtomicPtr<Extent>] {
@@ -103,11 +106,20 @@ pub fn create_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
 }
 
 fn entered(extent: &'static Extent) -> Result<&'static Extent> {
-    if EXTENTS.enter(extent) {
+    if enter_one_of_few(extent) {
         return Ok(extent);
     }
     extent.free();
     Err(Errno(libc::ENOMEM))
+}
+
+/// Enters an extent that is no region; whether there was a place for it.
+fn enter_one_of_few(extent: &'static Extent) -> bool {
+    let place = EXTENTS.enter(extent);
+    if let Some(place) = place {
+        BASES[place].store(extent.base, Ordering::Release);
+    }
+    place.is_some()
 }
 
 /// Enters memory that the program has already; see [`Extent::adopt`]. To be
@@ -123,8 +135,8 @@ pub fn adopt(
 ) -> Result<&'static Extent> {
     let extent = Extent::adopt(range, layout, holds, prot)?;
     let entered = match holds {
-        Holds::Region => REGIONS.enter(extent),
-        _ => EXTENTS.enter(extent),
+        Holds::Region => REGIONS.enter(extent).is_some(),
+        _ => enter_one_of_few(extent),
     };
     if entered {
         return Ok(extent);
@@ -135,8 +147,14 @@ pub fn adopt(
 
 /// Takes an extent out of the register and frees it.
 pub fn destroy(extent: &'static Extent) {
-    EXTENTS.leave(extent);
-    REGIONS.leave(extent);
+    if let Some(place) = EXTENTS.place_of(extent) {
+        // Before the place is free for another one.
+        BASES[place].store(0, Ordering::Release);
+        EXTENTS.leave(place);
+    }
+    if let Some(place) = REGIONS.place_of(extent) {
+        REGIONS.leave(place);
+    }
     match nobody_looks() {
         true => extent.free(),
         // Its tables stay: better a page lost than waiting for a thread that
@@ -151,7 +169,8 @@ fn nobody_looks() -> bool {
     QUIET.wait_for(PATIENCE, || READERS.load(Ordering::SeqCst) == 0)
 }
 
-/// All extents.
+/// All extents. They are to be gone through within a [`look`], but by a fork, which waits
+/// for all others: another thread may free the tables of any of them.
 pub fn extents() -> impl Iterator<Item = &'static Extent> {
     EXTENTS.all().chain(REGIONS.all())
 }
@@ -175,11 +194,20 @@ pub fn extent_at(addr: usize) -> Option<&'static Extent> {
     look(|| extents().find(|extent| extent.contains(addr)))
 }
 
+/// The extent that begins at an address and is no region, for whoever knows that a block
+/// of its own begins there if any does. It touches no other extent, and so is no
+/// [`look`], for which those who free theirs would have to wait.
+pub fn extent_from(base: usize) -> Option<&'static Extent> {
+    let bases = &BASES[..EXTENTS.used().len()];
+    let begins = |at: &AtomicUsize| at.load(Ordering::Acquire) == base;
+    load(&EXTENTS.slots[bases.iter().position(begins)?])
+}
+
 /// Whether any extent but those of regions meets a range.
 pub fn meets(range: &Range<usize>) -> bool {
     let overlaps =
         |extent: &'static Extent| extent.base < range.end && range.start < extent.base + extent.len;
-    EXTENTS.all().any(overlaps)
+    look(|| EXTENTS.all().any(overlaps))
 }
 
 /// Whether an address lies in an extent.
@@ -203,7 +231,10 @@ pub(crate) fn begin_look() {
 
 /// See [`begin_look`].
 pub(crate) fn end_look() {
-    READERS.fetch_sub(1, Ordering::SeqCst);
+    let one_less = |count: u32| count.checked_sub(1);
+    // In the child of a fork by a handler of a signal the look that it interrupted ends,
+    // and is not counted.
+    let _ = READERS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
     QUIET.ring();
 }
 

@@ -21,8 +21,10 @@ impl Stats {
     /// Counts now; other threads may change it meanwhile.
     pub fn take() -> Stats {
         let _pass = fork_gate::GATE.pass();
-        let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-        extents.fold(Stats::default(), Stats::with)
+        index::look(|| {
+            let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+            extents.fold(Stats::default(), Stats::with)
+        })
     }
 
     fn with(mut self, extent: &Extent) -> Stats {

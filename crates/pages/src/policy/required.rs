@@ -45,8 +45,10 @@ struct Standing {
 impl Standing {
     /// Counts. The small beginning is on base pages whatever was asked for.
     fn take() -> Standing {
-        let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
-        let all = extents.fold(Standing::default(), Standing::with);
+        let all = index::look(|| {
+            let extents = index::extents().filter(|extent| extent.holds == Holds::Heap);
+            extents.fold(Standing::default(), Standing::with)
+        });
         Standing {
             fallen: all.fallen.saturating_sub(SMALL_HEAP as u64),
             ..all
