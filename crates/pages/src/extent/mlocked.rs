@@ -124,6 +124,11 @@ fn put(ranges: &mut [(usize, usize); PLACES], range: Range<usize>) {
 fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
     for place in 0..PLACES {
         let (start, end) = ranges[place];
+        let is_middle = start < range.start && range.end < end;
+        if is_middle && !ranges.iter().any(is_free) {
+            // No place for a second part: rather too much than one of them forgotten.
+            continue;
+        }
         if start < range.end && range.start < end {
             ranges[place] = (0, 0);
             put(ranges, start..range.start.max(start));
@@ -152,5 +157,19 @@ mod tests {
         assert_eq!(left, [(10, 20), (30, 50)]);
         remove(&mut ranges, &(0..100));
         assert!(ranges.iter().all(is_free));
+    }
+
+    /// What is unlocked in the middle leaves two parts, for which there may be no place.
+    #[test]
+    fn a_full_table_forgets_nothing_that_is_locked() {
+        let mut ranges: [_; PLACES] = core::array::from_fn(|at| (at * 100, at * 100 + 50));
+        remove(&mut ranges, &(310..320));
+        assert_eq!(ranges[3], (300, 350));
+        remove(&mut ranges, &(310..350));
+        assert_eq!(ranges[3], (300, 310));
+        assert_eq!(
+            ranges.iter().filter(|place| !is_free(place)).count(),
+            PLACES
+        );
     }
 }
