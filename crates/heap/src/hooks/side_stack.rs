@@ -5,10 +5,20 @@
 use core::ffi::c_void;
 
 use hugetools_pages::rt::side_stack::on_side_stack;
+use hugetools_pages::sys::{errno, set_errno};
 
 use crate::hooks::thread;
 use crate::large_blocks::overcommit;
 use crate::mimalloc;
+
+/// Does what takes much of the stack, and keeps `errno`: the system may refuse mimalloc
+/// one way to memory, and another one serves the program's call after all.
+fn apart<T>(work: impl FnOnce() -> T) -> T {
+    let before = errno();
+    let result = on_side_stack(work);
+    set_errno(before);
+    result
+}
 
 /// Takes a page for blocks of a size.
 ///
@@ -30,7 +40,7 @@ unsafe extern "C" fn hugetools_page_alloc(
         }
     }
     // SAFETY: mimalloc's own arguments.
-    on_side_stack(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) })
+    apart(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) })
 }
 
 /// Returns a page.
@@ -40,7 +50,7 @@ unsafe extern "C" fn hugetools_page_alloc(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hugetools_page_free(page: *mut c_void, heap: *mut c_void) {
     // SAFETY: mimalloc's own arguments.
-    on_side_stack(|| unsafe { mimalloc::_mi_arenas_page_free(page, heap) });
+    apart(|| unsafe { mimalloc::_mi_arenas_page_free(page, heap) });
 }
 
 /// Gives back what has been free for a while.
@@ -50,13 +60,13 @@ unsafe extern "C" fn hugetools_page_free(page: *mut c_void, heap: *mut c_void) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn hugetools_purge(force: bool, visit_all: bool, thread: *mut c_void) {
     // SAFETY: mimalloc's own arguments.
-    on_side_stack(|| unsafe { mimalloc::_mi_arenas_collect(force, visit_all, thread) });
+    apart(|| unsafe { mimalloc::_mi_arenas_collect(force, visit_all, thread) });
 }
 
 /// Prepares mimalloc for a thread.
 #[unsafe(no_mangle)]
 extern "C" fn hugetools_thread_init() {
-    on_side_stack(|| {
+    apart(|| {
         if !mimalloc::hugetools_is_over() {
             thread::begin();
         }
