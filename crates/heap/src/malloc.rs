@@ -16,6 +16,7 @@
 
 use core::ffi::{c_int, c_void};
 
+use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
@@ -184,9 +185,18 @@ fn aligned(alignment: usize, size: usize) -> *mut c_void {
 
 fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     match arena::ready() {
-        true => aligned::create(alignment.max(LEAST_ALIGNMENT), at_least(size)),
+        true => aligned_here(alignment.max(LEAST_ALIGNMENT), at_least(size)),
         false => host_malloc::memalign(alignment, size),
     }
+}
+
+/// As [`or_extent`], of blocks that are aligned as the begin of every extent is.
+fn aligned_here(alignment: usize, size: usize) -> *mut c_void {
+    let block = aligned::create(alignment, size);
+    if block.is_null() && alignment <= SLICE && arena::is_strict() {
+        return growing::create(size).unwrap_or(block);
+    }
+    block
 }
 
 /// The block, or an extent of its own: where mimalloc may take nothing but

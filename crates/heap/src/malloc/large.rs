@@ -8,6 +8,7 @@ use hugetools_pages::rt::weak;
 
 use crate::host_malloc::foreign;
 use crate::large_blocks::growing;
+use crate::malloc::or_extent;
 use crate::malloc::owner::{self, Owner};
 use crate::mimalloc::{direct, mi_free, mi_malloc, mi_usable_size};
 
@@ -16,7 +17,7 @@ use crate::mimalloc::{direct, mi_free, mi_malloc, mi_usable_size};
 #[cold]
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
-        return direct::checked(mi_malloc(size));
+        return or_extent(mi_malloc(size), size);
     }
     match owner::of(block) {
         Owner::Foreign => foreign::realloc(block, size),
@@ -62,13 +63,14 @@ unsafe fn resize(extent: &'static Extent, block: *mut c_void, size: usize) -> *m
         return block;
     }
     let old = growing::len(extent);
-    let new = mi_malloc(size);
-    if new.is_null() {
+    let mut new = mi_malloc(size);
+    if new.is_null() && size <= old {
         // A smaller one can stay where it is.
-        return match size <= old {
-            true => block,
-            false => direct::checked(new),
-        };
+        return block;
+    }
+    new = or_extent(new, size);
+    if new.is_null() {
+        return new;
     }
     // SAFETY: both are blocks of at least so many bytes.
     unsafe { copy(block, new, size.min(old)) };
