@@ -10,12 +10,14 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::wp_monitor;
 use crate::sys::{self, Errno};
 
 /// Whether a fork of this process, or of one that it was forked from, has met pages of
 /// pools. They may all be gone when the kernel has refused: by another thread's fork.
 static HAD_PAGES: AtomicBool = AtomicBool::new(false);
+
+/// Whether a thread of ours may have taken the place of a child, where there may be so many.
+static TOOK_A_PLACE: AtomicBool = AtomicBool::new(false);
 
 /// So often is a fork made again.
 const TIMES: usize = 2;
@@ -46,7 +48,9 @@ impl Refusal {
         match sys::errno() {
             _ if result != -1 => None,
             Errno(libc::ENOMEM) => HAD_PAGES.load(Ordering::Relaxed).then_some(Refusal::Pages),
-            Errno(libc::EAGAIN) => wp_monitor::took_a_place().then_some(Refusal::Threads),
+            Errno(libc::EAGAIN) => TOOK_A_PLACE
+                .swap(false, Ordering::Relaxed)
+                .then_some(Refusal::Threads),
             _ => None,
         }
     }
@@ -146,6 +150,11 @@ pub(super) fn this_try() -> Try {
         Some(0) => Try::Last,
         Some(_) => Try::Again,
     }
+}
+
+/// Notes that a thread looks on while this one forks.
+pub(super) fn note_watch() {
+    TOOK_A_PLACE.store(true, Ordering::Relaxed);
 }
 
 /// Whether no thread is to look on while this one forks.

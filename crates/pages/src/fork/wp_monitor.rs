@@ -53,8 +53,6 @@ static WATCH: AtomicPtr<Watch> = AtomicPtr::new(core::ptr::null_mut());
 static THREAD: AtomicU32 = AtomicU32::new(0);
 /// Whether libc has forked.
 static FORKED: AtomicBool = AtomicBool::new(false);
-/// Whether there was such a thread since somebody asked.
-static TOOK_A_PLACE: AtomicBool = AtomicBool::new(false);
 
 /// Keeps the protection until [`end`], or as long as nobody waits for it in vain. Given
 /// back where there can be no thread that looks on.
@@ -91,14 +89,8 @@ pub(super) fn begin(protection: WriteProtection) -> Result<(), WriteProtection> 
         return Err(unsafe { watch.read() }.protection);
     }
     WATCH.store(watch, Ordering::Release);
-    TOOK_A_PLACE.store(true, Ordering::Relaxed);
+    refused::note_watch();
     Ok(())
-}
-
-/// Whether the thread of a fork may have taken the place of its child, where there may be
-/// so many.
-pub(super) fn took_a_place() -> bool {
-    TOOK_A_PLACE.swap(false, Ordering::Relaxed)
 }
 
 /// What a stack's end is a multiple of.

@@ -164,6 +164,11 @@ impl File {
         call(libc::SYS_ppoll, args) == Ok(1) && entry.revents & libc::POLLIN != 0
     }
 
+    /// Reads once to an address; how much.
+    pub(super) fn read_to(&self, addr: usize, len: usize) -> Result<usize> {
+        call(libc::SYS_read, [extended(self.0), addr, len, 0, 0, 0])
+    }
+
     /// Reads one byte to an address that need not be mapped: a page that
     /// cannot be had is an error here, where a store would be a signal.
     ///

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::call::{Errno, Result, ask, call, look};
 use super::clock::now;
+use super::file::File;
 use crate::sys::cast::{extended, int, unsigned};
 
 /// `getpid(2)`.
@@ -284,6 +285,30 @@ pub fn random() -> u64 {
         // Before Linux 3.17, or where it may not be asked.
         Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
     }
+}
+
+/// Fills memory with random bytes; whether all of it is filled.
+pub fn fill_at_random(addr: usize, len: usize) -> bool {
+    let mut file: Option<File> = None;
+    let mut done = 0;
+    while done < len {
+        let rest = [addr + done, len - done, 0, 0, 0, 0];
+        let got = match &file {
+            None => call(libc::SYS_getrandom, rest),
+            Some(file) => file.read_to(addr + done, len - done),
+        };
+        match got {
+            Ok(got) if got > 0 => done += got,
+            Err(Errno(libc::EINTR)) => {}
+            // Before Linux 3.17, or where it may not be asked.
+            Err(_) if file.is_none() => match File::open(c"/dev/urandom", libc::O_RDONLY) {
+                Ok(opened) => file = Some(opened),
+                Err(_) => return false,
+            },
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn auxv(tag: libc::c_ulong) -> usize {

@@ -10,9 +10,10 @@ use hugetools_pages::{sys, vmops};
 use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
 use crate::exports::syscall::again_if_fit;
-use crate::kernel_writes::buffers::{again, range};
+use crate::kernel_writes::buffers::{again, can_be_read, range};
 use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
 use crate::next::following::Following;
+use crate::signals::masks::with_mask;
 
 /// The place of a value that the kernel writes.
 fn of<T>(value: *mut T) -> impl Fn() -> core::iter::Once<core::ops::Range<usize>> {
@@ -237,14 +238,18 @@ pub unsafe extern "C" fn ppoll(
 ) -> c_int {
     let len = count.saturating_mul(size_of::<pollfd>());
     let buffers = || core::iter::once(range(all as usize, len));
-    again(buffers, || {
-        next!(
-            c"ppoll",
-            fn(*mut pollfd, usize, *const timespec, *const sigset_t) -> c_int,
-            NO_CALL,
-            (all, count, timeout, signals)
-        )
-    })
+    let call = |signals| {
+        again(buffers, || {
+            next!(
+                c"ppoll",
+                fn(*mut pollfd, usize, *const timespec, *const sigset_t) -> c_int,
+                NO_CALL,
+                (all, count, timeout, signals)
+            )
+        })
+    };
+    // SAFETY: as the caller says.
+    unsafe { with_mask(signals, call) }
 }
 
 /// So much at most do the numbers of most calls of `ioctl(2)` say that they fill.
@@ -280,6 +285,9 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
 /// # Safety
 /// It must be the argument of [`sys::UFFDIO_REGISTER`].
 unsafe fn make_fit(watched: *const [u64; 2]) -> bool {
+    if !can_be_read(&range(watched as usize, size_of::<[u64; 2]>())) {
+        return false;
+    }
     // SAFETY: as the caller says.
     let words = unsafe { watched.read_unaligned() };
     let [start, len] = words.map(|word| usize::try_from(word).unwrap_or(usize::MAX));

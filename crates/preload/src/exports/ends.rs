@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_int};
 
 use hugetools_pages::sys;
 
+use crate::kernel_writes::buffers::{can_be_read, range};
 use crate::next::call::{NO_CALL, next};
 use crate::process::gains;
 use crate::report::end;
@@ -54,8 +55,10 @@ pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
 /// `name` must be null or a C string.
 unsafe fn may_become(name: *const c_char, may_begin: fn(&CStr) -> bool) {
     let errno = sys::errno();
+    // What cannot be read is the kernel's to refuse.
+    let is_told = !name.is_null() && can_be_read(&range(name as usize, 1));
     // SAFETY: a C string, as the caller says.
-    if !name.is_null() && !may_begin(unsafe { CStr::from_ptr(name) }) {
+    if is_told && !may_begin(unsafe { CStr::from_ptr(name) }) {
         end::refuse();
     }
     sys::set_errno(errno);

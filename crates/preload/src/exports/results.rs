@@ -12,6 +12,7 @@ use libc::{timespec, timeval};
 use super::answers::option_of_socket;
 use crate::kernel_writes::copies::{Filled, with_len};
 use crate::next::call::{NO_CALL, next};
+use crate::signals::masks::with_mask;
 
 /// Waits by `call`, which is given where the status and the use of resources go.
 ///
@@ -248,16 +249,20 @@ pub unsafe extern "C" fn pselect(
     signals: *const sigset_t,
 ) -> c_int {
     type Sets = *mut fd_set;
-    let call = |reads, writes, others| {
-        next!(
-            c"pselect",
-            fn(c_int, Sets, Sets, Sets, *const timespec, *const sigset_t) -> c_int,
-            NO_CALL,
-            (count, reads, writes, others, timeout, signals)
-        )
+    let with = |signals| {
+        let call = |reads, writes, others| {
+            next!(
+                c"pselect",
+                fn(c_int, Sets, Sets, Sets, *const timespec, *const sigset_t) -> c_int,
+                NO_CALL,
+                (count, reads, writes, others, timeout, signals)
+            )
+        };
+        // SAFETY: as the caller says.
+        unsafe { selected(count, [reads, writes, others], call) }
     };
     // SAFETY: as the caller says.
-    unsafe { selected(count, [reads, writes, others], call) }
+    unsafe { with_mask(signals, with) }
 }
 
 /// `getsockopt(2)`, by which an error is told once.

@@ -17,7 +17,7 @@ use crate::next::call::{NO_CALL, next};
 fn filled(
     buffer: *mut c_void,
     (size, count): (usize, usize),
-    stream: *mut FILE,
+    (stream, error): (*mut FILE, &StreamError),
     read: impl Fn(usize, usize, usize) -> usize,
 ) -> usize {
     let Some(len) = size.checked_mul(count).filter(|len| *len > 0) else {
@@ -25,15 +25,16 @@ fn filled(
     };
     let (before, mut state) = (sys::errno(), Call::begin());
     // An error that the program has seen stays.
-    let had_error = has_error(stream);
+    let had_error = (error.is_set)(stream);
     sys::set_errno(Errno(0));
     let mut done = read(0, 1, len);
-    while done < len && !had_error && sys::errno() == Errno(libc::EFAULT) && has_error(stream) {
+    while done < len && !had_error && sys::errno() == Errno(libc::EFAULT) && (error.is_set)(stream)
+    {
         let rest = range((buffer as usize).saturating_add(done), len - done);
         if !state.is_to_be_made_again(core::iter::once(rest)) {
             break;
         }
-        forget_error(stream);
+        (error.forget)(stream);
         sys::set_errno(Errno(0));
         done += read(done, 1, len - done);
     }
@@ -43,18 +44,34 @@ fn filled(
     done / size
 }
 
-fn has_error(stream: *mut FILE) -> bool {
-    next!(c"ferror", fn(*mut FILE) -> c_int, NO_CALL, (stream)) > 0
+/// How a stream is asked whether a call on it has failed, and has that forgotten: under its
+/// lock, or, for calls that do not take it, without.
+struct StreamError {
+    is_set: fn(*mut FILE) -> bool,
+    forget: fn(*mut FILE),
 }
 
-fn forget_error(stream: *mut FILE) {
-    next!(c"clearerr", fn(*mut FILE) -> (), NO_CALL, (stream));
-}
+const LOCKED: StreamError = StreamError {
+    is_set: |stream| next!(c"ferror", fn(*mut FILE) -> c_int, NO_CALL, (stream)) > 0,
+    forget: |stream| next!(c"clearerr", fn(*mut FILE) -> (), NO_CALL, (stream)),
+};
+
+const UNLOCKED: StreamError = StreamError {
+    is_set: |stream| {
+        next!(
+            c"ferror_unlocked",
+            fn(*mut FILE) -> c_int,
+            NO_CALL,
+            (stream)
+        ) > 0
+    },
+    forget: |stream| next!(c"clearerr_unlocked", fn(*mut FILE) -> (), NO_CALL, (stream)),
+};
 
 /// `fread(3)`, by one of its names; in programs that are checked for overflows it is told
 /// how much room there is.
 macro_rules! fread_as {
-    ($name:ident, $text:literal $(, $room:ident: $type:ty)?) => {
+    ($name:ident, $text:literal, $error:expr $(, $room:ident: $type:ty)?) => {
         /// `fread(3)`, by one of its names.
         ///
         /// # Safety
@@ -67,7 +84,7 @@ macro_rules! fread_as {
             count: usize,
             stream: *mut FILE,
         ) -> usize {
-            filled(buffer, (size, count), stream, |done, size, count| {
+            filled(buffer, (size, count), (stream, &$error), |done, size, count| {
                 let rest = buffer.wrapping_byte_add(done);
                 next!(
                     $text,
@@ -80,7 +97,7 @@ macro_rules! fread_as {
     };
 }
 
-fread_as!(fread, c"fread");
-fread_as!(fread_unlocked, c"fread_unlocked");
-fread_as!(__fread_chk, c"__fread_chk", room: usize);
-fread_as!(__fread_unlocked_chk, c"__fread_unlocked_chk", room: usize);
+fread_as!(fread, c"fread", LOCKED);
+fread_as!(fread_unlocked, c"fread_unlocked", UNLOCKED);
+fread_as!(__fread_chk, c"__fread_chk", LOCKED, room: usize);
+fread_as!(__fread_unlocked_chk, c"__fread_unlocked_chk", UNLOCKED, room: usize);

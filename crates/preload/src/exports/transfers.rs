@@ -7,6 +7,7 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use hugetools_pages::extent::index;
 use hugetools_pages::rt::side_room::SideRoom;
+use hugetools_pages::sys;
 use libc::{epoll_event, iovec, mmsghdr, mqd_t, off_t, sigset_t, timespec};
 
 use crate::kernel_writes::buffers::{again, again_for, array, can_be_read, one, range, ranges};
@@ -14,19 +15,56 @@ use crate::kernel_writes::copies::copied;
 use crate::kernel_writes::message::{self, Messages};
 use crate::kernel_writes::tables::{made_again, made_again_by_number, next_of_many};
 use crate::next::call::{NO_CALL, next};
+use crate::next::following::Following;
+use crate::signals::masks::with_mask;
 
 /// The longest of what `msgctl(2)` and `mq_getattr(3)` fill.
 const ANSWER: usize = 128;
 
-made_again! {
+/// `epoll_pwait(2)` and its kin, which differ in how they are told the time.
+macro_rules! epoll_as {
+    ($(#[$about:meta])+ $name:ident, $text:literal, $time:ty) => {
+        $(#[$about])+
+        ///
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            file: c_int,
+            events: *mut epoll_event,
+            most: c_int,
+            timeout: $time,
+            signals: *const sigset_t,
+        ) -> c_int {
+            let call = |signals| {
+                again_for(
+                    || [array(events, most)],
+                    || {
+                        next!(
+                            $text,
+                            fn(c_int, *mut epoll_event, c_int, $time, *const sigset_t) -> c_int,
+                            NO_CALL,
+                            (file, events, most, timeout, signals)
+                        )
+                    },
+                )
+            };
+            // SAFETY: as the caller says.
+            unsafe { with_mask(signals, call) }
+        }
+    };
+}
+
+epoll_as! {
     /// `epoll_pwait(2)`
-    epoll_pwait, c"epoll_pwait",
-        (file: c_int, events: *mut epoll_event, most: c_int, timeout: c_int, signals: *const sigset_t) -> c_int,
-        NO_CALL, [array(events, most)];
+    epoll_pwait, c"epoll_pwait", c_int
+}
+epoll_as! {
     /// `epoll_pwait2(2)`
-    epoll_pwait2, c"epoll_pwait2",
-        (file: c_int, events: *mut epoll_event, most: c_int, timeout: *const timespec, signals: *const sigset_t) -> c_int,
-        NO_CALL, [array(events, most)];
+    epoll_pwait2, c"epoll_pwait2", *const timespec
+}
+
+made_again! {
     /// `msgctl(2)`
     msgctl, c"msgctl", (queue: c_int, command: c_int, about: *mut c_void) -> c_int,
         NO_CALL, [range(about as usize, ANSWER)];
@@ -308,26 +346,40 @@ pub unsafe extern "C" fn semctl(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn arc4random_buf(buffer: *mut c_void, len: usize) {
     const PART: usize = 256;
-    let fill = |at: *mut c_void, len: usize| {
-        next!(
-            c"arc4random_buf",
-            fn(*mut c_void, usize) -> (),
-            NO_CALL,
-            (at, len)
-        );
-    };
     if !index::holds(buffer as usize) {
-        fill(buffer, len);
+        fill_at_random(buffer, len);
         return;
     }
     let mut copy = [0_u8; PART];
     let mut done = 0;
     while done < len {
         let part = PART.min(len - done);
-        fill(copy.as_mut_ptr().cast(), part);
+        fill_at_random(copy.as_mut_ptr().cast(), part);
         let to = buffer.wrapping_byte_add(done).cast();
         // SAFETY: as the caller says.
         unsafe { core::ptr::copy_nonoverlapping(copy.as_ptr(), to, part) };
         done += part;
+    }
+}
+
+/// By libc, or, where it has no such function (musl, glibc before 2.36), by the kernel: who
+/// has found ours by its name relies on it.
+fn fill_at_random(at: *mut c_void, len: usize) {
+    type Call = unsafe extern "C" fn(*mut c_void, usize);
+    static NEXT: Following = Following::named(c"arc4random_buf");
+    if let Some(address) = NEXT.address() {
+        // SAFETY: the address of the function of that name, whose type is that.
+        let next = unsafe { core::mem::transmute::<usize, Call>(address) };
+        // SAFETY: room for so much, as the caller says.
+        unsafe { next(at, len) };
+        return;
+    }
+    let before = sys::errno();
+    let is_filled = sys::fill_at_random(at as usize, len);
+    sys::set_errno(before);
+    if !is_filled {
+        // Nobody may go on with bytes that others know.
+        // SAFETY: ends the process.
+        unsafe { libc::abort() };
     }
 }

@@ -10,6 +10,7 @@ use hugetools_pages::extent::stacks::Stack;
 use hugetools_pages::migrate::off_pool::keep_ordinary;
 use hugetools_pages::sys;
 
+use crate::kernel_writes::buffers::{can_be_read, range};
 use crate::kernel_writes::copies::copied;
 use crate::next::following::Following;
 
@@ -22,8 +23,10 @@ static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
 /// As libc's.
 pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     type Call = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
-    // SAFETY: as the caller says.
-    if let Some(new) = unsafe { new.as_ref() }.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
+    let is_told = can_be_read(&range(new as usize, size_of::<libc::stack_t>()));
+    // SAFETY: as the caller says; what cannot be read is libc's to refuse.
+    let told = is_told.then(|| unsafe { new.as_ref() }).flatten();
+    if let Some(new) = told.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
         keep_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
     }
     let call = |old: *mut libc::stack_t| match SIGALTSTACK.address() {

@@ -13,7 +13,7 @@ use crate::loader::symbols::gnu_hash;
 mod seldom;
 
 /// The names of those that are looked up together.
-const OFTEN: [&CStr; 86] = [
+const OFTEN: [&CStr; 88] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -53,7 +53,9 @@ const OFTEN: [&CStr; 86] = [
     c"__fread_chk",
     c"__fread_unlocked_chk",
     c"ferror",
+    c"ferror_unlocked",
     c"clearerr",
+    c"clearerr_unlocked",
     c"wait",
     c"waitpid",
     c"wait3",

@@ -10,6 +10,7 @@ use core::ffi::{c_int, c_long, c_void};
 use hugetools_pages::fork::{self, Child, Descriptors, Start};
 use hugetools_pages::sys::{self, Errno, cast};
 
+use crate::kernel_writes::buffers::{can_be_read, range};
 use crate::next::following::{self, Following};
 use crate::rt::marker;
 
@@ -31,9 +32,10 @@ pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<D
     }
     if number == libc::SYS_clone3 {
         let has_stack = b >= size_of::<Arguments>();
+        let is_told = has_stack && can_be_read(&range(a, size_of::<Arguments>()));
         // SAFETY: as the caller says: so many bytes.
         let arguments = || unsafe { (a as *const Arguments).as_ref() };
-        return has_stack.then(arguments).flatten()?.fork();
+        return is_told.then(arguments).flatten()?.fork();
     }
     (Some(number) == sys::FORK).then_some(Descriptors::Copied)
 }

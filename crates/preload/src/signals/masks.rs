@@ -10,6 +10,7 @@ use core::ptr::{from_ref, null};
 use hugetools_pages::fault::{libc_sigaction, sigmask};
 use libc::sigset_t;
 
+use crate::kernel_writes::buffers::{can_be_read, range};
 use crate::next::call::{NO_CALL, next};
 
 /// The calls that change what is blocked.
@@ -115,9 +116,22 @@ unsafe fn merged(by: By, how: c_int, wanted: u64) -> (c_int, Option<u64>) {
 /// # Safety
 /// As libc's.
 pub(crate) unsafe fn suspend(set: *const sigset_t) -> c_int {
-    let call =
-        |set: *const sigset_t| next!(c"sigsuspend", fn(*const sigset_t) -> c_int, NO_CALL, (set));
-    if !sigmask::is_used() {
+    let call = |set| next!(c"sigsuspend", fn(*const sigset_t) -> c_int, NO_CALL, (set));
+    // SAFETY: as the caller says.
+    unsafe { with_mask(set, call) }
+}
+
+/// Runs a call that waits with another set of signals, or with none, blocked: a handler that
+/// runs meanwhile is to have its faults come through, as any other.
+///
+/// # Safety
+/// Null, or what the program passes as a set; where that cannot be read it is passed on.
+pub(crate) unsafe fn with_mask<R>(
+    set: *const sigset_t,
+    call: impl FnOnce(*const sigset_t) -> R,
+) -> R {
+    if set.is_null() || !sigmask::is_used() || !can_be_read(&range(set as usize, size_of::<u64>()))
+    {
         return call(set);
     }
     // SAFETY: as the caller says.
