@@ -8,7 +8,9 @@
 //! | `docker` | `docker run $(hugectl --emit=docker …) IMAGE`; podman and nerdctl alike |
 //! | `kubernetes` | a pod's specification |
 //!
-//! What only hugectl can know beforehand, the number of the process, is left out.
+//! What only hugectl can know beforehand, the number of the process, is left out; so is
+//! who says that huge pages run out: a service begins later, on pools of its own time, and
+//! nobody has said a word there before it.
 
 mod container;
 
@@ -116,11 +118,13 @@ fn check(path: &Path, run: &Run, caller: &Caller) -> Result<(), Failure> {
 }
 
 /// A variable and its value, as text without line ends.
-type Variable = (&'static str, String);
+type Told = (&'static str, String);
 
-fn variables(plan: &Plan) -> Result<Vec<Variable>, Failure> {
+fn variables(plan: &Plan) -> Result<Vec<Told>, Failure> {
     let mut all = Vec::new();
-    for variable in &plan.variables {
+    // That hugectl has said all already, 0, holds for a start at this moment alone.
+    let lasting = plan.variables.iter();
+    for variable in lasting.filter(|variable| variable.name != env::PID) {
         let value: &OsString = match &variable.value {
             Value::Text(text) => text,
             // Without a process, it is for all of them.
@@ -138,7 +142,7 @@ fn variables(plan: &Plan) -> Result<Vec<Variable>, Failure> {
     Ok(all)
 }
 
-fn systemd(head: &str, emit: &Emit, variables: &[Variable]) -> String {
+fn systemd(head: &str, emit: &Emit, variables: &[Told]) -> String {
     let unit = emit
         .name
         .as_deref()
@@ -161,16 +165,32 @@ fn systemd(head: &str, emit: &Emit, variables: &[Variable]) -> String {
     out
 }
 
-/// A unit's name; without a suffix it is a service.
+/// What ends the name of a unit: systemd.unit(5).
+const UNIT_TYPES: [&str; 11] = [
+    "service",
+    "socket",
+    "mount",
+    "automount",
+    "swap",
+    "slice",
+    "scope",
+    "target",
+    "timer",
+    "path",
+    "device",
+];
+
+/// A unit's name; without a suffix of systemd's it is a service, whatever dots it has.
 fn unit_name(name: &OsStr) -> String {
     let name = name.to_string_lossy();
-    match Path::new(&*name).extension().is_some() {
+    let suffix = name.rsplit_once('.').map(|(_, suffix)| suffix);
+    match suffix.is_some_and(|suffix| UNIT_TYPES.contains(&suffix)) {
         true => name.into_owned(),
         false => format!("{name}.service"),
     }
 }
 
-fn environment(head: &str, variables: &[Variable]) -> String {
+fn environment(head: &str, variables: &[Told]) -> String {
     let lines = variables.iter();
     let lines = lines.map(|(name, value)| format!("{name}='{}'\n", value.replace('\'', "'\\''")));
     format!("{head}\n{}", lines.collect::<String>())
@@ -184,6 +204,8 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Variable;
+    use crate::probe::heap_engine::Engine;
 
     #[test]
     fn what_does_not_last_is_refused() {
@@ -211,6 +233,44 @@ mod tests {
         assert_eq!(of_unit(OsStr::new("redis-server")), None);
         let said = of_unit(OsStr::new("postgresql@15-main.service")).unwrap();
         assert!(said.ends_with("/15/main/environment"), "{said}");
+    }
+
+    #[test]
+    fn no_service_is_told_that_all_is_said() {
+        let variable = |name, value| Variable { name, value };
+        let text = |text: &str| Value::Text(text.into());
+        let plan = Plan {
+            variables: vec![
+                variable(env::MORECORE, text("yes")),
+                variable(env::PID, text("0")),
+                variable(env::STARTER, Value::Process),
+                variable(env::REQUIRE, Value::ProcessAnd("heap".into())),
+            ],
+            program: None,
+            engine: Engine::None,
+            notes: Vec::new(),
+            report: None,
+            core_dump: None,
+        };
+        let told = |name: &'static str, value: &str| (name, value.to_owned());
+        assert_eq!(
+            variables(&plan).unwrap(),
+            [told(env::MORECORE, "yes"), told(env::REQUIRE, "heap")]
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_unit_has_a_suffix_of_systemd() {
+        for (given, name) in [
+            ("redis", "redis.service"),
+            ("redis.service", "redis.service"),
+            ("web.socket", "web.socket"),
+            ("postgresql@9.6-main", "postgresql@9.6-main.service"),
+            ("my.app", "my.app.service"),
+            ("my.app.slice", "my.app.slice"),
+        ] {
+            assert_eq!(unit_name(OsStr::new(given)), name);
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use super::{Variable, real};
+use super::{Told, real};
 
 /// Options for `docker run`, one to a line; a shell may split them at blanks.
-pub(super) fn docker(variables: &[Variable], library: Option<&Path>) -> String {
+pub(super) fn docker(variables: &[Told], library: Option<&Path>) -> String {
     let mut out = String::new();
     if let Some(path) = library {
         let (from, to) = (real(path), path);
@@ -32,7 +32,7 @@ fn word(text: &str) -> String {
 }
 
 /// Parts of a pod's specification.
-pub(super) fn kubernetes(head: &str, variables: &[Variable], library: Option<&Path>) -> String {
+pub(super) fn kubernetes(head: &str, variables: &[Told], library: Option<&Path>) -> String {
     let mut out = format!(
         "{head}\n# In the container; pages of a pool need a limit of their size, as much as is\n\
          # to be had, and as much memory besides: resources.limits.hugepages-2Mi\nenv:\n"
