@@ -92,6 +92,21 @@ fn nothing_of_hugectl_is_inherited() {
     }
 }
 
+/// Whether the caller ignores `SIGCHLD` or blocks it: those that hugectl starts for itself
+/// are watched to their end, and the program finds nothing of it pending.
+#[test]
+fn the_end_of_a_child_of_hugectl_is_no_signal() {
+    let place = Place::new();
+    let look = "grep -E 'Sig(Blk|Ign|Pnd)|ShdPnd' /proc/self/status";
+    for before in ["--ignore-signal=CHLD", "--block-signal=CHLD"] {
+        let theirs = place.shell(&format!("env {before} {look}"));
+        let line = format!("env {before} hugectl --shm=thp --report=report {look}");
+        let ours = place.shell(&line);
+        assert_eq!((ours.status, &ours.out), (0, &theirs.out), "{before}");
+        assert!(!ours.err.contains("cannot be watched"), "{}", ours.err);
+    }
+}
+
 #[test]
 fn a_reader_that_goes_away_ends_the_program() {
     let place = Place::new();

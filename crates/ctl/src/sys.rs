@@ -5,6 +5,7 @@
 )]
 
 pub(crate) mod aside;
+mod child;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
 pub(crate) mod filter;

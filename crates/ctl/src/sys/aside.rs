@@ -12,8 +12,9 @@ use hugetools_model::process::Stat;
 use hugetools_model::{KPath, Root};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
-use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, chdir, fork, setsid};
+
+use crate::sys::child;
 
 /// What a process aside is called.
 #[derive(Debug)]
@@ -33,28 +34,21 @@ pub(crate) struct Name<'a> {
 /// # Errors
 /// Where there can be no other process.
 pub(crate) fn run(keep: &[RawFd], name: &Name<'_>, work: impl FnOnce()) -> io::Result<()> {
-    // SAFETY: this process has one thread.
-    match unsafe { fork() }? {
-        ForkResult::Parent { child } => {
-            waitpid(child, None)?;
-            Ok(())
-        }
-        ForkResult::Child => {
-            let _ = setsid();
-            // SAFETY: likewise.
-            if let Ok(ForkResult::Child) = unsafe { fork() } {
-                let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
-                // SAFETY: a name that ends in zero.
-                unsafe { libc::prctl(libc::PR_SET_NAME, name.short.as_ptr()) };
-                own_line(name);
-                if step_aside(keep).is_ok() {
-                    work();
-                }
+    let between = || {
+        let _ = setsid();
+        // SAFETY: this process has one thread.
+        if let Ok(ForkResult::Child) = unsafe { fork() } {
+            let _ = sigprocmask(SigmaskHow::SIG_SETMASK, Some(&SigSet::all()), None);
+            // SAFETY: a name that ends in zero.
+            unsafe { libc::prctl(libc::PR_SET_NAME, name.short.as_ptr()) };
+            own_line(name);
+            if step_aside(keep).is_ok() {
+                work();
             }
-            // SAFETY: ends the process, and runs nothing of this one.
-            unsafe { libc::_exit(0) }
         }
-    }
+        0
+    };
+    child::run(between).map(drop)
 }
 
 /// Gives this process a command line of its own: who looks for a program by its words, as

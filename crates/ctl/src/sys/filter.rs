@@ -3,8 +3,9 @@
 
 use std::io;
 
-use nix::sys::wait::{WaitStatus, waitpid};
-use nix::unistd::{ForkResult, fork};
+use nix::sys::wait::WaitStatus;
+
+use crate::sys::child;
 
 /// What a filter does about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,20 +94,15 @@ pub(crate) fn tried<const N: usize>(calls: [Call; N]) -> [Answer; N] {
 /// Where there can be no child, all of them.
 fn child(calls: &[Call]) -> Option<i32> {
     let all = i32::try_from(calls.len()).unwrap_or(i32::MAX);
-    // SAFETY: this process has one thread, and the child makes system calls alone.
-    match unsafe { fork() } {
-        Ok(ForkResult::Child) => {
-            leave_no_core();
-            let refused = calls.iter().filter(|call| !call.is_let_through()).count();
-            // SAFETY: it ends at once, and runs nothing that was registered.
-            unsafe { libc::_exit(i32::try_from(refused).unwrap_or(1)) }
-        }
-        Ok(ForkResult::Parent { child }) => match waitpid(child, None) {
-            Ok(WaitStatus::Exited(_, refused)) => Some(refused),
-            Ok(WaitStatus::Signaled(..)) => None,
-            _ => Some(all),
-        },
-        Err(_) => Some(all),
+    let ended = child::run(|| {
+        leave_no_core();
+        let refused = calls.iter().filter(|call| !call.is_let_through()).count();
+        i32::try_from(refused).unwrap_or(1)
+    });
+    match ended {
+        Ok(WaitStatus::Exited(_, refused)) => Some(refused),
+        Ok(WaitStatus::Signaled(..)) => None,
+        _ => Some(all),
     }
 }
 
