@@ -96,6 +96,11 @@ impl Secure {
 
 /// Sorts a program by its headers.
 pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
+    // First: where binfmt_misc has an emulator for it, that looks for its loader below a
+    // root of its own, and where there is none, execve says so.
+    if elf.ident() != Ident::native() {
+        return Ok(Image::Foreign(elf.ident()));
+    }
     if let Some(loader) = elf.interpreter() {
         let loader = Path::new(std::ffi::OsStr::from_bytes(loader));
         if let Err(error) = std::fs::metadata(loader) {
@@ -103,9 +108,6 @@ pub(super) fn classify(path: &Path, elf: &Elf<File>) -> Result<Image, Refused> {
             refused.text = format!("its loader {}", refused.text);
             return Err(refused);
         }
-    }
-    if elf.ident() != Ident::native() {
-        return Ok(Image::Foreign(elf.ident()));
     }
     Ok(match elf.kind() {
         Kind::Exec | Kind::Pie => Image::Dynamic(libc_of(elf)),

@@ -219,6 +219,20 @@ fn foreign_and_damaged_programs() {
         Image::Foreign(ident) => assert_eq!(ident.to_string(), "64-bit aarch64"),
         image => panic!("{image:?}"),
     }
+    // A dynamic one, whose loader is below the root of its emulator and not here.
+    let loader = b"/no/such/ld-linux-aarch64.so.1\0";
+    bytes[32] = 64;
+    bytes[54] = 56;
+    bytes[56] = 1;
+    let mut header = [0u8; 56];
+    header[0] = 3;
+    header[8] = 120;
+    header[32] = loader.len() as u8;
+    header[40] = loader.len() as u8;
+    bytes.extend(header);
+    bytes.extend(loader);
+    let path = dir.file("dynamic", &bytes, 0o755);
+    assert!(matches!(found(&path).image, Image::Foreign(_)));
     let path = dir.file("damaged", b"\x7fELF\x02\x01\x01", 0o755);
     assert_eq!(
         found(&path).image,
