@@ -3,7 +3,11 @@
 //! | user | places, in turn |
 //! |---|---|
 //! | root | `/run/hugetools`, `/tmp/hugetools-0` |
-//! | others | `$XDG_RUNTIME_DIR/hugetools`, `~/.cache/hugetools`, `/tmp/hugetools-<uid>` |
+//! | others | `~/.cache/hugetools`, `$XDG_RUNTIME_DIR/hugetools`, `/tmp/hugetools-<uid>` |
+//!
+//! `$XDG_RUNTIME_DIR` is removed at the last logout of its user, and what was started with
+//! `nohup` or in a terminal multiplexer outlives that: each program that it starts from then
+//! on would have a loader complain that the library is gone.
 
 use std::fs;
 use std::io;
@@ -41,9 +45,9 @@ pub(crate) fn places(caller: &Caller) -> Vec<Place> {
     };
     let run_time = absolute("XDG_RUNTIME_DIR").map(|dir| at(dir, false, "hugetools"));
     let cache = absolute("HOME").map(|dir| at(dir.join(".cache"), true, "hugetools"));
-    run_time
+    cache
         .into_iter()
-        .chain(cache)
+        .chain(run_time)
         .chain([temporary])
         .collect()
 }
@@ -90,8 +94,12 @@ mod tests {
             Path::new("/tmp/hugetools-7"),
         ];
         assert_eq!(dirs(&caller), other, "a relative directory is not believed");
-        caller.env = vec![var("XDG_RUNTIME_DIR", "/run/user/7")];
+        caller.env = vec![
+            var("XDG_RUNTIME_DIR", "/run/user/7"),
+            var("HOME", "/home/x"),
+        ];
         let other = [
+            Path::new("/home/x/.cache/hugetools"),
             Path::new("/run/user/7/hugetools"),
             Path::new("/tmp/hugetools-7"),
         ];
