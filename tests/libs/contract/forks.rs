@@ -82,6 +82,11 @@ rows! {
     a_registered_buffer: "registered_buffer" { pools: SERVED, libcs: &[Libc::Glibc] }
     a_registered_buffer_beside_pages_of_a_child: "pinned_beside_shared" { pools: HOLDING }
     buffers_are_registered_during_a_fork: "registered_in_fork" { pools: HOLDING }
+    a_buffer_is_registered_with_a_socket: "registered_with_a_socket" {
+        pools: HOLDING, users: &[Root],
+    }
+    a_ring_without_a_descriptor: "ring_without_descriptor" { pools: HOLDING, seconds: 30 }
+    a_process_that_is_no_thread_shares_the_memory: "shares_memory" { pools: HOLDING }
     stacks_beside_a_registered_buffer: "beside_a_device" { pools: &[0, 20, 33, 60] }
     stacks_beside_a_registered_buffer_and_threads: "beside_a_device" {
         args: &["3"], pools: &[0, 20, 33, 60], users: &[Root],

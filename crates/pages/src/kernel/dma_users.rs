@@ -2,7 +2,7 @@
 //! that it has handed buffers to, and that goes by the pages, not by their
 //! addresses.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_int};
 
 use crate::kernel::facts;
 use crate::kernel::procfile::each_line;
@@ -57,7 +57,7 @@ pub fn writers() -> Writers {
         Some(_) => return Writers::Anytime,
         None => Writers::Unknown,
     };
-    let rings = match has_aio() {
+    let rings = match has_rings() {
         Some(true) => return Writers::Anytime,
         Some(false) => Writers::None,
         None => Writers::Unknown,
@@ -66,8 +66,8 @@ pub fn writers() -> Writers {
 }
 
 /// Who may by now, where nobody could a moment ago: for whoever asks at each page.
-/// A ring of `io_setup(2)` writes by page from files past the cache only, which are
-/// seen.
+/// What is mapped is not read each time, since there may be much of it: a ring that is
+/// no open file writes by page from files past the cache, which are seen.
 pub fn newcomers() -> Writers {
     match facts::pinned_memory() {
         Some(0) => of_files(),
@@ -107,11 +107,14 @@ fn of_file(name: &CStr) -> Writers {
     let path = Path::of(format_args!("/proc/self/fd/{text}"));
     let len = path.and_then(|path| sys::read_link(path.c_str(), &mut buffer).ok());
     let target = &buffer[..len.unwrap_or(0)];
+    if target.starts_with(b"socket:") {
+        return of_socket(name);
+    }
     let is_harmless = || HARMLESS.iter().any(|known| target.starts_with(known));
     if target == b"anon_inode:[io_uring]" || target.starts_with(b"/dev/") && !is_harmless() {
         return Writers::Anytime;
     }
-    // Pipes, sockets and the like are never read past the cache.
+    // Pipes and the like are never read past the cache.
     match target.starts_with(b"/") && !is_harmless() && is_direct(name) {
         true => Writers::Calls,
         false => Writers::None,
@@ -120,21 +123,39 @@ fn of_file(name: &CStr) -> Writers {
 
 /// Whether an entry of `/proc/self/fd` was opened with `O_DIRECT`.
 fn is_direct(name: &CStr) -> bool {
-    let number = name.to_str().ok().and_then(|name| name.parse().ok());
-    let flags = number.and_then(sys::open_flags);
+    let flags = number(name).and_then(sys::open_flags);
     flags.is_some_and(|flags| flags & libc::O_DIRECT != 0)
 }
 
-/// Whether `io_setup(2)` was called: its ring is mapped. `None` where it cannot
-/// be told.
-fn has_aio() -> Option<bool> {
+/// What a socket comes to: to memory that was registered with one of `AF_XDP` the network
+/// device writes, and it does not count as pinned.
+fn of_socket(name: &CStr) -> Writers {
+    match number(name).and_then(sys::socket_family) {
+        Some(libc::AF_XDP) => Writers::Anytime,
+        _ => Writers::None,
+    }
+}
+
+fn number(name: &CStr) -> Option<c_int> {
+    name.to_str().ok()?.parse().ok()
+}
+
+/// Whether there is a ring that need not be an open file, since it is mapped: one of
+/// `io_setup(2)`, or one of `io_uring_setup(2)` whose descriptor was registered with it
+/// and closed. `None` where it cannot be told.
+fn has_rings() -> Option<bool> {
     let mut any = false;
     let ring = |line: &[u8]| {
         any = true;
-        line.ends_with(b"/[aio] (deleted)").then_some(())
+        is_ring(line).then_some(())
     };
     let found = each_line(c"/proc/self/maps", ring).is_some();
     any.then_some(found)
+}
+
+/// Whether a line of `maps` is about one.
+fn is_ring(line: &[u8]) -> bool {
+    line.ends_with(b"/[aio] (deleted)") || line.ends_with(b" anon_inode:[io_uring]")
 }
 
 #[cfg(test)]
@@ -143,10 +164,40 @@ mod tests {
 
     #[test]
     fn a_plain_process_is_alone() {
-        assert_eq!(has_aio(), Some(false));
+        assert_eq!(has_rings(), Some(false));
         assert_eq!(of_file(c"."), Writers::None);
         assert_eq!(of_file(c"no such entry"), Writers::None);
         assert!(!is_direct(c"0") && !is_direct(c"no such entry"));
+    }
+
+    #[test]
+    fn a_socket_is_asked_for_its_family() {
+        use std::os::fd::AsRawFd;
+        let (one, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let fd = one.as_raw_fd();
+        assert_eq!(sys::socket_family(fd), Some(libc::AF_UNIX));
+        let name = std::ffi::CString::new(fd.to_string()).unwrap();
+        assert_eq!(of_file(&name), Writers::None);
+        let file = std::fs::File::open("/proc/self/maps").unwrap();
+        assert_eq!(sys::socket_family(file.as_raw_fd()), None);
+    }
+
+    #[test]
+    fn rings_are_told_by_their_mappings() {
+        let line = |name: &str| format!("7f00-7f01 rw-s 00000000 00:10 1077 {name}");
+        for ring in [
+            "/[aio] (deleted)",
+            "                  anon_inode:[io_uring]",
+        ] {
+            assert!(is_ring(line(ring).as_bytes()));
+        }
+        for other in [
+            "/tmp/aio",
+            "anon_inode:[perf_event]",
+            "/tmp/anon_inode:[io_uring]",
+        ] {
+            assert!(!is_ring(line(other).as_bytes()));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What this kernel offers, read when it is first needed.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hugetools_kernfs::{keyed, number};
 
@@ -206,9 +206,19 @@ pub fn resident_memory() -> Option<usize> {
     pages.checked_mul(sys::page_size())
 }
 
-/// Whether other threads run beside this one; yes where it cannot be told.
+/// Whether another process shares this one's memory, or did.
+static SHARED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that a process is about to begin that shares this one's memory and is no thread of
+/// it (`CLONE_VM` without `CLONE_THREAD`): no file tells of it, nor of its end.
+pub fn note_sharing_process() {
+    SHARED.store(true, Ordering::SeqCst);
+}
+
+/// Whether others run in this memory: threads beside this one, or a process that shares it;
+/// yes where it cannot be told.
 pub fn has_threads() -> bool {
-    sys::links(c"/proc/self/task").is_none_or(|links| links != 3)
+    SHARED.load(Ordering::SeqCst) || sys::links(c"/proc/self/task").is_none_or(|links| links != 3)
 }
 
 #[cfg(test)]

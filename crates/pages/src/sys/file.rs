@@ -328,6 +328,22 @@ pub fn open_flags(fd: c_int) -> Option<c_int> {
     ask(libc::SYS_fcntl, args).ok().map(int)
 }
 
+/// The family of an open socket (`AF_INET` and the like); `None` for none, and for what
+/// cannot be told.
+pub fn socket_family(fd: c_int) -> Option<c_int> {
+    let mut family: c_int = -1;
+    let mut len = 4_u32;
+    let args = [
+        extended(fd),
+        extended(libc::SOL_SOCKET),
+        extended(libc::SO_DOMAIN),
+        core::ptr::from_mut(&mut family) as usize,
+        core::ptr::from_mut(&mut len) as usize,
+        0,
+    ];
+    ask(libc::SYS_getsockopt, args).ok().map(|_| family)
+}
+
 /// Whether an open file has all that is asked for at once, or ends: a plain one,
 /// or `/dev/zero` and its like.
 pub fn is_plain_file(fd: c_int) -> bool {

@@ -1,5 +1,6 @@
 //! Forks that a program makes past libc's `fork`: new processes that share no memory.
 //! By their numbers they go on where they are, by `clone` they begin with a function.
+//! Those that share it and are no threads are noted, since nothing else tells of them.
 #![expect(
     unsafe_code,
     reason = "reads what the program passes, and calls libc's clone"
@@ -8,6 +9,7 @@
 use core::ffi::{c_int, c_long, c_void};
 
 use hugetools_pages::fork::{self, Child, Descriptors, Start};
+use hugetools_pages::kernel::facts;
 use hugetools_pages::sys::{self, Errno, cast};
 
 use crate::kernel_writes::buffers::{can_be_read, range};
@@ -51,9 +53,16 @@ impl Arguments {
     }
 }
 
+/// Whether one by such flags is a fork, and what the child has of open files then; one that
+/// shares memory is noted.
 fn fork_by(flags: usize, stays_where_it_is: bool) -> Option<Descriptors> {
     const SHARED: c_int = libc::CLONE_VM | libc::CLONE_THREAD;
     let has = |flag: c_int| flags & cast::extended(flag) != 0;
+    // Not one that the caller waits for, as `vfork` does: each start of a program would
+    // be one.
+    if has(libc::CLONE_VM) && !has(libc::CLONE_THREAD | libc::CLONE_VFORK) {
+        facts::note_sharing_process();
+    }
     let descriptors = match has(libc::CLONE_FILES) {
         true => Descriptors::Shared,
         false => Descriptors::Copied,
@@ -94,9 +103,7 @@ pub(crate) unsafe fn clone(
         unsafe { call(address, start, stack, flags, argument, rest) }
     };
     let is_fork = marker::is_first() && !stack.is_null() && flags & libc::CLONE_SETTLS == 0;
-    let descriptors = is_fork
-        .then(|| fork_by(cast::extended(flags), true))
-        .flatten();
+    let descriptors = fork_by(cast::extended(flags), is_fork);
     let (Some(descriptors), Some(own)) = (descriptors, start) else {
         return pass_on(start, stack, argument);
     };
