@@ -13,9 +13,7 @@ use crate::sys;
 pub fn take(load: &Load, size: usize) -> Load {
     let with = load.with_tail(size);
     let tail = load.range.end..with.range.end;
-    // What the program gets by `brk(2)` begins there or behind it.
-    let is_soon_in_use = load.is_writable() && sys::program_break() < tail.end;
-    if tail.is_empty() || is_soon_in_use {
+    if tail.is_empty() || is_met_by(sys::program_break(), load, tail.end) {
         return load.clone();
     }
     let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
@@ -23,6 +21,14 @@ pub fn take(load: &Load, size: usize) -> Load {
         true => with,
         false => load.clone(),
     }
+}
+
+/// Whether what the program gets by `brk(2)` comes to lie in a tail that ends there: the
+/// break is in it, or just before it. Without random addresses it begins behind the last
+/// segment, be that variables or code; below a segment it grows no further than up to that.
+/// 0 stands for one that cannot be told.
+fn is_met_by(program_break: usize, load: &Load, tail_end: usize) -> bool {
+    program_break == 0 || (load.range.start..tail_end).contains(&program_break)
 }
 
 /// Gives that back where no huge page has come to be there.
@@ -107,10 +113,23 @@ mod tests {
     }
 
     #[test]
+    fn the_break_keeps_its_place() {
+        let size = facts::thp_size();
+        let load = linked(size);
+        let end = load.range.start + size;
+        for meets in [load.range.end - 8, load.range.end, end - 8] {
+            assert!(is_met_by(meets, &load, end));
+        }
+        for elsewhere in [load.range.start - 8, end] {
+            assert!(!is_met_by(elsewhere, &load, end));
+        }
+    }
+
+    #[test]
     fn variables_and_what_is_behind_them_are_one_mapping() {
         let size = facts::thp_size();
         let load = variables(size);
-        // Not by `take`: it keeps away from what is above the program's break.
+        // Not by `take`, which asks for the program's break.
         let with = load.with_tail(size);
         assert!(map(
             load.range.end,
