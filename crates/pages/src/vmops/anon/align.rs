@@ -26,7 +26,8 @@ const ANYWHERE: c_int =
 pub(super) fn aligned(call: &Call, at: usize, size: usize) -> usize {
     let is_present = call.flags & libc::MAP_POPULATE != 0 && !call.is_filled();
     let is_free = call.addr == 0 && call.flags & !ANYWHERE == 0 && !is_present;
-    if !is_free || !gains(at, call.len, size) || is_space_limited() || may_lack_memory(call) {
+    let is_scarce = || is_space_limited() || is_data_limited(call) || may_lack_memory(call);
+    if !is_free || !gains(at, call.len, size) || is_scarce() {
         return at;
     }
     in_hole(call, size).map_or(at, |now| {
@@ -68,6 +69,11 @@ fn gains(at: usize, len: usize, size: usize) -> bool {
 /// another thread might need.
 pub(super) fn is_space_limited() -> bool {
     matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
+}
+
+/// The same of writable memory by itself. The program may have set that limit just now.
+fn is_data_limited(call: &Call) -> bool {
+    call.is_writable() && matches!(sys::data_limit(), SpaceLimit::Bytes(_))
 }
 
 /// Moves a mapping to where nothing is and it may grow; where it is then, if it could be
