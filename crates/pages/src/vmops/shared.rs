@@ -60,15 +60,25 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
         }
     }
     if can_step_down(open, &region) {
-        step_down(open, region)?;
-        // SAFETY: the program unmaps it.
-        return unsafe { sys::munmap(known.start, known.len()) };
+        // Where that fails, for want of address space or for who has come between, the pages
+        // stay.
+        let _ = step_down(open, region);
+        if !is_entered(open, &region) {
+            // SAFETY: the program unmaps it.
+            return unsafe { sys::munmap(known.start, known.len()) };
+        }
     }
     let inner = region.pages_within(&known);
     if !inner.is_empty() && open.has_places(2) {
         unmap_pages(open, region, &inner)?;
     }
     note_holes(open, &region, &known)
+}
+
+/// Whether memory is on huge pages still.
+fn is_entered(open: &mut Open, region: &Region) -> bool {
+    let is_it = |it: &Region| it.base == region.base && it.origin == region.origin;
+    open.find(is_it).is_some()
 }
 
 /// Unmaps whole huge pages. There must be two places.
@@ -111,8 +121,25 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
         return step_down(open, region);
     }
     match part.start <= region.base && region.known().end <= part.end {
-        true => munmap(open, region, part),
+        true => make_room(open, region, part),
         false => Err(refuse("mmap", part)),
+    }
+}
+
+/// Takes away a region, all of which is about to be mapped over, though not all of its last
+/// huge page. Nothing else can come to lie there meanwhile: what is in the way is replaced by
+/// a mapping that nobody can touch, and only what nothing will be mapped over is unmapped.
+fn make_room(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    let (base, mapped) = (region.base, region.mapped);
+    // SAFETY: the program maps something else over all that it knows of it.
+    unsafe { sys::mmap(base, mapped, libc::PROT_NONE, flags, -1, 0)? };
+    open.update(base, None);
+    let tail = part.end.max(region.known().end)..region.mapped().end;
+    match tail.is_empty() {
+        true => Ok(()),
+        // SAFETY: the program does not know of it.
+        false => unsafe { sys::munmap(tail.start, tail.len()) },
     }
 }
 
