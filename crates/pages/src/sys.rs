@@ -36,7 +36,9 @@ pub use file::{
     File, device_in_memory, has_huge_blocks, identity, identity_of, inode, is_plain_file, links,
     open_flags, read_at, read_link, socket_family, write, write_quietly,
 };
-pub use futex::futex_wait_for;
+#[cfg(test)]
+pub(crate) use futex::futex_wait_shared;
+pub use futex::{futex_requeue, futex_wait_for, futex_wake_shared};
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
 pub use memory::{
     MSEAL, PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped,

@@ -31,6 +31,12 @@ extern "C" fn on_sigbus(_signal: c_int, info: *mut libc::siginfo_t, context: *mu
 /// another thread may meet it then, and that counts on the handlers.
 pub fn guard(page: usize) {
     spare_range::keep(page);
+    stand();
+}
+
+/// Has the handlers stand, also for threads that block their signals: to be called before
+/// memory is anybody's that others may be kept from for a moment.
+pub fn stand() {
     static DONE: AtomicBool = AtomicBool::new(false);
     // Of two threads that come at once neither goes on before it is up.
     if !DONE.load(Ordering::Acquire) {

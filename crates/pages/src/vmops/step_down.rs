@@ -6,6 +6,10 @@
 //! becomes another segment, under the number that the program knows: only one
 //! without a key that no other process has attached. (A process that was told
 //! its number and attaches it after this finds it removed.)
+//!
+//! Meanwhile nobody writes there: threads wait. A ring or a device does not, and goes on with
+//! the pages that it was given, so where there may be one the memory stays as it is. Who
+//! waits for a word there comes along: see [`waiters`].
 #![expect(unsafe_code, reason = "replaces the program's memory")]
 
 use core::ops::Range;
@@ -13,15 +17,20 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::map_shared::advise;
 use crate::extent::mlocked;
-use crate::kernel::facts;
-use crate::migrate::write_freeze;
+use crate::kernel::{dma_users, facts};
+use crate::migrate::shield::Shield;
 use crate::policy::numa_copy;
 use crate::registry::born::Born;
 use crate::registry::region::{Backing, Region};
 use crate::registry::shared::Open;
 use crate::registry::sysv::On;
 use crate::rt::fork_gate::GATE;
-use crate::sys::{self, Errno, Result, ShmState};
+use crate::rt::side_stack;
+use crate::sys::{self, Errno, PastLimit, Result, ShmState};
+
+mod waiters;
+
+use waiters::Words;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
@@ -35,9 +44,17 @@ pub(super) fn can_step_down(open: &mut Open, region: &Region) -> bool {
 
 fn is_alone(open: &mut Open, region: &Region) -> bool {
     match region.backing {
-        Backing::Anonymous => !may_be_shared(region.born),
+        Backing::Anonymous => !may_be_shared(region.born) && can_wait(),
         Backing::Segment(id, _) => can_replace_segment(open, id),
     }
+}
+
+/// Whether all that could write to the memory can be kept from it, and those that wait for it
+/// to change can come along.
+fn can_wait() -> bool {
+    // The program may have no descriptor to spare.
+    let _past_limit = PastLimit::begin();
+    side_stack::on_side_stack(|| !dma_users::writers().may_write_now() && waiters::can_move())
 }
 
 /// Whether another process shares what was born then, or is about to.
@@ -87,8 +104,9 @@ pub(super) fn can_replace_segment(open: &mut Open, id: i32) -> bool {
         }
     });
     // Writers can be kept out of one attachment at a time.
-    let can_wait = attached <= 1 || !facts::has_threads();
-    can_wait && sys::shm_state(segment.now).is_ok_and(|state| state.attached == pieces)
+    let is_one = attached <= 1 || !facts::has_threads();
+    let is_ours = || sys::shm_state(segment.now).is_ok_and(|state| state.attached == pieces);
+    is_one && is_ours() && can_wait()
 }
 
 fn is_of(region: &Region, id: i32) -> bool {
@@ -96,14 +114,30 @@ fn is_of(region: &Region, id: i32) -> bool {
 }
 
 /// Does it. What of it was entered before is not there afterwards.
+///
+/// # Errors
+/// What has come between: what of it is entered still is as it was.
 pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
-    match region.backing {
-        Backing::Anonymous => replace_mapping(open, &region),
+    let result = match region.backing {
+        Backing::Anonymous => with_shield(|shield| replace_mapping(open, &region, shield)),
         Backing::Segment(id, _) => replace_segment(open, id),
-    }
+    };
+    // As the kernel says it of huge pages.
+    result.map_err(|error| match error {
+        Errno(libc::EBUSY) => Errno(libc::EINVAL),
+        error => error,
+    })
 }
 
-fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
+/// Runs `work` with what keeps others from writing, on a stack of ours: the program's own may
+/// lie in the memory.
+fn with_shield(work: impl FnOnce(&Shield) -> Result<()>) -> Result<()> {
+    let _past_limit = PastLimit::begin();
+    let shield = Shield::best();
+    side_stack::on_side_stack(|| work(&shield))
+}
+
+fn replace_mapping(open: &mut Open, region: &Region, shield: &Shield) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
@@ -111,7 +145,7 @@ fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
     advise(aside, region.whole);
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
-        result = replace_piece(&piece, piece.base, aside);
+        result = replace_piece(&piece, piece.base, aside, shield);
         if result.is_err() {
             break;
         }
@@ -124,30 +158,46 @@ fn replace_mapping(open: &mut Open, region: &Region) -> Result<()> {
 
 /// Puts the part of a new object, which is mapped at `aside`, in the place of a
 /// piece, with the contents that are seen at `from`.
-fn replace_piece(piece: &Region, from: usize, aside: usize) -> Result<()> {
+fn replace_piece(piece: &Region, from: usize, aside: usize, shield: &Shield) -> Result<()> {
     let readable = piece.prot | libc::PROT_READ;
     if readable != piece.prot {
         // SAFETY: the piece is ours to change, and no other process shares it.
         unsafe { sys::mprotect(piece.base, piece.mapped, readable)? };
     }
-    exchange(piece, || {
+    exchange(piece, aside + piece.offset, shield, |words| {
         copy(from, aside + piece.offset, piece.len, piece.page);
+        words.come_along(shield)?;
         put_over(piece, aside)
     })
 }
 
-/// Has `put` map something else where a piece is, while nobody writes to it. What the program
-/// has closed to writing is not opened for that: a write there is the program's to learn of.
-fn exchange(piece: &Region, put: impl FnOnce() -> Result<()>) -> Result<()> {
-    let (base, mapped) = (piece.base, piece.mapped);
+/// Has `put` map something else where a piece is, while nobody writes to it; `new` is where
+/// that is seen meanwhile. What the program has closed to writing is not opened for that: a
+/// write there is the program's to learn of.
+fn exchange(
+    piece: &Region,
+    new: usize,
+    shield: &Shield,
+    put: impl FnOnce(&mut Words) -> Result<()>,
+) -> Result<()> {
+    let mut words = Words::of(piece.known(), new);
+    words.move_waiters()?;
+    // Another thread may have come to give a buffer to a device since that was asked: while
+    // the memory is closed none can be given.
+    let may = || !shield.is_needed() || !dma_users::newcomers().may_write_now();
+    let put = || match may() {
+        true => put(&mut words),
+        false => Err(Errno(libc::EBUSY)),
+    };
     let result = match piece.prot & libc::PROT_WRITE {
         0 => put(),
         // SAFETY: the piece is ours to change, and nobody else has it; a copy takes its place.
-        _ => unsafe { write_freeze::frozen(base, mapped, put) },
+        _ => unsafe { shield.hold(&piece.mapped(), put) },
     };
+    words.wake();
     if result.is_err() {
         // SAFETY: the access that the program gave it.
-        let _ = unsafe { sys::mprotect(base, mapped, piece.prot) };
+        let _ = unsafe { sys::mprotect(piece.base, piece.mapped, piece.prot) };
         return result;
     }
     settle(piece)
@@ -201,7 +251,8 @@ pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
     let views = View::of(segment.now).and_then(|old| Ok((old, View::of(new)?)));
     let result = views.and_then(|(old, now)| {
         advise(now.at, state.size);
-        fill_and_put(open, id, (old.at, now.at), (state.size, page), new)
+        let (views, shape) = ((old.at, now.at), (state.size, page));
+        with_shield(|shield| fill_and_put(open, id, views, shape, (new, shield)))
     });
     match result {
         Ok(()) => {
@@ -241,7 +292,7 @@ fn fill_and_put(
     id: i32,
     (old, now): (usize, usize),
     (size, page): (usize, usize),
-    new: i32,
+    (new, shield): (i32, &Shield),
 ) -> Result<()> {
     // What is attached is copied while nobody writes to it.
     copy(old, now, size.next_multiple_of(sys::page_size()), page);
@@ -253,12 +304,7 @@ fn fill_and_put(
         let view = View {
             at: sys::shmat(new, 0, kept)?,
         };
-        if flags & libc::SHM_RDONLY == 0 {
-            replace_piece_of_segment(&piece, (old, now), view.at)?;
-        } else {
-            put_over(&piece, view.at)?;
-            settle(&piece)?;
-        }
+        replace_piece_of_segment(&piece, (old, now), view.at, shield)?;
         open.update(piece.base, None);
     }
     Ok(())
@@ -270,12 +316,14 @@ fn replace_piece_of_segment(
     piece: &Region,
     (old, now): (usize, usize),
     aside: usize,
+    shield: &Shield,
 ) -> Result<()> {
-    exchange(piece, || {
-        if facts::has_threads() {
-            let at = piece.offset;
+    let at = piece.offset;
+    exchange(piece, now + at, shield, |words| {
+        if facts::has_threads() && piece.prot & libc::PROT_WRITE != 0 {
             copy(old + at, now + at, piece.len, piece.page);
         }
+        words.come_along(shield)?;
         put_over(piece, aside)
     })
 }
