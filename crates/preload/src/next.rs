@@ -13,8 +13,9 @@
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All of them are looked up before a fork of which libc knows nothing: in
-//! its child the loader's list may be locked for ever.
+//! **At a fork.** All of them are looked up before a fork of which libc knows nothing, and
+//! before the first thread: beside other threads, and in the child of a fork that is made
+//! beside them, the loader's list may be locked for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -138,6 +139,7 @@ static ALL: [&Next; 24] = [
 /// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
 /// many times as long at the start of each program.
 pub(crate) fn find() {
+    objects::note_start();
     let mut is_sure = true;
     objects::each_behind_ours(|object| is_sure &= take_from(object));
     // Where the program has loaded this library by itself libc is not behind it.

@@ -14,7 +14,8 @@
 //! taken goes on.
 //!
 //! **At a fork.** In a child no libraries are looked for: the loader's lock may be held
-//! there for ever.
+//! there for ever. Nor are they beside other threads: one may hold it that waits for the
+//! very thread that would look.
 
 use core::fmt;
 use core::ops::ControlFlow;
@@ -70,6 +71,11 @@ pub(crate) fn pages_for(load: &Load, config: &Config) -> Option<Pages> {
         true => config.elfmap.data,
         false => config.elfmap.text,
     }
+}
+
+/// The same before the first thread.
+pub(crate) fn before_threads() {
+    later::look_last(put_library);
 }
 
 fn put_program(object: &Object<'_>, config: &Config) {

@@ -14,6 +14,24 @@ rows! {
     a_library_before_ours_allocates_with_threads: "atfork_allocates" {
         library: true, args: &["64", "7"], pools: HOLDING,
     }
+    the_loaders_list_is_locked_at_a_fork: "listed_meanwhile" {
+        args: &["child"], options: &["--heap=thp"], pools: &[0],
+    }
+    the_loaders_list_is_locked_and_the_child_maps: "listed_meanwhile" {
+        args: &["maps"], options: &["--text=thp", "--text-libs"], pools: &[0],
+    }
+    the_loaders_list_is_locked_and_the_child_exits: "listed_meanwhile" {
+        args: &["exit"], options: &["--heap=thp", "--report=/dev/null"], pools: &[0],
+    }
+    the_loaders_list_is_locked_and_both_end_at_once: "listed_meanwhile" {
+        args: &["end"], options: &["--heap=thp", "--report=/dev/null"], pools: &[0],
+    }
+    the_loaders_list_is_locked_by_one_that_waits: "listed_meanwhile" {
+        args: &["held"], options: &["--heap=thp"], pools: &[0],
+    }
+    the_loaders_list_is_locked_by_one_that_waits_for_who_maps: "listed_meanwhile" {
+        args: &["held"], options: &["--text=thp", "--text-libs"], pools: &[0],
+    }
     a_lock_from_malloc_is_taken_before_a_fork: "prepare_locks" {
         library: true, pools: SERVED,
     }

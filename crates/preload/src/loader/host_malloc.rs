@@ -17,7 +17,7 @@ use hugetools_pages::rt::message::say;
 use hugetools_pages::rt::weak;
 use hugetools_pages::word;
 
-use crate::loader::objects;
+use crate::loader::{lock, objects};
 
 word!(hugetools_kept_checker);
 
@@ -94,8 +94,12 @@ pub fn by_whom() -> Option<Whom> {
         .map(Whom::Caller)
 }
 
-/// Whether the program itself has malloc, or calls an allocator that must stay.
+/// Whether the program itself has malloc, or calls an allocator that must stay; no where
+/// that cannot be told.
 pub(crate) fn is_of_program() -> bool {
+    if !lock::is_free() {
+        return has_checker();
+    }
     let mut is_in_program = false;
     objects::each(|object| {
         is_in_program = object.is_program && object.address_of(c"malloc").is_some();

@@ -1,12 +1,14 @@
 //! Functions that ours stand before and that are looked up when the first of them
 //! is called, in the loader's own tables: no lock is taken that a constructor may
-//! hold, and nothing is done for a program that calls none.
+//! hold, and nothing is done for a program that calls none. Before the first thread all are
+//! looked up: a lock that a callback of `dl_iterate_phdr` may hold is taken.
 #![expect(unsafe_code, reason = "names in one text, known when it is compiled")]
 
 use core::ffi::CStr;
 use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use crate::loader::lock;
 use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
 
@@ -174,8 +176,11 @@ static HASHES: [u32; NAMES.len()] = {
     hashes
 };
 
-/// Where they are; 0 until that was looked up.
+/// Where they are, as far as that is for good; 0 until that was looked up.
 static ADDRESSES: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
+
+/// In there: nobody had it that stays until the process ends.
+const NOBODY: usize = 1;
 
 /// A function, by the place of its name.
 #[derive(Debug)]
@@ -191,29 +196,39 @@ impl Following {
         Following(at)
     }
 
-    /// Where it is; `None` where nobody but this library has it.
+    /// Where it is; `None` where nobody but this library has it, as far as can be told.
     #[inline]
     pub(crate) fn address(&self) -> Option<usize> {
         match ADDRESSES[self.0].load(Ordering::Relaxed) {
             0 => self.look_up(),
+            NOBODY => self.look_again(),
             address => Some(address),
         }
     }
 
     #[cold]
     fn look_up(&self) -> Option<usize> {
+        let known = || Some(ADDRESSES[self.0].load(Ordering::Relaxed)).filter(|known| *known != 0);
         if self.0 < OFTEN.len() {
             find_together();
         }
-        let address = &ADDRESSES[self.0];
-        match address.load(Ordering::Relaxed) {
-            // Where there is none there may be one later.
-            0 => {
-                let found = find(name(self.0), HASHES[self.0])?;
-                address.store(found, Ordering::Relaxed);
-                Some(found)
-            }
-            found => Some(found),
+        if known().is_none() {
+            find_all();
+        }
+        match known() {
+            None | Some(NOBODY) => self.look_again(),
+            address => address,
+        }
+    }
+
+    /// A library that was loaded later may have it, and may go again: it is looked for at
+    /// each call. Not beside other threads, nor in a child that was made beside them: there
+    /// the list may be locked, by one that waits for this one or that did not come along.
+    #[cold]
+    fn look_again(&self) -> Option<usize> {
+        match lock::is_free() {
+            true => find(self.0),
+            false => None,
         }
     }
 }
@@ -229,8 +244,9 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 /// Looks up those of them together that were not yet, once.
 fn find_together() {
     static DONE: AtomicBool = AtomicBool::new(false);
-    if !DONE.swap(true, Ordering::AcqRel) {
+    if !DONE.load(Ordering::Acquire) {
         objects::each_behind_ours(|object| take_from(object, 0..OFTEN.len()));
+        DONE.store(true, Ordering::Release);
     }
 }
 
@@ -238,27 +254,42 @@ fn find_together() {
 /// knows nothing, since in the child the loader's list may be locked for ever, by
 /// a thread that was in `dlopen` and is not there.
 pub(crate) fn find_all() {
-    static DONE: AtomicBool = AtomicBool::new(false);
-    if DONE.swap(true, Ordering::AcqRel) {
-        return;
+    if !ALL_DONE.load(Ordering::Acquire) {
+        find_all_anew();
     }
-    find_together();
-    objects::each_behind_ours(|object| take_from(object, OFTEN.len()..NAMES.len()));
 }
 
-/// Notes what an object has of them, where none before it did.
+/// Whether all were looked up.
+static ALL_DONE: AtomicBool = AtomicBool::new(false);
+
+/// The same before the first thread, also of those that nobody had.
+pub(crate) fn find_all_anew() {
+    objects::each_behind_ours(|object| take_from(object, 0..NAMES.len()));
+    // Where the program has loaded this library by itself libc is not behind it.
+    objects::each(|object| {
+        if !object.is_ours() && !object.is_a_copy() {
+            take_from(object, 0..NAMES.len());
+        }
+        ControlFlow::Continue(())
+    });
+    for address in &ADDRESSES {
+        let _ = address.compare_exchange(0, NOBODY, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    ALL_DONE.store(true, Ordering::Release);
+}
+
+/// Notes what an object has of them that stays, where none before it did.
 fn take_from(object: &Object<'_>, which: Range<usize>) {
-    let Some(tables) = object.tables() else {
+    let Some(tables) = object.tables().filter(|_| object.stays()) else {
         return;
     };
-    let are_often = which.start == 0;
     for at in which {
         let address = &ADDRESSES[at];
-        if address.load(Ordering::Relaxed) != 0 {
+        if address.load(Ordering::Relaxed) > NOBODY {
             continue;
         }
         // Of those that are looked up together all versions do the same.
-        let found = match are_often {
+        let found = match at < OFTEN.len() {
             true => tables.address_by_hash(name(at), HASHES[at]),
             false => tables.address_in_force(name(at), HASHES[at]),
         };
@@ -271,21 +302,26 @@ fn take_from(object: &Object<'_>, which: Range<usize>) {
 /// The first one behind this library in the loader's order, or else the first.
 /// Not that of another copy of ours, which would look for the next one in turn:
 /// of a name that libc has not, two copies would call each other for ever.
-fn find(name: &CStr, hash: u32) -> Option<usize> {
+fn find(at: usize) -> Option<usize> {
     let (mut first, mut behind) = (None, None);
     let mut passed = false;
-    let address = |object: &Object<'_>| object.tables()?.address_in_force(name, hash);
+    let address = |object: &Object<'_>| object.tables()?.address_in_force(name(at), HASHES[at]);
     objects::each(|object| {
         if object.is_ours() {
             passed = true;
         } else if let Some(address) = address(object).filter(|_| !object.is_a_copy()) {
-            first = first.or(Some(address));
-            behind = behind.or(passed.then_some(address));
+            let found = (address, object.stays());
+            first = first.or(Some(found));
+            behind = behind.or(passed.then_some(found));
         }
         match behind {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
     });
-    behind.or(first)
+    let (address, stays) = behind.or(first)?;
+    if stays {
+        ADDRESSES[at].store(address, Ordering::Relaxed);
+    }
+    Some(address)
 }

@@ -5,8 +5,10 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::fork::{self, Descriptors};
+use hugetools_pages::kernel::facts;
 use hugetools_pages::sys::{self, Errno};
 
+use crate::loader::lock;
 use crate::next;
 use crate::next::following::{self, Following};
 use crate::rt::marker;
@@ -57,6 +59,7 @@ pub(crate) fn fork() -> c_int {
     };
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Fork>(address) };
+    find_before();
     match marker::is_first() {
         true => fork::apart(|| fork::again_if_refused(|| next())),
         false => next(),
@@ -71,10 +74,19 @@ pub(crate) fn fork_alone() -> c_int {
     };
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Fork>(address) };
-    following::find_all();
+    find_before();
     match marker::is_first() {
         true => fork::around(|| next(), Descriptors::Copied),
         false => next(),
+    }
+}
+
+/// Asks the loader for what the child may need, which could not ask itself.
+pub(crate) fn find_before() {
+    following::find_all();
+    // Some that libc has made by itself.
+    if facts::has_threads() {
+        lock::note_threads();
     }
 }
 

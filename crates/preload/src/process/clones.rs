@@ -13,7 +13,8 @@ use hugetools_pages::kernel::facts;
 use hugetools_pages::sys::{self, Errno, cast};
 
 use crate::kernel_writes::buffers::{can_be_read, range};
-use crate::next::following::{self, Following};
+use crate::next::following::Following;
+use crate::process::atfork;
 use crate::rt::marker;
 
 static CLONE: Following = Following::named(c"clone");
@@ -75,7 +76,7 @@ pub(crate) fn around(call: impl Fn() -> c_long, descriptors: Descriptors) -> c_l
     if !marker::is_first() {
         return call();
     }
-    following::find_all();
+    atfork::find_before();
     let fork = || c_int::try_from(call()).unwrap_or(-1);
     fork::around(fork, descriptors).into()
 }
@@ -117,7 +118,7 @@ pub(crate) unsafe fn clone(
         stack: stack as usize,
         number,
     };
-    following::find_all();
+    atfork::find_before();
     let begin = |it: &Child| pass_on(Some(it.start), it.stack as *mut c_void, it.argument);
     fork::elsewhere(child, begin, descriptors)
 }

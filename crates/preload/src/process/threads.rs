@@ -17,7 +17,9 @@ use hugetools_pages::migrate::retry;
 use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
 
-use crate::next::following::Following;
+use crate::loader::lock;
+use crate::next::following::{self, Following};
+use crate::program_segments;
 
 /// What a thread does.
 pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -65,8 +67,15 @@ static ALL: [Place; PLACES] = [const {
     }
 }; PLACES];
 
-/// The program is about to make a thread.
+/// The program is about to make a thread. What is asked of the loader is asked before the
+/// first: none can hold its lock by now.
 pub(crate) fn one_is_near() {
+    static KNOWN: AtomicBool = AtomicBool::new(false);
+    if !KNOWN.load(Ordering::Relaxed) && !KNOWN.swap(true, Ordering::Relaxed) {
+        program_segments::before_threads();
+        following::find_all_anew();
+        lock::note_threads();
+    }
     retry::begin_threads(config::heap_is_of_pool);
 }
 

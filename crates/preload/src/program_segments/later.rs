@@ -2,8 +2,8 @@
 //! loads later by `dlopen`, as `java` does with `libjvm.so`.
 //!
 //! `dlopen` itself is left alone, since it goes by who calls it. Instead we
-//! look, now and then, when the program maps memory: a library that was just
-//! loaded does so soon.
+//! look, now and then, when the program maps memory, as long as it has one thread: a library
+//! that was just loaded does so soon. A last look is before the first other thread.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,6 +12,7 @@ use hugetools_pages::config::{self, Config};
 use hugetools_pages::rt::fork_gate;
 use hugetools_pages::sys;
 
+use crate::loader::lock;
 use crate::loader::objects::{self, Object};
 
 /// Milliseconds between two looks.
@@ -43,10 +44,29 @@ pub(super) fn watch(put: Put) {
     let now = sys::now();
     let last = LAST.load(Ordering::Relaxed);
     // Before the first look there is nothing to compare with.
-    if last == 0 || now < last + PAUSE || LOOKING.swap(true, Ordering::Acquire) {
+    if last != 0 && now >= last + PAUSE {
+        look_once(config, put);
+    }
+}
+
+/// Looks for them where there will be other threads.
+pub(super) fn look_last(put: Put) {
+    let config = config::get();
+    if config.text_libs && fork_gate::forks() == 0 && LAST.load(Ordering::Relaxed) != 0 {
+        look_once(config, put);
+    }
+}
+
+/// Looks, unless a thread does already, or another one may have the loader's list locked.
+fn look_once(config: &Config, put: Put) {
+    if LOOKING.swap(true, Ordering::Acquire) {
         return;
     }
-    look(config, put);
+    match lock::is_free() {
+        true => look(config, put),
+        // Threads that libc has made by itself may end again.
+        false => LAST.store(sys::now().max(1), Ordering::Relaxed),
+    }
     LOOKING.store(false, Ordering::Release);
 }
 

@@ -9,6 +9,7 @@ use hugetools_pages::registry::shared;
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
+use crate::loader::{lock, unlocked};
 use crate::rt::scratch::{self, List};
 
 /// A list that is filled from the front.
@@ -40,12 +41,13 @@ impl Extents {
             let range = region.mapped();
             known.put(range.start, range.end, Segment::Shm, None);
         });
-        objects::each(|object| {
-            if !object.is_vdso() {
+        match lock::is_free() {
+            true => objects::each(|object| {
                 known.put_object(object);
-            }
-            ControlFlow::Continue(())
-        });
+                ControlFlow::Continue(())
+            }),
+            false => unlocked::each(|object| known.put_object(object)),
+        }
         Some(known)
     }
 
@@ -71,6 +73,9 @@ impl Extents {
     }
 
     fn put_object(&mut self, object: &Object<'_>) {
+        if object.is_vdso() {
+            return;
+        }
         let name = match object.is_program {
             true => Some(self.exe),
             // A copy, since the loader's own goes away with the object.
