@@ -23,9 +23,12 @@ static SETSTACK: Following = Following::named(c"pthread_attr_setstack");
 /// As libc's.
 pub(crate) unsafe fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     type Call = unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int;
-    let is_told = can_be_read(&range(new as usize, size_of::<libc::stack_t>()));
-    // SAFETY: as the caller says; what cannot be read is libc's to refuse.
-    let told = is_told.then(|| unsafe { new.as_ref() }).flatten();
+    // What cannot be read is libc's to refuse.
+    let told = match can_be_read(&range(new as usize, size_of::<libc::stack_t>())) {
+        // SAFETY: as the caller says.
+        true => unsafe { new.as_ref() },
+        false => None,
+    };
     if let Some(new) = told.filter(|new| new.ss_flags & libc::SS_DISABLE == 0) {
         keep_ordinary(new.ss_sp as usize, new.ss_size, Stack::Signals);
     }
