@@ -20,4 +20,9 @@ rows! {
     what_is_closed_while_it_moves_stays_closed: "closed_while_moved" { pools: &[0, 80, 150] }
     blocks_are_moved_and_their_places_stay: "kept_blocks" { pools: &[0, 60, 150] }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
+    figures_and_sizes_while_others_free_large_blocks: "figures_meanwhile" { pools: &[0, 150] }
+    a_call_that_succeeds_leaves_errno_alone: "errno_stays" { pools: &[0] }
+    a_required_heap_serves_every_call: "required_blocks" {
+        options: &["--heap=2MB", "--require=heap"], pools: &[150],
+    }
 }

@@ -1,0 +1,52 @@
+/* Large blocks that come and go in some threads, while others ask for the figures of the
+   heap and for the size of a block of their own. */
+#include "contract.h"
+#include <malloc.h>
+
+#define SECONDS 2
+
+static volatile int over;
+
+static void *come_and_go(void *unused)
+{
+	(void)unused;
+	while (!over) {
+		unsigned char *block = get(9 * MIB);
+
+		block = realloc(block, 20 * MIB);
+		CHECK(block);
+		free(block);
+		free(get_aligned(2 * MIB, 2 * MIB));
+	}
+	return NULL;
+}
+
+static void *ask(void *unused)
+{
+	unsigned char *block = realloc(get(8 * MIB), 9 * MIB);
+
+	(void)unused;
+	CHECK(block);
+	while (!over) {
+		CHECK(malloc_usable_size(block) >= 9 * MIB);
+#ifdef __GLIBC__
+		CHECK(mallinfo2().hblks > 0);
+#endif
+	}
+	free(block);
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t thread[6];
+	size_t k;
+
+	for (k = 0; k < 6; k++)
+		CHECK(!pthread_create(&thread[k], NULL, k % 3 ? come_and_go : ask, NULL));
+	sleep(SECONDS);
+	over = 1;
+	for (k = 0; k < 6; k++)
+		CHECK(!pthread_join(thread[k], NULL));
+	right();
+}
