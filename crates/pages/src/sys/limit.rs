@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::call::{Errno, Result, ask, look};
 use super::futex::futex_wait_for;
@@ -74,6 +74,61 @@ static PAST_LIMIT: AtomicU32 = AtomicU32::new(0);
 /// 1 while a thread has a limit raised.
 static RAISED: AtomicU32 = AtomicU32::new(0);
 
+/// That limit as the program has it, for a child that is made meanwhile.
+static OWN: Own = Own {
+    resource: AtomicUsize::new(NONE),
+    soft: AtomicU64::new(0),
+    hard: AtomicU64::new(0),
+};
+
+/// In [`OWN`]: none is raised.
+const NONE: usize = usize::MAX;
+
+#[derive(Debug)]
+struct Own {
+    resource: AtomicUsize,
+    soft: AtomicU64,
+    hard: AtomicU64,
+}
+
+impl Own {
+    /// Notes what is to be put back, before it is raised.
+    fn note(&self, resource: usize, limit: &libc::rlimit64) {
+        self.soft.store(limit.rlim_cur, Ordering::Relaxed);
+        self.hard.store(limit.rlim_max, Ordering::Relaxed);
+        self.resource.store(resource, Ordering::Release);
+    }
+
+    fn forget(&self) {
+        self.resource.store(NONE, Ordering::Release);
+    }
+
+    /// Puts it back where it is raised now.
+    fn restore(&self) {
+        let resource = self.resource.swap(NONE, Ordering::Acquire);
+        let limit = libc::rlimit64 {
+            rlim_cur: self.soft.load(Ordering::Relaxed),
+            rlim_max: self.hard.load(Ordering::Relaxed),
+        };
+        if resource != NONE && limit_of(resource).is_ok_and(|now| is_raised(&now, &limit)) {
+            let _ = exchange(resource, &limit);
+        }
+    }
+}
+
+/// A limit as it is raised: to a number that nobody else takes.
+fn raised(own: &libc::rlimit64) -> libc::rlimit64 {
+    libc::rlimit64 {
+        rlim_cur: own.rlim_max.saturating_sub(1),
+        rlim_max: own.rlim_max,
+    }
+}
+
+fn is_raised(now: &libc::rlimit64, own: &libc::rlimit64) -> bool {
+    let raised = raised(own);
+    (now.rlim_cur, now.rlim_max) == (raised.rlim_cur, raised.rlim_max)
+}
+
 /// A limit, and what the kernel says where it is reached.
 struct Limit {
     resource: usize,
@@ -104,8 +159,10 @@ impl PastLimit {
         PastLimit(())
     }
 
-    /// In the child of a fork: those that were about to did not come along.
+    /// In the child of a fork: those that were about to did not come along, and the limit
+    /// that one of them had raised is the program's own again.
     pub fn forget_others() {
+        OWN.restore();
         PAST_LIMIT.store(0, Ordering::Relaxed);
         RAISED.store(0, Ordering::Relaxed);
     }
@@ -175,32 +232,63 @@ fn with_limit_raised<T>(limit: &Limit, call: &impl Fn() -> Result<T>) -> Result<
     if before.rlim_cur == before.rlim_max {
         return Err(limit.refusal);
     }
-    let most = before.rlim_max;
-    let raised = libc::rlimit64 {
-        // A number that nobody else takes.
-        rlim_cur: most.saturating_sub(1),
-        rlim_max: most,
-    };
-    let own = exchange(limit, &raised)?;
+    OWN.note(limit.resource, &before);
+    let result = with_raised(limit, &before, call);
+    OWN.forget();
+    result
+}
+
+fn with_raised<T>(
+    limit: &Limit,
+    before: &libc::rlimit64,
+    call: &impl Fn() -> Result<T>,
+) -> Result<T> {
+    let own = exchange(limit.resource, &raised(before))?;
     let result = call();
-    let is_ours = |now: &libc::rlimit64| (now.rlim_cur, now.rlim_max) == (raised.rlim_cur, most);
     // Another thread that has set it meanwhile must not find the old one for a moment.
-    if limit_of(limit.resource).is_ok_and(|now| !is_ours(&now)) {
+    if limit_of(limit.resource).is_ok_and(|now| !is_raised(&now, before)) {
         return result;
     }
-    let found = exchange(limit, &own)?;
-    if !is_ours(&found) {
+    let found = exchange(limit.resource, &own)?;
+    if !is_raised(&found, before) {
         // It has set it just now.
-        exchange(limit, &found)?;
+        exchange(limit.resource, &found)?;
     }
     result
 }
 
 /// Sets a limit; what it was.
-fn exchange(limit: &Limit, to: &libc::rlimit64) -> Result<libc::rlimit64> {
+fn exchange(resource: usize, to: &libc::rlimit64) -> Result<libc::rlimit64> {
     let mut old = *to;
     let new = core::ptr::from_ref(to) as usize;
     let old_at = core::ptr::from_mut(&mut old) as usize;
-    ask(libc::SYS_prlimit64, [0, limit.resource, new, old_at, 0, 0])?;
+    ask(libc::SYS_prlimit64, [0, resource, new, old_at, 0, 0])?;
     Ok(old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of all limits the one that no other test needs.
+    const QUIET: usize = libc::RLIMIT_MSGQUEUE as usize;
+
+    #[test]
+    fn a_child_has_the_own_limit_again() {
+        let own = limit_of(QUIET).unwrap();
+        let before = libc::rlimit64 {
+            rlim_cur: own.rlim_cur.min(1000),
+            rlim_max: own.rlim_max,
+        };
+        OWN.note(QUIET, &before);
+        exchange(QUIET, &raised(&before)).unwrap();
+        PastLimit::forget_others();
+        assert_eq!(limit_of(QUIET).unwrap().rlim_cur, before.rlim_cur);
+        // What the program has set meanwhile stays.
+        OWN.note(QUIET, &before);
+        exchange(QUIET, &own).unwrap();
+        PastLimit::forget_others();
+        assert_eq!(limit_of(QUIET).unwrap().rlim_cur, own.rlim_cur);
+        PastLimit::forget_others();
+    }
 }
