@@ -13,7 +13,8 @@
 //!
 //! **Invariants.** The copy is made aside and takes the place of the original in one
 //! system call, so that there is no moment without it. A failure before leaves the
-//! program on its own pages. What was read-only stays so.
+//! program on its own pages. What was read-only stays so. A segment that is not as the
+//! loader has mapped it, [`loaded`](crate::kernel::loaded), stays where it is.
 //!
 //! **Locks.** None: one thread runs, or what is written is left alone.
 //!

@@ -5,6 +5,18 @@ use super::row::rows;
 use crate::support::program::Libc;
 
 rows! {
+    a_page_of_bss_is_closed_before_the_program: "changed_before" {
+        library: true, args: &["0"], options: &["--data", "--bss"], pools: &[0, 60],
+    }
+    a_page_of_bss_is_read_only_before_the_program: "changed_before" {
+        library: true, args: &["1"], options: &["--data", "--bss"], pools: &[0, 60],
+    }
+    bss_is_shared_before_the_program: "changed_before" {
+        library: true, args: &["2"], options: &["--data", "--bss"], pools: &[0, 60],
+    }
+    a_page_of_bss_is_kept_from_children: "changed_before" {
+        library: true, args: &["3"], options: &["--data", "--bss"], pools: &[0, 60],
+    }
     malloc_answers_as_libc_does: "malloc_answers" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
     }

@@ -24,7 +24,8 @@ use crate::migrate::sigbus;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno, NoSignals};
 
-/// Puts a segment on huge pages. Where other threads run already, only what
+/// Puts a segment on huge pages; one of which a part is no longer as it was loaded is
+/// left alone. Where other threads run already, only what
 /// nobody has written to yet.
 pub fn put(load: &Load, wish: &Wish) -> Got {
     let (first, second) = wish.sizes();
@@ -32,6 +33,10 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
         whole: load.inner(second).len(),
         ..Got::default()
     };
+    if got.whole > 0 && !load.loaded().is_untouched() {
+        got.why = Some(Why::Taken);
+        return got;
+    }
     let is_alone = !facts::has_threads();
     let _quiet = NoSignals::begin();
     for piece in divide(&load.range, first, second) {
@@ -251,6 +256,17 @@ mod tests {
         })
         .unwrap();
         assert_eq!(there, 0, "untouched zeros cost memory");
+        check(&load);
+    }
+
+    #[test]
+    fn what_was_changed_before_is_left_alone() {
+        let load = segment();
+        let page = load.range.start + 5 * facts::thp_size();
+        // SAFETY: memory of the test.
+        unsafe { sys::mprotect(page, sys::page_size(), libc::PROT_READ).unwrap() };
+        let got = put(&load, &THP);
+        assert_eq!((got.bytes(), got.why), (0, Some(Why::Taken)));
         check(&load);
     }
 

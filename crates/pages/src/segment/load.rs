@@ -6,6 +6,8 @@ use core::ops::Range;
 
 use libc::Elf64_Phdr;
 
+use crate::kernel::loaded::Loaded;
+
 /// `PF_LINUX_HUGETLB`, by which hugeedit and ld.hugetlbfs mark a segment.
 pub const MARK: u32 = 0x0010_0000;
 
@@ -53,6 +55,16 @@ impl Load {
         let mut load = self.clone();
         load.range.end = end.filter(is_ours).unwrap_or(self.range.end);
         load
+    }
+
+    /// What the loader has mapped of it, by which it can be told whether that is so still.
+    pub(super) fn loaded(&self) -> Loaded {
+        Loaded {
+            range: self.range.clone(),
+            file_end: self.file_end,
+            file_start: self.file_start,
+            prot: self.prot,
+        }
     }
 
     /// What lies in whole pages of this size; empty where none fits.

@@ -28,6 +28,10 @@ pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got 
         whole: load.inner(second).len(),
         ..Got::default()
     };
+    if let Err(why) = may_replace(load, got.whole) {
+        got.why = Some(why);
+        return got;
+    }
     let none = load.range.start..load.range.start;
     let all = from_file(load, &load.range);
     let done = match wish.own == Own::First && take_own(load, &all, &mut got) {
@@ -40,6 +44,22 @@ pub fn put(load: &Load, wish: &Wish, stays: bool, shelf: Option<&Shelf>) -> Got 
         }
     }
     got
+}
+
+/// Whether other memory may take its place, of which so much is in whole huge pages.
+fn may_replace(load: &Load, whole: usize) -> Result<(), Why> {
+    // Reading it would be a fault.
+    if load.prot & libc::PROT_READ == 0 {
+        return Err(Why::Unreadable);
+    }
+    let mut loaded = load.loaded();
+    // What was added behind its end is never executed.
+    let end = load.file_end.next_multiple_of(sys::page_size());
+    loaded.range.end = loaded.range.end.min(end);
+    match whole == 0 || loaded.range.is_empty() || loaded.is_mapped_so() {
+        true => Ok(()),
+        false => Err(Why::Taken),
+    }
 }
 
 /// What of a range, in whole transparent huge pages, comes from the file.
@@ -72,7 +92,7 @@ fn take_shared(load: &Load, shelf: &Shelf, got: &mut Got) -> Range<usize> {
 pub fn put_own(load: &Load) -> Got {
     let mut got = Got::default();
     let range = load.inner(facts::thp_size());
-    if take_own(load, &range, &mut got) {
+    if load.prot & libc::PROT_READ != 0 && take_own(load, &range, &mut got) {
         got.whole = range.len();
     }
     got.why = None;

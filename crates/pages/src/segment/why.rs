@@ -73,6 +73,10 @@ pub enum Why {
     Untried = 30,
     /// A filter of system calls may not let `memfd_create` through.
     NoFile = 31,
+    /// Its code may be executed, but not read.
+    Unreadable = 32,
+    /// A library that began before has mapped, protected or advised a part of it.
+    Taken = 33,
 }
 
 impl Why {
@@ -167,6 +171,11 @@ impl Why {
                 "a filter of system calls was set behind hugectl, so nobody knows whether it lets \
                  a copy be put in its place; hugectl started behind that tries it"
             }
+            Why::Unreadable => "it may be executed, but not read, and so not copied",
+            Why::Taken => {
+                "a part is no longer as it was loaded: what began before the program has mapped, \
+                 protected or advised it"
+            }
             Why::NoFallback => "nothing but pool pages was asked for",
             Why::OtherFile => "not shared, since the program's file cannot be told",
             Why::Busy => "not shared, since another process takes long to make the copy",
@@ -219,7 +228,7 @@ impl From<NoThp> for Why {
 }
 
 /// In the order of their numbers.
-const ALL: [Why; 31] = [
+const ALL: [Why; 33] = [
     Why::Small,
     Why::SmallPages,
     Why::Changed,
@@ -251,6 +260,8 @@ const ALL: [Why; 31] = [
     Why::ThpRefused,
     Why::Untried,
     Why::NoFile,
+    Why::Unreadable,
+    Why::Taken,
 ];
 
 /// What is remembered for the report.
