@@ -144,13 +144,12 @@ fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
     let own = |why: FileError| Failure::Own(why.to_string());
     let caller = caller.with_filter(&root).map_err(own)?;
-    start_on(&root, run, &caller)
+    // What may not be as long as it is to be (`ulimit -f`) is an error, no end.
+    start_on(&root, run, &caller, Quiet::begin())
 }
 
 /// The same, on this machine.
-fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
-    // What may not be as long as it is to be (`ulimit -f`) is an error, no end.
-    let quiet = Quiet::begin();
+fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8, Failure> {
     let outlet = outlet(run, caller)?;
     // Before the look, which then finds what the program will have.
     let policy = match run.thp_policy {
@@ -210,11 +209,15 @@ fn start_on(root: &Root, run: &Run, caller: &Caller) -> Result<u8, Failure> {
         keep_said(&mut plan, caller);
         dump_pools(root, &plan, findings.verbosity);
     }
-    // Or the program would have them ignored.
-    drop(quiet);
-    let failure = exec::exec(&plan, caller);
+    let failure = become_program(&plan, caller, quiet);
     watcher.into_iter().for_each(Begun::cancel);
     Err(failure)
+}
+
+/// Ends the time in which signals are ignored: the program would have them ignored, too.
+fn become_program(plan: &Plan, caller: &Caller, quiet: Quiet) -> Failure {
+    drop(quiet);
+    exec::exec(plan, caller)
 }
 
 /// Begins to watch ends, unless a filter of system calls would end hugectl for it.

@@ -46,7 +46,7 @@ mod tests {
         let ended = run(|| 7).unwrap();
         assert!(matches!(ended, WaitStatus::Exited(_, 7)), "{ended:?}");
         // SAFETY: ends this process, the child.
-        let killed = run(|| unsafe { libc::kill(libc::getpid(), libc::SIGKILL) });
+        let killed = run(|| unsafe { libc::raise(libc::SIGKILL) });
         let killed = killed.unwrap();
         assert!(matches!(killed, WaitStatus::Signaled(..)), "{killed:?}");
     }

@@ -178,8 +178,8 @@ mod tests {
         assert_eq!(sys::socket_family(fd), Some(libc::AF_UNIX));
         let name = std::ffi::CString::new(fd.to_string()).unwrap();
         assert_eq!(of_file(&name), Writers::None);
-        let file = std::fs::File::open("/proc/self/maps").unwrap();
-        assert_eq!(sys::socket_family(file.as_raw_fd()), None);
+        let file = sys::File::open(c"/proc/self/maps", libc::O_RDONLY).unwrap();
+        assert_eq!(sys::socket_family(file.fd()), None);
     }
 
     #[test]

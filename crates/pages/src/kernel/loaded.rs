@@ -143,29 +143,32 @@ mod tests {
     fn what_was_done_to_one_page_is_seen() {
         type Change = fn(usize, usize);
         const SHARED: c_int = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        let changes: [(Change, bool); 5] = [
+        let closed: Change = |at, len| {
             // SAFETY: memory of the test, for each of these.
-            (
-                |at, len| unsafe { sys::mprotect(at, len, libc::PROT_NONE).unwrap() },
-                true,
-            ),
+            unsafe { sys::mprotect(at, len, libc::PROT_NONE) }.unwrap();
+        };
+        let read_only: Change = |at, len| {
             // SAFETY: likewise.
-            (
-                |at, len| unsafe { sys::mprotect(at, len, libc::PROT_READ).unwrap() },
-                true,
-            ),
+            unsafe { sys::mprotect(at, len, libc::PROT_READ) }.unwrap();
+        };
+        let gone: Change = |at, len| {
             // SAFETY: likewise.
-            (|at, len| unsafe { sys::munmap(at, len).unwrap() }, true),
+            unsafe { sys::munmap(at, len) }.unwrap();
+        };
+        let shared: Change = |at, len| {
             // SAFETY: likewise.
-            (
-                |at, len| unsafe { sys::mmap(at, len, RW, SHARED, -1, 0).map(drop).unwrap() },
-                true,
-            ),
+            unsafe { sys::mmap(at, len, RW, SHARED, -1, 0) }.unwrap();
+        };
+        let advised: Change = |at, len| {
             // SAFETY: likewise.
-            (
-                |at, len| unsafe { sys::madvise(at, len, libc::MADV_DONTFORK).unwrap() },
-                false,
-            ),
+            unsafe { sys::madvise(at, len, libc::MADV_DONTFORK) }.unwrap();
+        };
+        let changes = [
+            (closed, true),
+            (read_only, true),
+            (gone, true),
+            (shared, true),
+            (advised, false),
         ];
         let page = sys::page_size();
         for (index, (change, is_of_mapping)) in changes.into_iter().enumerate() {
@@ -180,14 +183,13 @@ mod tests {
 
     #[test]
     fn another_file_is_not_the_programs() {
-        let file = std::fs::File::open("/proc/self/exe").unwrap();
+        let file = sys::File::open(c"/proc/self/exe", libc::O_RDONLY).unwrap();
         let loaded = map(4);
         let page = sys::page_size();
         let end = loaded.range.end;
         let put = |offset: usize| {
-            use std::os::fd::AsRawFd;
             let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-            let (at, fd) = (loaded.range.start, file.as_raw_fd());
+            let (at, fd) = (loaded.range.start, file.fd());
             // SAFETY: memory of the test.
             unsafe { sys::mmap(at, 2 * page, RW, flags, fd, offset).unwrap() };
         };

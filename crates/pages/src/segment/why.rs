@@ -172,10 +172,7 @@ impl Why {
                  a copy be put in its place; hugectl started behind that tries it"
             }
             Why::Unreadable => "it may be executed, but not read, and so not copied",
-            Why::Taken => {
-                "a part is no longer as it was loaded: what began before the program has mapped, \
-                 protected or advised it"
-            }
+            Why::Taken => "what began before the program has changed a part of it",
             Why::NoFallback => "nothing but pool pages was asked for",
             Why::OtherFile => "not shared, since the program's file cannot be told",
             Why::Busy => "not shared, since another process takes long to make the copy",

@@ -227,8 +227,9 @@ fn foreign_and_damaged_programs() {
     let mut header = [0u8; 56];
     header[0] = 3;
     header[8] = 120;
-    header[32] = loader.len() as u8;
-    header[40] = loader.len() as u8;
+    let len = u8::try_from(loader.len()).unwrap();
+    header[32] = len;
+    header[40] = len;
     bytes.extend(header);
     bytes.extend(loader);
     let path = dir.file("dynamic", &bytes, 0o755);
