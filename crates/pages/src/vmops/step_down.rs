@@ -9,7 +9,7 @@
 //!
 //! Meanwhile nobody writes there: threads wait. A ring or a device does not, and goes on with
 //! the pages that it was given, so where there may be one the memory stays as it is. Who
-//! waits for a word there comes along: see [`waiters`].
+//! waits for a word there comes along: see `waiters`.
 #![expect(unsafe_code, reason = "replaces the program's memory")]
 
 use core::ops::Range;
