@@ -11,7 +11,7 @@
 //! **Locks.** None of ours. The loader has one, which it holds while it shows its list:
 //! what looks at an object there is short, and calls nothing of the program's. The program's
 //! own `dl_iterate_phdr` holds it as long as it likes: beside other threads it is not waited
-//! for, but where the program itself loads a library or makes the first of them.
+//! for, but where the program loads a library, or calls what only such a one may have.
 //!
 //! **At a fork.** A thread that was in `dlopen` is not there in the child, so that the
 //! loader's lock may be held there for ever: what a child may need is looked up before.

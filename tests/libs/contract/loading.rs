@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::run::{How, run};
 use crate::support::live::{machine, skip};
+use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 
 const TIME: Duration = Duration::from_secs(20);
@@ -83,4 +84,26 @@ fn php_with_its_modules() {
         ),
     ];
     hold(test, "php", wrong(&php, &[]), &ours);
+}
+
+/// What it has is called only while it is there.
+#[test]
+fn a_library_that_is_closed_and_loaded_again() {
+    for libc in Libc::ALL {
+        let build = |as_what: &str, flags: &[&str]| {
+            let name = format!("contract-passing_library-{libc:?}{as_what}");
+            build_as(&name, "contract/passing_library", libc, flags)
+        };
+        let library = build(".so", &["-DLIBRARY", "-shared", "-fPIC"]);
+        let Some((program, library)) = build("", &[]).zip(library) else {
+            continue;
+        };
+        let words = [&program, &library].map(|path| path.to_str().unwrap());
+        let hugectl = hugectl().to_str().unwrap();
+        for option in ["--heap=thp", "--shm"] {
+            let ours = [&[hugectl, "-q", option], &words[..]].concat();
+            assert_eq!(wrong(&ours, &[]), wrong(&words, &[]), "{libc:?}");
+        }
+        assert_eq!(wrong(&words, &[]), None, "{libc:?}");
+    }
 }

@@ -3,19 +3,27 @@
 //! `dl_iterate_phdr`, and no libc makes that lock anew in the child of a fork. Where one
 //! thread has been alone from the start nobody else can hold it.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_pages::kernel::facts;
+use hugetools_pages::sys;
 
-/// Whether there are other threads, or were, or were in the process that made this one.
-static MET_THREADS: AtomicBool = AtomicBool::new(false);
+/// The process that has, or had, other threads, this one or one from which it descends; 0
+/// where there is none.
+static OF_THREADS: AtomicU32 = AtomicU32::new(0);
 
 /// Other threads are about to be, or it may be that a child is made beside them.
 pub(crate) fn note_threads() {
-    MET_THREADS.store(true, Ordering::Relaxed);
+    let _ = OF_THREADS.compare_exchange(0, sys::getpid(), Ordering::Relaxed, Ordering::Relaxed);
 }
 
 /// Whether nobody else can hold it, nor has left it locked.
 pub(crate) fn is_free() -> bool {
-    !MET_THREADS.load(Ordering::Relaxed) && !facts::has_threads()
+    OF_THREADS.load(Ordering::Relaxed) == 0 && !facts::has_threads()
+}
+
+/// Whether it may be locked for ever, by a thread that did not come along into this process.
+pub(crate) fn may_be_left() -> bool {
+    let of_threads = OF_THREADS.load(Ordering::Relaxed);
+    of_threads != 0 && of_threads != sys::getpid()
 }

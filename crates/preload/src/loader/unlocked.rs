@@ -1,11 +1,13 @@
 //! The loader's list without its lock: read by the kernel, for which what another thread
 //! has unmapped meanwhile is no more than an error.
 //!
-//! What is shown are copies: what an object has in its memory may be gone.
+//! What is shown are copies. What an object has in its memory may be gone, but where there
+//! is no other thread.
 #![expect(unsafe_code, reason = "reads what the loader knows")]
 
 use core::ffi::{CStr, c_void};
 use core::mem::MaybeUninit;
+use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
 
 use hugetools_pages::sys::{self, cast};
@@ -28,9 +30,9 @@ const MOST: usize = 4096;
 const NAME: usize = 512;
 const HEADERS: usize = 32;
 
-/// Calls `visit` for each object, the program first. It must look at nothing but what it is
-/// given.
-pub(crate) fn each(mut visit: impl FnMut(&Object<'_>)) {
+/// Calls `visit` for each object, the program first, until it breaks. Beside other threads
+/// it must look at nothing but what it is given.
+pub(crate) fn each(mut visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
     /// Where the list begins in `r_debug`.
     const FIRST: usize = size_of::<usize>();
     let list = AT_START.list.load(Ordering::Relaxed);
@@ -39,12 +41,19 @@ pub(crate) fn each(mut visit: impl FnMut(&Object<'_>)) {
         let Some(link) = at.filter(|at| *at != 0).and_then(read::<Link>) else {
             return;
         };
-        show(&link, place, &mut visit);
+        if show(&link, place, &mut visit).is_some_and(|flow| flow.is_break()) {
+            return;
+        }
         at = Some(link.next);
     }
 }
 
-fn show(link: &Link, place: usize, visit: &mut impl FnMut(&Object<'_>)) {
+/// Shows one, where that is there.
+fn show(
+    link: &Link,
+    place: usize,
+    visit: &mut impl FnMut(&Object<'_>) -> ControlFlow<()>,
+) -> Option<ControlFlow<()>> {
     let mut name = [0; NAME];
     let len = read_bytes(link.name, &mut name[..NAME - 1]).unwrap_or(0);
     name[len..].fill(0);
@@ -57,23 +66,21 @@ fn show(link: &Link, place: usize, visit: &mut impl FnMut(&Object<'_>)) {
         loads: 0,
     };
     if object.is_vdso() {
-        return;
+        return None;
     }
     let mut headers = [const { MaybeUninit::<libc::Elf64_Phdr>::zeroed() }; HEADERS];
-    let Some((from, count)) = headers_of(link.base, place) else {
-        return;
-    };
+    let (from, count) = headers_of(link.base, place)?;
     let count = count.min(HEADERS);
     let to = headers.as_mut_ptr().cast::<u8>();
     // SAFETY: so long is that place at least.
     let room =
         unsafe { core::slice::from_raw_parts_mut(to, count * size_of::<libc::Elf64_Phdr>()) };
     if read_bytes(from, room) != Some(room.len()) {
-        return;
+        return None;
     }
     // SAFETY: all bits zero are a header, and so is what was read.
     object.headers = unsafe { core::slice::from_raw_parts(headers.as_ptr().cast(), count) };
-    visit(&object);
+    Some(visit(&object))
 }
 
 /// Where its headers are, and how many.

@@ -8,9 +8,9 @@ use core::ffi::CStr;
 use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::loader::lock;
 use crate::loader::objects::{self, Object};
 use crate::loader::symbols::gnu_hash;
+use crate::loader::{lock, unlocked};
 
 mod seldom;
 
@@ -222,14 +222,12 @@ impl Following {
     }
 
     /// A library that was loaded later may have it, and may go again: it is looked for at
-    /// each call. Not beside other threads, nor in a child that was made beside them: there
-    /// the list may be locked, by one that waits for this one or that did not come along.
+    /// each call, in a child where the list may be locked for ever without its lock. Who
+    /// calls a function that nobody had at the start must hold no lock for which a callback
+    /// of `dl_iterate_phdr` waits.
     #[cold]
     fn look_again(&self) -> Option<usize> {
-        match lock::is_free() {
-            true => find(self.0),
-            false => None,
-        }
+        find(self.0)
     }
 }
 
@@ -306,7 +304,7 @@ fn find(at: usize) -> Option<usize> {
     let (mut first, mut behind) = (None, None);
     let mut passed = false;
     let address = |object: &Object<'_>| object.tables()?.address_in_force(name(at), HASHES[at]);
-    objects::each(|object| {
+    let visit = |object: &Object<'_>| {
         if object.is_ours() {
             passed = true;
         } else if let Some(address) = address(object).filter(|_| !object.is_a_copy()) {
@@ -318,7 +316,11 @@ fn find(at: usize) -> Option<usize> {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
-    });
+    };
+    match lock::may_be_left() {
+        true => unlocked::each(visit),
+        false => objects::each(visit),
+    }
     let (address, stays) = behind.or(first)?;
     if stays {
         ADDRESSES[at].store(address, Ordering::Relaxed);

@@ -41,12 +41,13 @@ impl Extents {
             let range = region.mapped();
             known.put(range.start, range.end, Segment::Shm, None);
         });
+        let put = |object: &Object<'_>| {
+            known.put_object(object);
+            ControlFlow::Continue(())
+        };
         match lock::is_free() {
-            true => objects::each(|object| {
-                known.put_object(object);
-                ControlFlow::Continue(())
-            }),
-            false => unlocked::each(|object| known.put_object(object)),
+            true => objects::each(put),
+            false => unlocked::each(put),
         }
         Some(known)
     }
