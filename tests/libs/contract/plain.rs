@@ -27,5 +27,8 @@ rows! {
     a_heap_that_grows_in_a_small_coroutine: "small_stack" {
         args: &["coroutine", "8192", "64"], libcs: GLIBC,
     }
+    a_library_has_functions_of_libcs_names: "own_names" {
+        library: true, options: &["--heap=thp"], pools: &[0],
+    }
     threads_that_end_in_many_ways: "thread_ends" { pools: &[0, 60] }
 }

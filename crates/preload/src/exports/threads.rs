@@ -4,8 +4,9 @@
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::fork;
+use hugetools_pages::sys::cast;
 
-use crate::next::call::{NO_CALL, next};
+use crate::next::call::{NO_CALL, next, next_of_another};
 use crate::process::clones;
 use crate::process::threads::{self, Start};
 
@@ -43,7 +44,8 @@ pub unsafe extern "C" fn thrd_create(
     )
 }
 
-/// `clone(2)`, with as many arguments as it may have.
+/// `clone(2)`, with as many arguments as it may have. A library of the program's may have
+/// a function of that name, which gets them whole.
 ///
 /// # Safety
 /// As libc's.
@@ -51,12 +53,24 @@ pub unsafe extern "C" fn thrd_create(
 pub unsafe extern "C" fn clone(
     start: Option<fork::Start>,
     stack: *mut c_void,
-    flags: c_int,
+    flags: usize,
     argument: *mut c_void,
     parent: *mut c_void,
     own: *mut c_void,
     child: *mut c_void,
-) -> c_int {
+) -> isize {
+    let begin = start.map_or(0, |start| start as usize);
+    let [at, passed, first, second, third] =
+        [stack, argument, parent, own, child].map(|word| word as usize);
+    let other = next_of_another!(
+        clones::CLONE,
+        (begin, at, flags, passed, first, second, third)
+    );
+    if let Some(result) = other {
+        return result;
+    }
+    let flags = cast::int(flags);
     // SAFETY: as the caller says.
-    unsafe { clones::clone(start, stack, flags, argument, [parent, own, child]) }
+    let result = unsafe { clones::clone(start, stack, flags, argument, [parent, own, child]) };
+    result as isize
 }

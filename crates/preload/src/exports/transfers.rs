@@ -7,14 +7,14 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use hugetools_pages::extent::index;
 use hugetools_pages::rt::side_room::SideRoom;
-use hugetools_pages::sys;
+use hugetools_pages::sys::{self, cast};
 use libc::{epoll_event, iovec, mmsghdr, mqd_t, off_t, sigset_t, timespec};
 
 use crate::kernel_writes::buffers::{again, again_for, array, can_be_read, one, range, ranges};
 use crate::kernel_writes::copies::copied;
 use crate::kernel_writes::message::{self, Messages};
 use crate::kernel_writes::tables::{made_again, made_again_by_number, next_of_many};
-use crate::next::call::{NO_CALL, next};
+use crate::next::call::{NO_CALL, next, next_of_another};
 use crate::next::following::Following;
 use crate::signals::masks::with_mask;
 
@@ -121,7 +121,8 @@ macro_rules! sendfile_as {
 sendfile_as!(sendfile, c"sendfile");
 sendfile_as!(sendfile64, c"sendfile64");
 
-/// What moves data from one place to another.
+/// What moves data from one place to another. The names are GNU's: a library of the program's
+/// may have such functions, which get their arguments whole.
 macro_rules! from_place_to_place {
     ($(#[$about:meta])+ $name:ident, $text:literal) => {
         $(#[$about])+
@@ -130,17 +131,24 @@ macro_rules! from_place_to_place {
         /// As libc's.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
-            from: c_int,
+            from: usize,
             from_place: *mut i64,
-            to: c_int,
+            to: usize,
             to_place: *mut i64,
             len: usize,
-            flags: c_uint,
+            flags: usize,
         ) -> isize {
+            const NEXT: Following = Following::named($text);
+            let (first, second) = (from_place as usize, to_place as usize);
+            let other = next_of_another!(NEXT, (from, first, to, second, len, flags));
+            if let Some(result) = other {
+                return result;
+            }
+            let [from, to, flags] = [from, to, flags].map(cast::int);
             let call = |from_place, to_place| {
                 next!(
                     $text,
-                    fn(c_int, *mut i64, c_int, *mut i64, usize, c_uint) -> isize,
+                    fn(c_int, *mut i64, c_int, *mut i64, usize, c_int) -> isize,
                     NO_CALL,
                     (from, from_place, to, to_place, len, flags)
                 )

@@ -27,7 +27,29 @@ macro_rules! next {
     }};
 }
 
-pub(crate) use next;
+/// Hands all words of a call on to the next function of that name, whatever it makes of
+/// them, where that may be one of the program's own; `None` where it is libc's.
+macro_rules! next_of_another {
+    ($next:expr, ($($word:expr),*)) => {
+        $next.of_another().map(|address| {
+            type Next = unsafe extern "C" fn($($crate::next::call::as_word!($word)),*) -> isize;
+            // SAFETY: the address of the function of that name, which gets what its caller
+            // has passed.
+            let next = unsafe { core::mem::transmute::<usize, Next>(address) };
+            // SAFETY: as the caller says.
+            unsafe { next($($word),*) }
+        })
+    };
+}
+
+/// The type of a word.
+macro_rules! as_word {
+    ($word:expr) => {
+        usize
+    };
+}
+
+pub(crate) use {as_word, next, next_of_another};
 
 /// For functions that only libc has.
 pub(crate) const NO_CALL: libc::c_long = -1;

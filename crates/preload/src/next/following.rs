@@ -182,6 +182,9 @@ static ADDRESSES: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; N
 /// In there: nobody had it that stays until the process ends.
 const NOBODY: usize = 1;
 
+/// Of which of them that is not libc's, but another library's.
+static OTHERS: [AtomicBool; NAMES.len()] = [const { AtomicBool::new(false) }; NAMES.len()];
+
 /// A function, by the place of its name.
 #[derive(Debug)]
 pub(crate) struct Following(usize);
@@ -204,6 +207,13 @@ impl Following {
             NOBODY => self.look_again(),
             address => Some(address),
         }
+    }
+
+    /// The same where it is another library's than libc: of a name that no standard
+    /// reserves that may be a function of the program's own, with arguments of its own.
+    pub(crate) fn of_another(&self) -> Option<usize> {
+        let address = self.address();
+        address.filter(|_| OTHERS[self.0].load(Ordering::Relaxed))
     }
 
     #[cold]
@@ -292,6 +302,7 @@ fn take_from(object: &Object<'_>, which: Range<usize>) {
             false => tables.address_in_force(name(at), HASHES[at]),
         };
         if let Some(found) = found {
+            OTHERS[at].store(!object.is_of_libc(), Ordering::Relaxed);
             address.store(found, Ordering::Relaxed);
         }
     }
@@ -308,7 +319,7 @@ fn find(at: usize) -> Option<usize> {
         if object.is_ours() {
             passed = true;
         } else if let Some(address) = address(object).filter(|_| !object.is_a_copy()) {
-            let found = (address, object.stays());
+            let found = (address, object.stays(), !object.is_of_libc());
             first = first.or(Some(found));
             behind = behind.or(passed.then_some(found));
         }
@@ -321,7 +332,8 @@ fn find(at: usize) -> Option<usize> {
         true => unlocked::each(visit),
         false => objects::each(visit),
     }
-    let (address, stays) = behind.or(first)?;
+    let (address, stays, is_of_another) = behind.or(first)?;
+    OTHERS[at].store(is_of_another, Ordering::Relaxed);
     if stays {
         ADDRESSES[at].store(address, Ordering::Relaxed);
     }

@@ -17,7 +17,8 @@ use crate::next::following::Following;
 use crate::process::atfork;
 use crate::rt::marker;
 
-static CLONE: Following = Following::named(c"clone");
+/// Where the next one is.
+pub(crate) static CLONE: Following = Following::named(c"clone");
 
 /// Whether a call is one, and what the child has of open files then.
 ///
