@@ -13,6 +13,7 @@
 //!   ordinary memory where the call names a part of a huge page.
 //! * [`named`]: huge pages that the program asked for by name behave as the
 //!   kernel's.
+//! * [`library_text`]: code of libraries, which is not registered.
 //! * [`by_number`]: the same calls, made through `syscall(2)`.
 //! * [`anon`]: large private mappings of the program's own are advised, and known for
 //!   that; the kernel does the rest.
@@ -41,6 +42,7 @@ pub mod advice;
 pub mod anon;
 pub mod attach;
 pub mod by_number;
+pub mod library_text;
 pub mod map_file;
 pub mod map_shared;
 pub mod mbind;

@@ -23,7 +23,9 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, anon, map_file, map_shared, mbind as policy, own_code};
+use hugetools_pages::vmops::{
+    self, anon, library_text, map_file, map_shared, mbind as policy, own_code,
+};
 
 use crate::kernel_writes::{mlock, populate};
 use crate::{next, program_segments, signals, sysv_shm};
@@ -177,8 +179,12 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
     let (at, whole) = vmops::as_libc_has_it(addr as usize, len);
     match vmops::mprotect(at, whole, prot, None) {
         Some(result) => sys::c_result(result),
-        // SAFETY: as the caller says.
-        None => anon_committed(addr, len, prot, unsafe { next::mprotect(addr, len, prot) }),
+        None => {
+            // SAFETY: as the caller says.
+            let call = || unsafe { next::mprotect(addr, len, prot) };
+            let make_fit = || library_text::leave_pool(at, whole);
+            anon_committed(addr, len, prot, syscall::again_if_fit(call, make_fit))
+        }
     }
 }
 
@@ -197,8 +203,9 @@ pub unsafe extern "C" fn pkey_mprotect(
         Some(result) => sys::c_result(result),
         None => {
             // SAFETY: as the caller says.
-            let result = unsafe { next::pkey_mprotect(addr, len, prot, key) };
-            anon_committed(addr, len, prot, result)
+            let call = || unsafe { next::pkey_mprotect(addr, len, prot, key) };
+            let make_fit = || library_text::leave_pool(addr as usize, len);
+            anon_committed(addr, len, prot, syscall::again_if_fit(call, make_fit))
         }
     }
 }

@@ -11,6 +11,14 @@ rows! {
     a_page_of_bss_is_read_only_before_the_program: "changed_before" {
         library: true, args: &["1"], options: &["--data", "--bss"], pools: &[0, 60],
     }
+    a_library_changes_its_code: "changes_its_code" {
+        library: true, args: &["0"], options: &["--text=2MB", "--text-libs"],
+        pools: &[0, 60],
+    }
+    a_library_changes_its_code_by_numbers: "changes_its_code" {
+        library: true, args: &["1"], options: &["--text=2MB", "--text-libs"],
+        pools: &[0, 60],
+    }
     bss_is_shared_before_the_program: "changed_before" {
         library: true, args: &["2"], options: &["--data", "--bss"], pools: &[0, 60],
     }

@@ -6,7 +6,7 @@ use core::ffi::c_long;
 
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{self, by_number};
+use hugetools_pages::vmops::{self, by_number, library_text};
 
 use crate::process::{clones, seccomp};
 use crate::report::end;
@@ -45,7 +45,11 @@ pub unsafe extern "C" fn syscall(
         return clones::around(call, descriptors);
     }
     let before = sys::errno();
-    let result = again_if_fit(call, || number == sys::MSEAL && vmops::make_fit(a, b));
+    let result = again_if_fit(call, || match number {
+        sys::MSEAL => vmops::make_fit(a, b),
+        libc::SYS_mprotect | sys::PKEY_MPROTECT => library_text::leave_pool(a, b),
+        _ => false,
+    });
     if result != -1 {
         by_number::note(number, args);
     } else if sys::errno() == Errno(libc::EFAULT) {
