@@ -178,7 +178,9 @@ fn refused(pid: Pid, error: &io::Error) -> Failure {
         Some(libc::ENOSYS | libc::EINVAL) => old_kernel(),
         Some(libc::EPERM) => format!(
             "process {pid}: its memory may not be changed: CAP_SYS_NICE is missing (EPERM)\n  run \
-             this as root, or give hugectl the right: setcap cap_sys_nice,cap_sys_ptrace+ep hugectl"
+             this as root, or have a copy of hugectl for --pid alone, since programs that it starts \
+             would lose variables:\n  cp hugectl hugectl-pid && setcap \
+             cap_sys_nice,cap_sys_ptrace+ep hugectl-pid"
         ),
         Some(libc::EACCES) => format!(
             "process {pid}: its memory may not be looked at: CAP_SYS_PTRACE is missing (EACCES)\n  \
