@@ -89,15 +89,6 @@ impl Call {
     /// not be written. Where nothing was replaced meanwhile, and no fork has made a page
     /// one that a child shares, that may be so at the beginning of a huge page only.
     pub fn may_have_stopped_at(&self, addr: usize) -> bool {
-        self.may_have_stopped_where(addr, |start| start == addr)
-    }
-
-    /// The same where a buffer begins, behind another one: anywhere in a huge page.
-    pub fn may_have_stopped_before(&self, buffer: usize) -> bool {
-        self.may_have_stopped_where(buffer, |_| true)
-    }
-
-    fn may_have_stopped_where(&self, addr: usize, begins: impl Fn(usize) -> bool) -> bool {
         if pool_backoff::is_forking() || late::generation() != self.generation {
             return true;
         }
@@ -105,7 +96,7 @@ impl Call {
             index::extent_at(addr).is_some_and(|extent| {
                 let unit = extent.unit_at(addr);
                 let (state, _) = extent.units()[unit].load();
-                state == State::Busy || state.is_inherited() && begins(extent.address(unit))
+                state == State::Busy || state.is_inherited() && extent.address(unit) == addr
             })
         })
     }
