@@ -89,8 +89,13 @@ impl Object<'_> {
     /// Whether it is libc, or a part of it, as some once were.
     pub(crate) fn is_of_libc(&self) -> bool {
         let parts: [&[u8]; 5] = [b"libc.", b"libpthread.", b"librt.", b"libdl.", b"ld-"];
-        let name = self.own_name().unwrap_or_default().to_bytes();
-        parts.iter().any(|part| name.starts_with(part))
+        let is_one = |name: &[u8]| parts.iter().any(|part| name.starts_with(part));
+        // musl's may have no name of its own: the loader, which it is, has its file's.
+        let file = self.name.to_bytes().rsplit(|byte| *byte == b'/').next();
+        match self.own_name() {
+            Some(name) => is_one(name.to_bytes()),
+            None => file.is_some_and(is_one),
+        }
     }
 
     /// Whether it is there until the process ends: so is what was there at the start, and
