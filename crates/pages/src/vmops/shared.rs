@@ -14,7 +14,7 @@ use core::sync::atomic::AtomicBool;
 
 use super::advice::Kind;
 use super::range::overlap;
-use super::step_down::{can_step_down, can_step_down_soon, step_down};
+use super::step_down::{can_step_down, can_step_down_soon, may_be_written, step_down};
 use crate::extent::mlocked;
 use crate::registry::region::{Backing, Region};
 use crate::registry::shared::Open;
@@ -59,7 +59,7 @@ pub(super) fn munmap(open: &mut Open, region: Region, part: &Range<usize>) -> Re
             return unmap_pages(open, region, &range);
         }
     }
-    if can_step_down(open, &region) {
+    if !may_be_written() && can_step_down(open, &region) {
         // Where that fails, for want of address space or for who has come between, the pages
         // stay.
         let _ = step_down(open, region);

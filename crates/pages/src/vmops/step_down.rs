@@ -8,8 +8,8 @@
 //! its number and attaches it after this finds it removed.)
 //!
 //! Meanwhile nobody writes there: threads wait. A ring or a device does not, and goes on with
-//! the pages that it was given, so where there may be one the memory stays as it is. Who
-//! waits for a word there comes along: see `waiters`.
+//! the pages that it was given: where there may be one, what is unmapped in part stays as it
+//! is. Who waits for a word there comes along: see `waiters`.
 #![expect(unsafe_code, reason = "replaces the program's memory")]
 
 use core::ops::Range;
@@ -49,12 +49,19 @@ fn is_alone(open: &mut Open, region: &Region) -> bool {
     }
 }
 
-/// Whether all that could write to the memory can be kept from it, and those that wait for it
-/// to change can come along.
+/// Whether those that wait for the memory to change can come along.
 fn can_wait() -> bool {
     // The program may have no descriptor to spare.
     let _past_limit = PastLimit::begin();
-    side_stack::on_side_stack(|| !dma_users::writers().may_write_now() && waiters::can_move())
+    side_stack::on_side_stack(waiters::can_move)
+}
+
+/// Whether a ring or a device may write to memory of the program's, by page and not by
+/// address: what leaves its pages then goes without what comes later. Which memory that is
+/// cannot be told; so only what can do without asks.
+pub(super) fn may_be_written() -> bool {
+    let _past_limit = PastLimit::begin();
+    side_stack::on_side_stack(|| dma_users::writers().may_write_now())
 }
 
 /// Whether another process shares what was born then, or is about to.
@@ -182,13 +189,7 @@ fn exchange(
 ) -> Result<()> {
     let mut words = Words::of(piece.known(), new);
     words.move_waiters()?;
-    // Another thread may have come to give a buffer to a device since that was asked: while
-    // the memory is closed none can be given.
-    let may = || !shield.is_needed() || !dma_users::newcomers().may_write_now();
-    let put = || match may() {
-        true => put(&mut words),
-        false => Err(Errno(libc::EBUSY)),
-    };
+    let put = || put(&mut words);
     let result = match piece.prot & libc::PROT_WRITE {
         0 => put(),
         // SAFETY: the piece is ours to change, and nobody else has it; a copy takes its place.
