@@ -50,15 +50,6 @@ static void *work(void *argument)
 	return argument;
 }
 
-static void empty_pool(void)
-{
-	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
-
-	for (i = 0; i < 1000; i++)
-		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-			return;
-}
-
 static void begin_device(void)
 {
 	static struct ring ring;

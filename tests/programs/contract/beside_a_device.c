@@ -82,15 +82,6 @@ static void fork_everywhere(const char *where)
 #endif
 }
 
-static void empty_pool(void)
-{
-	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
-
-	for (i = 0; i < 1000; i++)
-		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-			return;
-}
-
 /* Whether there is who may write to the buffer by itself. */
 static int begin_device(int by_file)
 {

@@ -99,6 +99,16 @@ static UNUSED void check_heap(const char *who)
 				fail("%s: byte %zu of block %zu is %d", who, k, i, heap_blocks[i][k]);
 }
 
+/* Reserves what the pool has left. */
+static UNUSED void empty_pool(void)
+{
+	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
+
+	for (i = 0; i < 1000; i++)
+		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
+			return;
+}
+
 /* Writes to every page of the heap what is there. */
 static UNUSED void write_heap(void)
 {

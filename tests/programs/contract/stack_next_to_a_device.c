@@ -29,15 +29,6 @@ static void *forks(void *where)
 	return NULL;
 }
 
-static void empty_pool(void)
-{
-	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
-
-	for (i = 0; i < 1000; i++)
-		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-			return;
-}
-
 int main(int argc, char **argv)
 {
 	const char *where = argc > 1 ? argv[1] : "begins";

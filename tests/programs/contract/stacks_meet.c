@@ -71,15 +71,6 @@ static void *run_coroutine(void *argument)
 }
 #endif
 
-static void empty_pool(void)
-{
-	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
-
-	for (i = 0; i < 1000; i++)
-		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
-			return;
-}
-
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK | SA_RESTART};
