@@ -14,6 +14,7 @@ void hugetools_page_free(mi_page_t *page, mi_theap_t *theap);
 void hugetools_purge(bool force, bool visit_all, mi_tld_t *tld);
 void hugetools_thread_init(void);
 bool hugetools_makes_room(int node);
+bool hugetools_is_refusing(void);
 /* mimalloc's own under its other name, which its arena.c calls before it has it. */
 void mimallocs_page_free(mi_page_t *page, mi_theap_t *theap);
 
@@ -73,12 +74,21 @@ static size_t whole_pages(size_t size)
   return is_one_node() ? _mi_align_up(size, _mi_os_page_size()) : _mi_os_good_alloc_size(size);
 }
 static bool is_kept_ready(mi_page_queue_t *queue);
+
+/* Where a block could not be had all that is free is collected, and it is tried again; not
+ * where it comes from elsewhere. */
+static void collect_unless_refusing(mi_theap_t *theap, bool force)
+{
+  if (!force || !hugetools_is_refusing()) mi_theap_collect(theap, force);
+}
 #define _mi_os_good_alloc_size whole_pages
 #define _mi_arenas_collect purge_what_is_due
 #define _mi_arenas_page_alloc hugetools_page_alloc
 #define _mi_arenas_page_free hugetools_page_free
 #define mi_thread_init hugetools_thread_init
+#define mi_theap_collect collect_unless_refusing
 #include "page.c"
+#undef mi_theap_collect
 #undef mi_thread_init
 #undef _mi_arenas_collect
 #undef _mi_arenas_page_free

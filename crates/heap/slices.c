@@ -83,9 +83,10 @@ static size_t slices_of_page(size_t block_size)
  * elsewhere: all of them are for blocks. `NULL` where no arena has room. */
 static mi_page_t *page_of_arena(mi_theap_t *theap, size_t slices, size_t block_size)
 {
+  const bool before = arenas_only;
   arenas_only = true;
   mi_page_t *page = mi_arenas_page_alloc_fresh(theap, slices, block_size, 1, true);
-  arenas_only = false;
+  arenas_only = before;
   if (page == NULL) return NULL;
   if (page->reserved != 0 && _mi_page_init(theap, page)) return page;
   mi_page_set_theap(page, NULL);
@@ -123,6 +124,22 @@ mi_page_t *_mi_arenas_page_alloc(mi_theap_t *theap, size_t block_size, size_t al
     if (page != NULL) return page;
   }
   return mi_arenas_page_singleton_alloc(theap, block_size, alignment);
+}
+
+/* The same, in arenas only. */
+mi_page_t *hugetools_page_of_arenas(mi_theap_t *theap, size_t block_size, size_t alignment)
+{
+  const bool before = arenas_only;
+  arenas_only = true;
+  mi_page_t *page = _mi_arenas_page_alloc(theap, block_size, alignment);
+  arenas_only = before;
+  return page;
+}
+
+/* A page that a thread has left at its end, or `NULL`. */
+mi_page_t *hugetools_left_page(mi_theap_t *theap, size_t block_size)
+{
+  return mi_arenas_page_try_find_abandoned(theap, 0, block_size);
 }
 
 /* So many classes of large blocks keep a page ready in each thread: a page of theirs may be

@@ -18,12 +18,12 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, usage};
 use hugetools_pages::fork::{recollapse, torn};
 use hugetools_pages::heap::commit::{self, Wish};
-use hugetools_pages::policy::first_look;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
+use hugetools_pages::policy::{first_look, growth};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
 use hugetools_pages::sys::{self, SpaceLimit};
 
-use crate::host_malloc::{self, Heap, libcs_own};
+use crate::host_malloc::{self, Heap, libcs_own, relief};
 use crate::mimalloc::layout::{HANDING_OVER, layout, watch_growth};
 use crate::mimalloc::state::{self, State};
 use crate::mimalloc::{self, nodes};
@@ -50,6 +50,9 @@ const MOST_FREE: usize = 8;
 
 /// How often a thread looks whether another one has handed its extent over.
 const PATIENCE: usize = 1000;
+
+/// A page of mimalloc's for several blocks has at most so many bytes: see `slices.c`.
+const OF_MANY_BLOCKS: usize = 48 * SLICE;
 
 /// Room for mimalloc's tables before the first larger page of an extent.
 const TABLES: usize = 32 << 20;
@@ -116,6 +119,9 @@ fn make_ready() {
         // The others come when the heap is not small any more.
         _ => add(FIRST, layout(), nodes::begin()),
     };
+    if growth::is_limited() {
+        relief::find();
+    }
     state::finish();
     recollapse::set_waker(|| state::attend(true));
     torn::set_mender(|| mimalloc::hugetools_close_lists());
@@ -203,20 +209,24 @@ unsafe extern "C" fn commit(
     // A range may be in use in part, and nobody else takes or returns any of it.
     let had = extent.used_in(start as usize, size);
     if !take {
-        match before_growth::is_dividing() {
-            true => commit::decommit_large(extent, start as usize, size),
-            false => commit::decommit(extent, start as usize, size),
+        let start = start as usize;
+        if growth::is_strained() {
+            commit::decommit_parts(extent, start, size, SLICE);
+        } else if before_growth::is_dividing() {
+            commit::decommit_parts(extent, start, size, commit::LARGE);
+        } else {
+            commit::decommit(extent, start, size);
         }
-        let gone = had.saturating_sub(extent.used_in(start as usize, size));
+        let gone = had.saturating_sub(extent.used_in(start, size));
         USED.fetch_sub(gone, Ordering::Relaxed);
         idle::gave();
         return true;
     }
     let handing_over = HANDING_OVER.load(Ordering::Acquire) && extent.used_slices() == 0;
-    let wish = if handing_over {
-        Wish::Plain
-    } else {
-        Wish::Best
+    let wish = match handing_over {
+        true => Wish::Plain,
+        false if size > OF_MANY_BLOCKS || growth::may_have(size) => Wish::Best,
+        false => Wish::OfPool,
     };
     if !handing_over && state::is_ready() {
         before_growth::growing_by(size);

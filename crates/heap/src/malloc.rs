@@ -1,7 +1,8 @@
 //! The malloc family: mimalloc, with libc's manners. A call that succeeds
 //! leaves `errno` as it was; one that fails sets it.
 //!
-//! * [`owner`]: whose a block is; [`large`]: `realloc` of those that are not mimalloc's.
+//! * [`owner`]: whose a block is; [`large`]: `realloc` of those that are not mimalloc's;
+//!   [`elsewhere`]: blocks that mimalloc does not have.
 //! * [`mallopt`]: what a program may set, ask and do besides.
 //!
 //! **Invariants.** Results are those of the program's libc: glibc's, or musl's. A block of
@@ -16,7 +17,6 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
@@ -24,9 +24,10 @@ use crate::arena;
 use crate::host_malloc::{self, foreign};
 use crate::large_blocks::{aligned, growing};
 use crate::malloc::owner::Owner;
-use crate::mimalloc::direct::{LEAST_ALIGNMENT, at_least, checked, realloc_here};
+use crate::mimalloc::direct::{LEAST_ALIGNMENT, at_least, checked};
 use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size, mi_zalloc};
 
+pub(crate) mod elsewhere;
 pub(crate) mod large;
 pub(crate) mod mallopt;
 pub(crate) mod owner;
@@ -37,7 +38,11 @@ pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
         return host_malloc::malloc(size);
     }
-    or_extent(mi_malloc(at_least(size)), size)
+    let block = mi_malloc(at_least(size));
+    match block.is_null() {
+        true => elsewhere::malloc(size),
+        false => block,
+    }
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -45,8 +50,13 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
         return host_malloc::calloc(count, size);
     }
     match count.checked_mul(size) {
-        // A new extent is zero, too.
-        Some(total) => or_extent(mi_zalloc(at_least(total)), total),
+        Some(total) => {
+            let block = mi_zalloc(at_least(total));
+            match block.is_null() {
+                true => elsewhere::zeros(total),
+                false => block,
+            }
+        }
         None => checked(core::ptr::null_mut()),
     }
 }
@@ -88,7 +98,7 @@ pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         return unsafe { large::realloc(block, size) };
     }
     // SAFETY: as the caller says.
-    unsafe { realloc_here(block, size) }
+    unsafe { elsewhere::realloc_here(block, size) }
 }
 
 /// # Safety
@@ -190,20 +200,11 @@ fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
     }
 }
 
-/// As [`or_extent`], of blocks that are aligned as the begin of every extent is.
+/// Blocks that are aligned as the begin of every extent is.
 fn aligned_here(alignment: usize, size: usize) -> *mut c_void {
     let block = aligned::create(alignment, size);
-    if block.is_null() && alignment <= SLICE && arena::is_strict() {
-        return growing::create(size).unwrap_or(block);
+    match block.is_null() {
+        true => elsewhere::memalign(alignment, size),
+        false => block,
     }
-    block
-}
-
-/// The block, or an extent of its own: where mimalloc may take nothing but
-/// arenas, a block may be too large for these.
-fn or_extent(block: *mut c_void, size: usize) -> *mut c_void {
-    if block.is_null() && arena::is_strict() {
-        return checked(growing::create(size).unwrap_or(block));
-    }
-    checked(block)
 }

@@ -84,6 +84,16 @@ unsafe extern "C" {
         alignment: usize,
     ) -> *mut c_void;
 
+    /// The same, in arenas only; see `slices.c`.
+    pub(crate) fn hugetools_page_of_arenas(
+        heap: *mut c_void,
+        block_size: usize,
+        alignment: usize,
+    ) -> *mut c_void;
+
+    /// A page for blocks of a size that a thread has left at its end, or null.
+    pub(crate) fn hugetools_left_page(heap: *mut c_void, block_size: usize) -> *mut c_void;
+
     /// A page for a block of a size that was freed just now, or null; see `spares.c`.
     pub(crate) safe fn hugetools_spare_page(block_size: usize) -> *mut c_void;
 

@@ -72,6 +72,7 @@ use crate::kernel::facts;
 use crate::migrate::shield::Shield;
 use crate::migrate::{changes, runs, sigbus, write_freeze};
 use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::thp;
 use crate::registry;
 use crate::registry::named::region;
 use crate::rt::message::{Amount, Level, say};
@@ -334,6 +335,7 @@ extern "C" fn child() {
     PastLimit::forget_others();
     recollapse::forget();
     pool_backoff::go_on_alone();
+    thp::look_again();
     let Some(guard) = Guard::of_this_thread() else {
         return;
     };

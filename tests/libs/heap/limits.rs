@@ -274,6 +274,42 @@ fn a_full_memory_group_gets_base_pages_and_says_so() {
     }
 }
 
+/// Threads that need two thirds of a group's memory plainly: an allocator keeps more free than
+/// libc does, by thread and by size.
+#[test]
+fn threads_in_a_memory_group_live_as_without() {
+    let Some(live) = machine("threads in a memory group") else {
+        return;
+    };
+    live.set_pool(0);
+    for libc in Libc::ALL {
+        let Some(program) = build("in_a_group", libc, &["-pthread"]) else {
+            return;
+        };
+        for (words, must_say) in [
+            (["8", "165", "100", "100000", "30", "0"], true),
+            (["8", "165", "16", "4000", "4", "0"], true),
+            (["8", "130", "10000", "1000000", "30", "1"], true),
+            (["1", "30", "16", "4000", "2", "0"], false),
+        ] {
+            let Some(group) = MemoryGroup::new("threads in a memory group", "256M") else {
+                return;
+            };
+            let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", group.0.display());
+            let mut command = Command::new("sh");
+            command.args(["-c", &enter, "sh"]).arg(hugectl());
+            command.arg("--heap=thp").arg(&program).args(words);
+            let output = command.output().unwrap();
+            let what = format!("{libc:?} {words:?}: {output:?}");
+            assert_eq!(output.status.code(), Some(0), "{what}");
+            let ran: Ran = output.into();
+            assert_eq!(ran.out, "all right\n", "{what}");
+            let said = "the memory control group has little left";
+            assert!(!must_say || ran.err.contains(said), "{what}");
+        }
+    }
+}
+
 /// What the report needs at the end is little: the kernel kills whoever is beyond
 /// the group's limit.
 #[test]

@@ -48,6 +48,10 @@ pub const STACK_LEFT_ALONE: &str =
 /// Why memory is that lies where malloc's of the C library would.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
 
+/// Why blocks of a heap are not where it is.
+pub const FROM_LIBC: &str =
+    "the memory control group has little left: blocks come from libc's malloc";
+
 /// Why the memory of a program is whose malloc stays as it is.
 pub const OWN_ALLOCATOR: &str = "the program has its own allocator, which --heap does not reach";
 

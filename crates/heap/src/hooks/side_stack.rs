@@ -4,12 +4,16 @@
 
 use core::ffi::c_void;
 
+use hugetools_pages::policy::growth;
 use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{errno, set_errno};
 
 use crate::hooks::thread;
 use crate::large_blocks::overcommit;
-use crate::mimalloc;
+use crate::mimalloc::{self, state};
+
+/// Larger blocks have pages of their own, or nearly.
+const SMALL: usize = 1 << 20;
 
 /// Does what takes much of the stack, and keeps `errno`: the system may refuse mimalloc
 /// one way to memory, and another one serves the program's call after all.
@@ -39,8 +43,42 @@ unsafe extern "C" fn hugetools_page_alloc(
             return spare;
         }
     }
+    if block_size > SMALL || !growth::is_limited() {
+        // SAFETY: mimalloc's own arguments.
+        return apart(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) });
+    }
     // SAFETY: mimalloc's own arguments.
-    apart(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) })
+    unsafe { page_within_limit(heap, block_size, alignment) }
+}
+
+/// Takes a page where a control group limits memory; while that has little to spare, one
+/// that a thread has left at its end, or none.
+///
+/// # Safety
+/// As for mimalloc's function.
+unsafe fn page_within_limit(heap: *mut c_void, block_size: usize, alignment: usize) -> *mut c_void {
+    if growth::is_refusing() {
+        if alignment > 0 {
+            return core::ptr::null_mut();
+        }
+        // SAFETY: as the caller says.
+        return apart(|| unsafe { mimalloc::hugetools_left_page(heap, block_size) });
+    }
+    // SAFETY: as the caller says.
+    let page = apart(|| unsafe { mimalloc::hugetools_page_of_arenas(heap, block_size, alignment) });
+    if page.is_null() && growth::is_tight() {
+        growth::note_refused();
+        if !state::gives_back_at_once() {
+            state::give_back_at_once();
+        }
+    }
+    page
+}
+
+/// Whether blocks come from elsewhere just now: it is no use to collect what is free.
+#[unsafe(no_mangle)]
+extern "C" fn hugetools_is_refusing() -> bool {
+    growth::is_limited() && growth::is_refusing()
 }
 
 /// Returns a page.

@@ -8,16 +8,20 @@ use hugetools_pages::rt::weak;
 
 use crate::host_malloc::foreign;
 use crate::large_blocks::growing;
-use crate::malloc::or_extent;
+use crate::malloc::elsewhere;
 use crate::malloc::owner::{self, Owner};
-use crate::mimalloc::{direct, mi_free, mi_malloc, mi_usable_size};
+use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
 
 /// # Safety
 /// `block` must be null or a block that is not used any more.
 #[cold]
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
-        return or_extent(mi_malloc(size), size);
+        let new = mi_malloc(size);
+        return match new.is_null() {
+            true => elsewhere::malloc(size),
+            false => new,
+        };
     }
     match owner::of(block) {
         Owner::Foreign => foreign::realloc(block, size),
@@ -41,7 +45,7 @@ unsafe fn let_grow(block: *mut c_void, size: usize) -> *mut c_void {
     };
     let Some(new) = new else {
         // SAFETY: as the caller says.
-        return unsafe { direct::realloc_here(block, size) };
+        return unsafe { elsewhere::realloc_here(block, size) };
     };
     // SAFETY: `new` is larger, and just made.
     unsafe { copy(block, new, old) };
@@ -68,7 +72,9 @@ unsafe fn resize(extent: &'static Extent, block: *mut c_void, size: usize) -> *m
         // A smaller one can stay where it is.
         return block;
     }
-    new = or_extent(new, size);
+    if new.is_null() {
+        new = elsewhere::malloc(size);
+    }
     if new.is_null() {
         return new;
     }

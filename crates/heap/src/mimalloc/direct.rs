@@ -18,7 +18,8 @@ pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
     block
 }
 
-/// Changes the size of a block of mimalloc's, or takes a new one.
+/// Changes the size of a block of mimalloc's, or takes a new one; null where it has none,
+/// without a word.
 ///
 /// # Safety
 /// `block` must be null, or one of mimalloc's that is not used any more.
@@ -30,7 +31,7 @@ pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_voi
         return core::ptr::null_mut();
     }
     // SAFETY: as the caller says.
-    checked(unsafe { mi_realloc(block, at_least(size)) })
+    unsafe { mi_realloc(block, at_least(size)) }
 }
 
 /// What `max_align_t` needs: every block is aligned to that.

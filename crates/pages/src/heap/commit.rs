@@ -23,6 +23,8 @@ use crate::sys::{self, Errno, Result};
 pub enum Wish {
     /// The best that the ladder has.
     Best,
+    /// Pages of a pool, or none: a control group has no other memory to spare.
+    OfPool,
     /// Base pages, as for a small heap.
     Plain,
     /// Base pages for the allocator's own tables, most of which are never
@@ -81,11 +83,11 @@ pub fn decommit(extent: &Extent, addr: usize, len: usize) {
 /// A part of a huge page that is worth dividing it for.
 pub const LARGE: usize = 512 << 10;
 
-/// The same; and of transparent huge pages that stay in use, what is a large part of
-/// one goes back, too: the rest is on base pages then.
-pub fn decommit_large(extent: &Extent, addr: usize, len: usize) {
+/// The same; and of transparent huge pages that stay in use, parts of so many bytes go
+/// back, too: the rest is on base pages then.
+pub fn decommit_parts(extent: &Extent, addr: usize, len: usize, part: usize) {
     let _pass = fork_gate::GATE.pass();
-    take_back(extent, extent.slice_range(addr, len), LARGE);
+    take_back(extent, extent.slice_range(addr, len), part);
 }
 
 /// Takes slices into use: puts pages behind the units that have none, and
@@ -110,8 +112,11 @@ fn put(extent: &Extent, slices: Range<usize>, wish: Wish) -> Result<bool> {
             }
             continue;
         }
-        if wish == Wish::Best && usage::is_small(slices.len() * SLICE) {
-            wish = Wish::Plain;
+        if matches!(wish, Wish::Best | Wish::OfPool) && usage::is_small(slices.len() * SLICE) {
+            wish = match wish {
+                Wish::OfPool => return Err(Errno(libc::ENOMEM)),
+                _ => Wish::Plain,
+            };
         }
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, wish, part);
@@ -165,7 +170,7 @@ fn fill(
         }
     };
     let mut at = run.start;
-    if wish == Wish::Best {
+    if matches!(wish, Wish::Best | Wish::OfPool) {
         at = fill_big(extent, at..run.end, state, &publish);
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
@@ -176,6 +181,9 @@ fn fill(
     }
     if at == run.end {
         return (at, Ok(()));
+    }
+    if wish == Wish::OfPool {
+        return (at, Err(Errno(libc::ENOMEM)));
     }
     match fill_plain(extent, at..run.end, wish) {
         Ok(state) => {
@@ -447,6 +455,12 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
 fn trim(extent: &Extent, part: Range<usize>, state: State, large: usize) -> State {
     let (addr, len) = (extent.base + part.start * SLICE, part.len() * SLICE);
     if state == State::Base || (state == State::Thp && len >= large) {
+        if state == State::Thp {
+            // It comes apart at once: by itself the kernel keeps it as it is, parts that
+            // nobody has included, until memory runs out. Since Linux 5.4.
+            // SAFETY: ordinary memory of ours; the advice changes no contents.
+            let _ = unsafe { sys::madvise(addr, len, libc::MADV_COLD) };
+        }
         // SAFETY: the slices are not in use, and ordinary memory is mapped there.
         let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     } else {

@@ -6,6 +6,7 @@ use core::ffi::CStr;
 
 use hugetools_kernfs::cgroup::{Limit, Version, groups};
 use hugetools_kernfs::escape::decode;
+use hugetools_kernfs::keyed;
 use hugetools_kernfs::mountinfo::Mount;
 
 use crate::kernel::procfile;
@@ -44,10 +45,66 @@ impl Left {
 
 /// The memory that the control groups leave this process.
 pub fn memory_left() -> Left {
-    procfile::look(|| Some(find_memory_left())).unwrap_or(Left::Unknown)
+    memory(|memory| memory.limit.saturating_sub(memory.usage))
 }
 
-fn find_memory_left() -> Left {
+/// The same, of which each group with a limit spares a quarter, and so much besides, up to a
+/// half. What is left counts there with the pages of files that nobody has used of
+/// late: the kernel drops them before it kills anybody.
+pub fn memory_spared(besides: usize) -> Left {
+    memory(|memory| {
+        let spared = memory.limit / 4 + (besides as u64).min(memory.limit / 2);
+        let used = memory.usage.saturating_sub(memory.idle_files());
+        memory.limit.saturating_sub(used).saturating_sub(spared)
+    })
+}
+
+/// What a group says of its memory, in bytes.
+struct Memory<'a> {
+    limit: u64,
+    usage: u64,
+    file: &'a dyn Fn(&str) -> Option<Path>,
+    idle_files: &'a str,
+}
+
+impl Memory<'_> {
+    fn idle_files(&self) -> u64 {
+        let mut buffer = [0; 4096];
+        let text = (self.file)("memory.stat").map(|path| procfile::head(path.c_str(), &mut buffer));
+        let number = text.and_then(|text| keyed::number(text, self.idle_files.as_bytes()));
+        number.unwrap_or(0)
+    }
+}
+
+/// What is taken from a group's memory.
+type Measure<'a> = &'a dyn Fn(&Memory<'_>) -> u64;
+
+/// The files of a group, by version.
+struct Files {
+    limit: &'static str,
+    usage: &'static str,
+    /// What a line of `memory.stat` begins with.
+    idle_files: &'static str,
+}
+
+const ONE: Files = Files {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    idle_files: "total_inactive_file ",
+};
+
+const TWO: Files = Files {
+    limit: "memory.max",
+    usage: "memory.current",
+    idle_files: "inactive_file ",
+};
+
+/// The least by a measure, of the group and all groups above it.
+fn memory(measure: impl Fn(&Memory<'_>) -> u64) -> Left {
+    procfile::look(|| Some(find_memory(&measure))).unwrap_or(Left::Unknown)
+}
+
+fn find_memory(measure: Measure<'_>) -> Left {
     let mut buffer = [0; 4096];
     let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
     if text.is_empty() {
@@ -59,25 +116,25 @@ fn find_memory_left() -> Left {
     }
     // A controller is part of one hierarchy at a time.
     if let Some(path) = path_of(text, "memory", Version::One) {
-        let files = ("memory.limit_in_bytes", "memory.usage_in_bytes");
-        return left_wherever(&["/sys/fs/cgroup/memory"], path, files, Version::One);
+        return left_wherever(&["/sys/fs/cgroup/memory"], path, Version::One, measure);
     }
     match path_of(text, "memory", Version::Two) {
-        Some(path) => {
-            let files = ("memory.max", "memory.current");
-            left_wherever(&V2_ROOTS, path, files, Version::Two)
-        }
+        Some(path) => left_wherever(&V2_ROOTS, path, Version::Two, measure),
         None => Left::NoLimit,
     }
 }
 
 /// The least that is left, at the usual places or wherever else the groups are
 /// mounted.
-fn left_wherever(roots: &[&str], path: &[u8], files: (&str, &str), version: Version) -> Left {
-    match left(roots, path, files) {
+fn left_wherever(roots: &[&str], path: &[u8], version: Version, measure: Measure<'_>) -> Left {
+    let files = match version {
+        Version::One => &ONE,
+        Version::Two => &TWO,
+    };
+    match left(roots, path, files, measure) {
         Left::Hidden => match mounted(version) {
             Some(root) => match root.c_str().to_str() {
-                Ok(root) => left(&[root], path, files),
+                Ok(root) => left(&[root], path, files, measure),
                 Err(_) => Left::Unknown,
             },
             // Nothing limits the root of all groups.
@@ -204,7 +261,7 @@ fn limit(path: &CStr) -> Option<Limit> {
 
 /// The least that is left in the group and all groups above it. Where what is
 /// mounted begins with the group itself, as in a container, that is the way.
-fn left(roots: &[&str], path: &[u8], files: (&str, &str)) -> Left {
+fn left(roots: &[&str], path: &[u8], files: &Files, measure: Measure<'_>) -> Left {
     let Ok(path) = core::str::from_utf8(path) else {
         return Left::Unknown;
     };
@@ -222,7 +279,7 @@ fn left(roots: &[&str], path: &[u8], files: (&str, &str)) -> Left {
     };
     let mut least = Left::NoLimit;
     loop {
-        least = least.min(left_in(root, path, files));
+        least = least.min(left_in(root, path, files, measure));
         match path.rfind('/') {
             Some(slash) => path = &path[..slash],
             None => return least,
@@ -231,16 +288,21 @@ fn left(roots: &[&str], path: &[u8], files: (&str, &str)) -> Left {
 }
 
 /// What is left in one group.
-fn left_in(root: &str, path: &str, (max, usage): (&str, &str)) -> Left {
-    let file = |name| Path::of(format_args!("{root}{path}/{name}"));
-    let limit = match file(max).and_then(|path| limit(path.c_str())) {
+fn left_in(root: &str, path: &str, files: &Files, measure: Measure<'_>) -> Left {
+    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
+    let limit = match file(files.limit).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,
         None => return Left::Unknown,
     };
-    let usage = file(usage).and_then(|path| procfile::number(path.c_str()));
-    let left = usage.map(|usage| limit.saturating_sub(usage));
-    let left = left.and_then(|left| usize::try_from(left).ok());
+    let usage = file(files.usage).and_then(|path| procfile::number(path.c_str()));
+    let memory = usage.map(|usage| Memory {
+        limit,
+        usage,
+        file: &file,
+        idle_files: files.idle_files,
+    });
+    let left = memory.and_then(|memory| usize::try_from(measure(&memory)).ok());
     left.map_or(Left::Unknown, Left::Bytes)
 }
 
@@ -278,8 +340,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_told_is_neither_no_limit_nor_nothing() {
-        let files = ("memory.max", "memory.current");
-        assert_eq!(left(&["/no/such/root"], b"/a/b", files), Left::Hidden);
+        let none = left(&["/no/such/root"], b"/a/b", &TWO, &|memory| memory.usage);
+        assert_eq!(none, Left::Hidden);
         assert_ne!(memory_left(), Left::Bytes(0));
     }
 

@@ -218,7 +218,17 @@ pub fn note_sharing_process() {
 /// Whether others run in this memory: threads beside this one, or a process that shares it;
 /// yes where it cannot be told.
 pub fn has_threads() -> bool {
-    SHARED.load(Ordering::SeqCst) || sys::links(c"/proc/self/task").is_none_or(|links| links != 3)
+    SHARED.load(Ordering::SeqCst) || threads() != 1
+}
+
+/// How many threads the process has; 0 where it cannot be told.
+pub fn threads() -> usize {
+    // Of a folder, two are its own.
+    sys::links(c"/proc/self/task").map_or(0, |links| {
+        usize::try_from(links)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(2)
+    })
 }
 
 #[cfg(test)]

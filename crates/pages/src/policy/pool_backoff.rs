@@ -10,7 +10,7 @@ use hugetools_contract::said::Kind;
 use crate::extent::page_sizes::LARGEST_UNIT;
 use crate::kernel::hugetlb_pool;
 use crate::policy::{quota, thp};
-use crate::rt::message::{Amount, Level, say, say_once};
+use crate::rt::message::{Amount, Level, say, say_news, say_once};
 use crate::{config, sys};
 use hugetools_kernfs::size_name::SizeName;
 
@@ -151,22 +151,22 @@ impl PoolBackoff {
                      {next}"
                 ),
             ),
-            Shortfall::Limited => say_once(
+            Shortfall::Limited => say_news(
                 &self.said,
-                level(),
+                level,
                 format_args!(
                     "heap: no more pages of {size} for this process although the pool has some \
                      (hugetlb cgroup, cpuset or memory policy); {next}"
                 ),
             ),
-            Shortfall::PoolUnread => say_once(
+            Shortfall::PoolUnread => say_news(
                 &self.said,
-                level(),
+                level,
                 format_args!("heap: the pool of {size} pages: {POOL_UNREAD}; {next}"),
             ),
-            _ => say_once(
+            _ => say_news(
                 &self.said,
-                level(),
+                level,
                 format_args!(
                     "heap: the pool of {size} pages has no page left; {next} \
                      (to grow it: hugeadm --pool-pages-min {size}:+N)"
@@ -286,11 +286,11 @@ pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
     if NO_HUGETLB.load(Ordering::Relaxed) {
         let next = next_rung(0);
-        let level = match config::get().fallback {
+        let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
             _ => config::level(Kind::Forks),
         };
-        say_once(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
+        say_news(&SAID, level, format_args!("heap: {FORKS_SEEN}; {next}"));
     }
 }
 

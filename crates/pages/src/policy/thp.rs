@@ -11,7 +11,8 @@ use hugetools_kernfs::choice::chosen;
 use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Left};
 use crate::kernel::{facts, populate, procfile};
-use crate::rt::message::{Level, say_once};
+use crate::policy::growth;
+use crate::rt::message::{Level, say_news, say_once};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
 
@@ -68,6 +69,20 @@ pub(crate) fn begin(enabled: Option<u64>) {
     DISABLED.store(is_off, Ordering::Relaxed);
     let _ = offered();
     ROOM.store(room(), Ordering::Relaxed);
+    growth::begin(is_limited());
+}
+
+/// In a child, which has what the control group leaves beside its parent.
+pub(crate) fn look_again() {
+    if is_limited() {
+        ROOM.store(0, Ordering::Relaxed);
+    }
+    growth::look_again();
+}
+
+/// Whether a control group was found to limit memory when it was asked last.
+fn is_limited() -> bool {
+    ROOM.load(Ordering::Relaxed) < usize::MAX / 4
 }
 
 /// Notes that the program turned them off, or on again.
@@ -272,9 +287,9 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
     let served = serves(len);
     if let Err(why) = served {
         let reason = why.reason();
-        say_once(
+        say_news(
             said,
-            level_of(why, kind),
+            || level_of(why, kind),
             format_args!("{what}: {reason}: base pages follow"),
         );
     }
@@ -283,8 +298,7 @@ fn is_served(len: usize, (what, kind): (&str, Kind), said: &AtomicBool) -> bool 
 
 /// Whether address space may be advised of which nobody knows how much will be used.
 pub(crate) fn serves_reservation() -> bool {
-    let is_unlimited = ROOM.load(Ordering::Relaxed) > usize::MAX / 4;
-    is_unlimited && !is_disabled() && offered().is_ok() && may_advise().is_ok()
+    !is_limited() && !is_disabled() && offered().is_ok() && may_advise().is_ok()
 }
 
 /// Whether so many bytes may be on transparent huge pages now. The program may
@@ -415,14 +429,14 @@ fn room_in(left: Left, free: impl FnOnce() -> Option<usize>) -> usize {
 /// Says once why there are none.
 fn say_why(why: NoThp) {
     static SAID: AtomicBool = AtomicBool::new(false);
-    let level = level_of(why, Kind::Thp);
+    let level = || level_of(why, Kind::Thp);
     let heap = config::get().heap;
     let next = match heap.is_some_and(|pages| pages != Pages::Thp) {
         // It may have pages of a pool all the same.
         true => "what no pool serves is on base pages",
         false => "base pages follow",
     };
-    say_once(&SAID, level, format_args!("{}: {next}", why.reason()));
+    say_news(&SAID, level, format_args!("{}: {next}", why.reason()));
 }
 
 /// What the machine offers, hugectl has said before it started the program.

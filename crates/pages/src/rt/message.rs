@@ -62,8 +62,14 @@ impl fmt::Display for Whose {
 
 /// Writes a message the first time that `once` is passed.
 pub fn say_once(once: &AtomicBool, level: Level, text: fmt::Arguments<'_>) {
+    say_news(once, || level, text);
+}
+
+/// The same, of which only who says it finds out how loud: to ask whether it is news makes it
+/// none, and two threads may come at once.
+pub fn say_news(once: &AtomicBool, level: impl FnOnce() -> Level, text: fmt::Arguments<'_>) {
     if !once.swap(true, Ordering::Relaxed) {
-        say(level, text);
+        say(level(), text);
     }
 }
 

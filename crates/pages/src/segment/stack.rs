@@ -20,7 +20,7 @@ use crate::config;
 use crate::kernel::{facts, populate, procfile};
 use crate::policy::required::STACK;
 use crate::policy::{first_look, thp};
-use crate::rt::message::say_once;
+use crate::rt::message::say_news;
 use crate::sys::{self, Filter};
 
 /// So much of a stack is on base pages.
@@ -51,9 +51,9 @@ fn say_too_small(len: usize) {
     }
     static SAID: AtomicBool = AtomicBool::new(false);
     let kb = len >> 10;
-    say_once(
+    say_news(
         &SAID,
-        config::level_of_news(Kind::SmallStacks),
+        || config::level_of_news(Kind::SmallStacks),
         format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
     );
 }

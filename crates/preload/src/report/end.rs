@@ -12,6 +12,7 @@ use hugetools_pages::config;
 use hugetools_pages::extent::block_end;
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::kin::Kin;
+use hugetools_pages::policy::growth;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
@@ -260,6 +261,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Data | Segment::Bss if is_program => {
             segment_reason(&why::DATA, config.elfmap.data.is_some())
         }
+        Segment::Heap | Segment::Anon if growth::is_strained() => Some(reasons::FROM_LIBC),
         Segment::Heap if config.heap.is_some() && past_malloc::is_most(row) => {
             Some(reasons::PAST_MALLOC)
         }

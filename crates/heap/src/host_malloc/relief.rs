@@ -1,0 +1,75 @@
+//! Blocks of whoever's malloc ours stands before, libc's in most programs, for when a
+//! control group has no memory to spare for a heap of ours: with them the program needs
+//! what it would need without us. They are freed as any other foreign block is.
+#![expect(unsafe_code, reason = "calls functions by address")]
+
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::host_malloc::next::next;
+
+/// What is needed of it; musl's makes no aligned blocks where another malloc stands before
+/// it, and says so.
+const NAMES: [&CStr; 6] = [
+    c"malloc",
+    c"calloc",
+    c"memalign",
+    c"free",
+    c"realloc",
+    c"malloc_usable_size",
+];
+
+/// Where they are: looked up before they are needed, when the loader can be asked.
+static FOUND: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
+
+/// Looks them up; where one is missing there is no relief.
+pub(crate) fn find() {
+    let found = NAMES.map(next);
+    if found.contains(&0) {
+        return;
+    }
+    for (place, found) in FOUND.iter().zip(found) {
+        place.store(found, Ordering::Release);
+    }
+}
+
+/// The function of that name, if they were found.
+pub(crate) fn function(name: &CStr) -> Option<usize> {
+    let at = NAMES.iter().position(|it| *it == name)?;
+    match FOUND[at].load(Ordering::Acquire) {
+        0 => None,
+        found => Some(found),
+    }
+}
+
+/// A block, or null.
+#[cold]
+pub(crate) fn malloc(size: usize) -> *mut c_void {
+    type Malloc = extern "C" fn(usize) -> *mut c_void;
+    function(c"malloc").map_or(core::ptr::null_mut(), |found| {
+        // SAFETY: the address of the function of that name.
+        let malloc = unsafe { core::mem::transmute::<usize, Malloc>(found) };
+        malloc(size)
+    })
+}
+
+/// A block of zeros, or null.
+#[cold]
+pub(crate) fn zeros(size: usize) -> *mut c_void {
+    pair(c"calloc", 1, size)
+}
+
+/// An aligned block, or null.
+#[cold]
+pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
+    pair(c"memalign", alignment, size)
+}
+
+fn pair(name: &CStr, first: usize, second: usize) -> *mut c_void {
+    type Pair = extern "C" fn(usize, usize) -> *mut c_void;
+    function(name).map_or(core::ptr::null_mut(), |found| {
+        // SAFETY: the address of the function of that name.
+        let function = unsafe { core::mem::transmute::<usize, Pair>(found) };
+        function(first, second)
+    })
+}

@@ -1,0 +1,158 @@
+//! Where a control group limits memory: how large the heap may become in it.
+//!
+//! An allocator that keeps what is free by size and by thread takes more memory than one
+//! that fills every gap, and who is beyond the limit is killed. So while the group has
+//! little to spare, blocks come from where they would come from without us.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use hugetools_contract::report::reasons;
+use hugetools_contract::said::Kind;
+
+use crate::extent::stats::Stats;
+use crate::kernel::cgroup::{self, Left};
+use crate::kernel::{facts, procfile};
+use crate::rt::message::say_news;
+use crate::{config, sys};
+
+/// What an allocator keeps free, besides a part of what it has: some for each size of
+/// block, and again for each thread. That does not become more with the heap.
+const OF_SIZES: usize = 48 << 20;
+const OF_THREAD: usize = 16 << 20;
+
+/// How long an answer holds that there is nothing to spare, in milliseconds.
+const PAUSE: u64 = 100;
+
+/// How long blocks come from elsewhere without a try, in milliseconds.
+const SHORT_PAUSE: u64 = 10;
+
+/// Less is nothing.
+const LEAST: usize = 1 << 20;
+
+/// Of what there is to spare one of so many parts is taken before the next look.
+const PART: usize = 8;
+
+/// Bytes that may be taken before the next look.
+static ROOM: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
+
+/// Until when there is nothing to spare, by the monotonic clock; 0 if there was.
+static TIGHT: AtomicU64 = AtomicU64::new(0);
+
+/// Whether that was ever so.
+static STRAINED: AtomicBool = AtomicBool::new(false);
+
+/// Until when there is no try.
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether there is a limit, when the heap begins. Where blocks are to fail rather than lie
+/// on other pages than those that were asked for, they do not come from elsewhere either.
+pub(super) fn begin(is_limited: bool) {
+    if is_limited && !config::heap_is_strict() && config::share_of_heap().is_none() {
+        ROOM.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether a group limited memory when the heap began, or was met since.
+pub fn is_limited() -> bool {
+    ROOM.load(Ordering::Relaxed) < usize::MAX / 4
+}
+
+/// In a child, which has the group's memory beside its parent: it looks before it takes.
+pub(super) fn look_again() {
+    if is_limited() {
+        ROOM.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether the heap may have so much more of ordinary memory.
+pub fn may_have(len: usize) -> bool {
+    let take = |room: usize| room.checked_sub(len);
+    let taken = ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+    taken.is_ok() || !is_tight() && look(len)
+}
+
+/// Whether a look of late has found that there is nothing to spare.
+pub fn is_tight() -> bool {
+    is_until(&TIGHT)
+}
+
+/// Whether any look has found that: what is free is worth more to the group than to the
+/// heap from then on.
+pub fn is_strained() -> bool {
+    STRAINED.load(Ordering::Relaxed)
+}
+
+/// Notes that a block could not be had for that.
+pub fn note_refused() {
+    REFUSED.store(sys::about_now() + SHORT_PAUSE, Ordering::Relaxed);
+}
+
+/// Whether that was so just now: the next ones come from elsewhere, too.
+pub fn is_refusing() -> bool {
+    is_until(&REFUSED)
+}
+
+/// Lets the heap have so much all the same, since nobody else has it.
+pub fn grant(len: usize) {
+    ROOM.store(
+        len.saturating_mul(2).saturating_add(LEAST),
+        Ordering::Relaxed,
+    );
+    REFUSED.store(0, Ordering::Relaxed);
+}
+
+fn is_until(time: &AtomicU64) -> bool {
+    match time.load(Ordering::Relaxed) {
+        0 => false,
+        until if sys::about_now() < until => true,
+        _ => {
+            time.store(0, Ordering::Relaxed);
+            false
+        }
+    }
+}
+
+#[cold]
+fn look(len: usize) -> bool {
+    let threads = procfile::look(|| Some(facts::threads())).unwrap_or(0);
+    let besides = OF_SIZES.saturating_add(threads.saturating_mul(OF_THREAD));
+    let spared = match cgroup::memory_spared(besides) {
+        Left::NoLimit | Left::Hidden => usize::MAX / 2,
+        Left::Bytes(left) => left.saturating_sub(untouched()),
+        // It had a limit before.
+        Left::Unknown => 0,
+    };
+    match spared.checked_sub(len) {
+        Some(rest) if spared >= LEAST => {
+            // Other threads and processes of the group grow meanwhile.
+            let room = if spared < usize::MAX / 4 {
+                rest / PART
+            } else {
+                rest
+            };
+            ROOM.store(room, Ordering::Relaxed);
+            true
+        }
+        _ => {
+            TIGHT.store(sys::about_now() + PAUSE, Ordering::Relaxed);
+            STRAINED.store(true, Ordering::Relaxed);
+            say();
+            false
+        }
+    }
+}
+
+/// What of the heap is taken on ordinary memory, but was never touched: the group does not
+/// count it yet.
+fn untouched() -> usize {
+    let stats = Stats::take();
+    let ordinary = stats.taken.saturating_sub(stats.hugetlb);
+    ordinary.saturating_sub(facts::resident_memory().unwrap_or(0))
+}
+
+/// Says once what it comes to.
+fn say() {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let level = || config::level_of_news(Kind::Thp);
+    say_news(&SAID, level, format_args!("heap: {}", reasons::FROM_LIBC));
+}
