@@ -63,31 +63,21 @@ pub unsafe extern "C" fn mmap(
     if let Some(pages) = map_shared::wants(addr as usize, len, prot, flags, offset) {
         return sys::c_address(map_shared::map(len, prot, flags, pages));
     }
-    let is_fixed = flags & libc::MAP_FIXED != 0;
-    if is_fixed && vmops::is_shared(addr as usize, len) {
-        // A call that fails leaves what is there, so it is tried elsewhere first.
-        let trial = flags & !(libc::MAP_FIXED | libc::MAP_POPULATE | libc::MAP_LOCKED);
-        // SAFETY: nothing is replaced.
-        let at = unsafe { next::mmap(core::ptr::null_mut(), len, prot, trial, fd, offset) };
-        if at == libc::MAP_FAILED {
-            return at;
-        }
-        // SAFETY: mapped just now.
-        unsafe { next::munmap(at, len) };
-    }
-    if is_fixed {
-        if let Err(error) = vmops::before_fixed(addr as usize, len) {
-            return sys::c_address(Err(error));
-        }
-    }
-    // SAFETY: as the caller says.
-    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let call = anon::Call {
         addr: addr as usize,
         len,
         prot,
         flags,
     };
+    let is_fixed = flags & libc::MAP_FIXED != 0;
+    if is_fixed {
+        let elsewhere = || map_elsewhere(&call, fd, offset);
+        if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
+            return sys::c_address(Err(error));
+        }
+    }
+    // SAFETY: as the caller says.
+    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let is_concerned = call.is_concerned();
     let at = match is_concerned {
         true => sys::c_address(anon::map(&call, |addr, flags| {
@@ -105,6 +95,28 @@ pub unsafe extern "C" fn mmap(
         map_file::mapped(at as usize, len, fd);
     }
     at
+}
+
+/// Tries a mapping at a fixed address where nothing is.
+fn map_elsewhere(call: &anon::Call, fd: c_int, offset: libc::off_t) -> sys::Result<()> {
+    let (before, flags) = (sys::errno(), call.for_trial());
+    // SAFETY: nothing is replaced.
+    let at = unsafe {
+        next::mmap(
+            core::ptr::null_mut(),
+            call.len,
+            call.prot,
+            flags,
+            fd,
+            offset,
+        )
+    };
+    let tried = sys::address(at).map(|_| {
+        // SAFETY: mapped just now.
+        unsafe { next::munmap(at, call.len) };
+    });
+    sys::set_errno(before);
+    tried
 }
 
 /// What the next `mmap` gives, or where that takes whole huge pages only, a copy.

@@ -20,6 +20,12 @@ rows! {
     calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    calls_in_the_place_of_shared_memory_answer_so: "fixed_calls" {
+        options: SHM, pools: &[0, 7, 60], judged: AsPlain,
+    }
+    calls_in_its_place_with_a_heap_answer_so: "fixed_calls" {
+        options: BOTH, pools: &[0, 60], judged: AsPlain,
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],

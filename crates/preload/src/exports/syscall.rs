@@ -51,7 +51,7 @@ pub unsafe extern "C" fn syscall(
         _ => false,
     });
     if result != -1 {
-        by_number::note(number, args);
+        by_number::note(number, args, result);
     } else if sys::errno() == Errno(libc::EFAULT) {
         if let Some(result) = by_number::in_parts(number, args) {
             sys::set_errno(before);
