@@ -290,9 +290,10 @@ fn left_behind(call: &remap::Call, now: usize) {
     }
 }
 
-/// After the kernel has answered `EFAULT` to one; see [`anon::in_parts`].
+/// After the kernel has answered `EFAULT` to one; see [`anon::in_parts`] and
+/// [`map_file::joined`].
 pub fn in_parts(call: &remap::Call) -> Option<Result<usize>> {
-    let done = anon::in_parts(call);
+    let done = anon::in_parts(call).or_else(|| map_file::joined(call));
     if let Some(Ok(_)) = done {
         replaced_by(call);
     }

@@ -26,6 +26,12 @@ rows! {
     calls_in_its_place_with_a_heap_answer_so: "fixed_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    a_file_and_what_goes_on_in_it_move_as_one: "grown_beside" {
+        options: &["--shm=thp"], pools: &[0], judged: AsPlain,
+    }
+    memory_that_was_moved_by_its_number_moves_as_one: "grown_beside" {
+        options: &["--anon"], pools: &[0], judged: AsPlain,
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],
