@@ -197,6 +197,23 @@ pub fn unlocked(addr: usize, len: usize) {
     }
 }
 
+/// After `mlockall(2)`.
+pub fn all_locked(flags: c_int) {
+    mlocked::set_later(flags & libc::MCL_FUTURE != 0);
+    index::look(|| {
+        for extent in index::extents() {
+            let used = extent.used_range();
+            if flags & libc::MCL_CURRENT != 0 {
+                mlocked::add(&used);
+            }
+            mlocked::came(&(used.end..extent.base + extent.len));
+        }
+    });
+    if flags & libc::MCL_CURRENT != 0 {
+        open().each(|region| mlocked::add(&region.known()));
+    }
+}
+
 /// Whether shared memory of ours lies in a range.
 pub fn is_shared(addr: usize, len: usize) -> bool {
     pages(addr, len).is_ok_and(|range| registry::shared::meets(&range))

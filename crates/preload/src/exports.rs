@@ -355,8 +355,8 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
-    if result == 0 && flags & libc::MCL_CURRENT != 0 {
-        mlocked::set_all(true);
+    if result == 0 {
+        vmops::all_locked(flags);
     }
     result
 }
@@ -366,7 +366,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 pub extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
-        mlocked::set_all(false);
+        mlocked::forget_all();
     }
     result
 }

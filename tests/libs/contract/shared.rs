@@ -26,6 +26,9 @@ rows! {
     calls_in_its_place_with_a_heap_answer_so: "fixed_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    shared_memory_is_locked_as_without: "locked_all" {
+        options: SHM, users: &[Root], pools: &[0, 7, 60], judged: AsPlain,
+    }
     a_file_and_what_goes_on_in_it_move_as_one: "grown_beside" {
         options: &["--shm=thp"], pools: &[0], judged: AsPlain,
     }

@@ -123,6 +123,7 @@ fn enter(open: &mut Open, id: c_int, now: c_int, (at, page, flags): (usize, usiz
     if replaces(at, flags) {
         shared_replaced(open, at, len);
     }
+    mlocked::came(&(at..at + len));
     // Without a place it is left to the kernel.
     let _ = open.enter(at, shape, prot, Backing::Segment(id, flags));
 }
@@ -167,6 +168,7 @@ pub fn shmdt(addr: usize) -> Option<Result<()>> {
     let found = open.find(|region| is_segment(region.backing) && region.beginning() == addr)?;
     let result = detach(addr);
     if result.is_ok() {
+        mlocked::cut(&(addr..addr + found.whole));
         while let Some(piece) = open.find(|piece| piece.origin == found.origin) {
             open.update(piece.base, None);
         }

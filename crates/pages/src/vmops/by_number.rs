@@ -115,8 +115,8 @@ pub fn note(number: c_long, [a, b, c, d, e, _]: [usize; 6], result: c_long) {
         libc::SYS_madvise => anon::advised(a, b, int(c)),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
-        libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => mlocked::set_all(true),
-        libc::SYS_munlockall => mlocked::set_all(false),
+        libc::SYS_mlockall => super::all_locked(int(a)),
+        libc::SYS_munlockall => mlocked::forget_all(),
         _ => {}
     }
 }

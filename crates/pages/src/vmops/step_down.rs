@@ -233,7 +233,7 @@ fn settle(piece: &Region) -> Result<()> {
         false => unsafe { sys::munmap(range.start, range.len()) },
     };
     unmap(tail)?;
-    mlocked::restore(&piece.known());
+    mlocked::restore_all(&piece.known());
     if piece.hidden {
         // SAFETY: the program's own advice.
         unsafe { sys::madvise(piece.base, piece.len, libc::MADV_DONTDUMP)? };
