@@ -35,6 +35,10 @@ rows! {
     memory_that_was_moved_by_its_number_moves_as_one: "grown_beside" {
         options: &["--anon"], pools: &[0], judged: AsPlain,
     }
+    no_address_space_is_left_beside_a_mapping: "at_the_limit" { options: SHM, pools: &[0, 60] }
+    no_address_space_is_left_beside_a_segment: "at_the_limit" {
+        args: &["1"], options: SHM, users: &[Root], pools: &[0, 60],
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],
