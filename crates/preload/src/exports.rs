@@ -22,6 +22,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
+use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{
     self, anon, library_text, map_file, map_shared, mbind as policy, own_code,
@@ -171,6 +172,7 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
+    wait_as_libc(addr as usize, len);
     let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
@@ -180,6 +182,17 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
         anon::gone(addr as usize, len);
     }
     result
+}
+
+/// Before shared memory goes otherwise than by libc: musl's functions wait for threads that
+/// have unlocked something there, and are about to wake who waits for it.
+fn wait_as_libc(addr: usize, len: usize) {
+    if vmops::is_shared(addr, len) && !weak::is_glibc() {
+        let before = sys::errno();
+        // SAFETY: nothing is unmapped.
+        unsafe { next::munmap(core::ptr::null_mut(), 0) };
+        sys::set_errno(before);
+    }
 }
 
 /// `mprotect(2)`

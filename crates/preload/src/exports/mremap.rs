@@ -39,6 +39,9 @@ pub unsafe extern "C" fn mremap(
         flags,
         new_addr: new_addr as usize,
     };
+    if flags & libc::MREMAP_FIXED != 0 {
+        super::wait_as_libc(call.new_addr, new_len);
+    }
     let done = vmops::mremap(&call);
     let before = sys::errno();
     let at = match done {
