@@ -39,6 +39,11 @@ rows! {
     no_address_space_is_left_beside_a_segment: "at_the_limit" {
         args: &["1"], options: SHM, users: &[Root], pools: &[0, 60],
     }
+    /// By rights, since under a filter there is no `userfaultfd`.
+    a_thread_that_blocks_all_signals_writes_to_a_segment: "attached_while_written" {
+        options: SHM, users: &[Root], pools: &[0, 60],
+        words: &["{program}", "{hugectl}", "{program}"],
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],

@@ -8,6 +8,8 @@ use super::map_shared::advise;
 use super::step_down::{can_replace_segment, replace_segment};
 use crate::config;
 use crate::extent::{mlocked, page_sizes};
+use crate::fork;
+use crate::migrate::sigbus;
 use crate::policy::first_look;
 use crate::registry::region::Backing;
 use crate::registry::shared::{Open, has_any, open};
@@ -20,6 +22,9 @@ pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
         if let Err(error) = before_replaced(id, addr, flags) {
             return Some(Err(error));
         }
+    }
+    if matches!(open().living_segment(id)?.on, On::Huge(_)) {
+        stand();
     }
     let mut open = open();
     let segment = open.living_segment(id)?;
@@ -86,6 +91,12 @@ fn size_of(now: c_int) -> usize {
     size.next_multiple_of(sys::page_size())
 }
 
+/// Before memory is anybody's that others may be kept from for a moment.
+fn stand() {
+    fork::watch();
+    sigbus::stand();
+}
+
 fn attach_huge(
     open: &mut Open,
     segment: Segment,
@@ -139,9 +150,13 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
         return;
     };
     first_look::take();
+    if at % page != 0 || !is_on_huge_pages(at) {
+        return;
+    }
+    stand();
     let mut open = open();
     let is_asked = |segment: Segment| segment.on == On::HugeByItself;
-    if at % page != 0 || open.segment(id).is_some_and(is_asked) || !is_on_huge_pages(at) {
+    if open.segment(id).is_some_and(is_asked) {
         return;
     }
     enter(&mut open, id, id, (at, page, flags));
