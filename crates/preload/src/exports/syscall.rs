@@ -41,8 +41,8 @@ pub unsafe extern "C" fn syscall(
     // SAFETY: likewise.
     let call = || unsafe { next::syscall(number, args) };
     // SAFETY: likewise.
-    if let Some(descriptors) = unsafe { clones::fork_of(number, args) } {
-        return clones::around(call, descriptors);
+    if let Some(fork) = unsafe { clones::fork_of(number, args) } {
+        return clones::around(call, fork);
     }
     let before = sys::errno();
     let result = again_if_fit(call, || match number {
