@@ -257,6 +257,13 @@ impl Extent {
             && self.units[self.unit_at(addr)].load().0 != State::Gone
     }
 
+    /// From its beginning to the end of the last unit behind which there is anything.
+    pub fn used_range(&self) -> Range<usize> {
+        let is_used = |unit: &Unit| !unit.load().0.is_empty();
+        let used = self.units.iter().rposition(is_used);
+        self.base..self.address(used.map_or(0, |last| last + 1))
+    }
+
     /// The units.
     pub fn units(&self) -> &'static [Unit] {
         self.units

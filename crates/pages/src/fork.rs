@@ -80,7 +80,7 @@ use crate::rt::{fork_gate, lock, side_room, side_stack, weak};
 use crate::sys::PastLimit;
 
 pub use apart::apart;
-pub use elsewhere::{Child, Start, elsewhere};
+pub use elsewhere::{Child, Start, elsewhere, note_number};
 use evacuate::evacuate;
 use guard::Guard;
 pub use refused::again_if_refused;

@@ -36,7 +36,7 @@ use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::rt::weak;
-use crate::sys::{Errno, Result};
+use crate::sys::{self, Errno, Result, SpaceLimit};
 
 pub mod advice;
 pub mod anon;
@@ -70,9 +70,16 @@ fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
 /// Calls `each` for every part of the range: within a region, or between them.
 fn divide(
     range: &Range<usize>,
+    each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
+) -> Result<()> {
+    divide_in(&mut open(), range, each)
+}
+
+fn divide_in(
+    open: &mut Open,
+    range: &Range<usize>,
     mut each: impl FnMut(&mut Open, Option<Region>, Range<usize>) -> Result<()>,
 ) -> Result<()> {
-    let mut open = open();
     let mut at = range.start;
     while at < range.end {
         let rest = at..range.end;
@@ -83,7 +90,7 @@ fn divide(
             None => rest,
         };
         let inside = region.filter(|region| region.base <= at);
-        each(&mut open, inside, part.clone())?;
+        each(open, inside, part.clone())?;
         at = part.end;
     }
     Ok(())
@@ -190,18 +197,43 @@ pub fn unlocked(addr: usize, len: usize) {
     }
 }
 
+/// After `mlockall(2)`.
+pub fn all_locked(flags: c_int) {
+    mlocked::set_later(flags & libc::MCL_FUTURE != 0);
+    index::look(|| {
+        for extent in index::extents() {
+            let used = extent.used_range();
+            if flags & libc::MCL_CURRENT != 0 {
+                mlocked::add(&used);
+            }
+            mlocked::came(&(used.end..extent.base + extent.len));
+        }
+    });
+    if flags & libc::MCL_CURRENT != 0 {
+        open().each(|region| mlocked::add(&region.known()));
+    }
+}
+
 /// Whether shared memory of ours lies in a range.
 pub fn is_shared(addr: usize, len: usize) -> bool {
     pages(addr, len).is_ok_and(|range| registry::shared::meets(&range))
 }
 
-/// Before the program maps something at a fixed address: what of ours lies there
+/// Before the program maps or moves something to a fixed address: what of ours lies there
 /// with a part of a huge page becomes ordinary memory. All of it stays, since
-/// that call may fail.
+/// that call may fail, but for pages that others have, too, and that it replaces in full:
+/// so whether it can be done is tried before, by `elsewhere`, which changes nothing.
 ///
 /// # Errors
-/// Where other processes share a huge page there.
-pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
+/// Where other processes share a huge page there, and those of `elsewhere`.
+pub fn before_fixed(addr: usize, len: usize, elsewhere: impl FnOnce() -> Result<()>) -> Result<()> {
+    if is_shared(addr, len) {
+        match elsewhere() {
+            // The trial needs address space beside what is replaced, the call does not.
+            Err(Errno(libc::ENOMEM)) if is_space_limited() => {}
+            tried => tried?,
+        }
+    }
     let Some(range) = ours(addr, len) else {
         return Ok(());
     };
@@ -214,30 +246,80 @@ pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     })
 }
 
+fn is_space_limited() -> bool {
+    matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
+}
+
 /// After it: what was there is not ours any more.
 pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
     mlocked::cut(&range);
-    if registry::is_named(&range) {
-        named::replaced(&range);
-    }
+    named_replaced(&range);
     if registry::shared::meets(&range) {
-        let _ = divide(&range, |open, region, part| {
-            if let Some(region) = region {
-                shared::replaced(open, region, &part);
-            }
-            Ok(())
-        });
+        shared_replaced(&mut open(), &range);
     }
 }
 
-/// Before the program moves something to a fixed address: takes apart what of
-/// ours lies there, as that call will do with the rest.
-///
-/// # Errors
-/// What `munmap(2)` there would come to.
-pub fn make_way(addr: usize, len: usize) -> Result<()> {
-    munmap(addr, len).unwrap_or(Ok(()))
+/// The same of huge pages that were asked for by name.
+fn named_replaced(range: &Range<usize>) {
+    if registry::is_named(range) {
+        named::replaced(range);
+    }
+}
+
+/// The same of shared memory.
+fn shared_replaced(open: &mut Open, range: &Range<usize>) {
+    let _ = divide_in(open, range, |open, region, part| {
+        if let Some(region) = region {
+            shared::replaced(open, region, &part);
+        }
+        Ok(())
+    });
+}
+
+/// `mremap(2)`, as far as memory of ours or a large mapping is concerned. `None` where it is
+/// to be passed on, and [`moved`] is to be told.
+pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
+    let done = remap::mremap(*call)
+        .or_else(|| anon::growth(call).err().map(Err))
+        .or_else(|| anon::grow(call).map(Ok));
+    if let Some(Ok(now)) = done {
+        left_behind(call, now);
+        anon::remapped(call, now);
+    }
+    done
+}
+
+/// After one that was passed on: where the memory is now.
+pub fn moved(call: &remap::Call, now: usize) {
+    left_behind(call, now);
+    replaced_by(call);
+    anon::remapped(call, now);
+}
+
+/// Nothing is where memory was that is elsewhere now.
+fn left_behind(call: &remap::Call, now: usize) {
+    let is_gone = now != call.addr && call.flags & remap::MREMAP_DONTUNMAP == 0;
+    if let Some(old) = touched(call.addr, call.old_len).filter(|_| is_gone) {
+        mlocked::cut(&old);
+    }
+}
+
+/// After the kernel has answered `EFAULT` to one; see [`anon::in_parts`] and
+/// [`map_file::joined`].
+pub fn in_parts(call: &remap::Call) -> Option<Result<usize>> {
+    let done = anon::in_parts(call).or_else(|| map_file::joined(call));
+    if let Some(Ok(_)) = done {
+        replaced_by(call);
+    }
+    done
+}
+
+/// After memory was moved: what lay at a fixed address is not ours any more.
+fn replaced_by(call: &remap::Call) {
+    if call.is_fixed() {
+        after_fixed(call.new_addr, call.new_len);
+    }
 }

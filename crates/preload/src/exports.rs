@@ -22,6 +22,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
+use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{
     self, anon, library_text, map_file, map_shared, mbind as policy, own_code,
@@ -63,31 +64,21 @@ pub unsafe extern "C" fn mmap(
     if let Some(pages) = map_shared::wants(addr as usize, len, prot, flags, offset) {
         return sys::c_address(map_shared::map(len, prot, flags, pages));
     }
-    let is_fixed = flags & libc::MAP_FIXED != 0;
-    if is_fixed && vmops::is_shared(addr as usize, len) {
-        // A call that fails leaves what is there, so it is tried elsewhere first.
-        let trial = flags & !(libc::MAP_FIXED | libc::MAP_POPULATE | libc::MAP_LOCKED);
-        // SAFETY: nothing is replaced.
-        let at = unsafe { next::mmap(core::ptr::null_mut(), len, prot, trial, fd, offset) };
-        if at == libc::MAP_FAILED {
-            return at;
-        }
-        // SAFETY: mapped just now.
-        unsafe { next::munmap(at, len) };
-    }
-    if is_fixed {
-        if let Err(error) = vmops::before_fixed(addr as usize, len) {
-            return sys::c_address(Err(error));
-        }
-    }
-    // SAFETY: as the caller says.
-    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let call = anon::Call {
         addr: addr as usize,
         len,
         prot,
         flags,
     };
+    let is_fixed = flags & libc::MAP_FIXED != 0;
+    if is_fixed {
+        let elsewhere = || map_elsewhere(&call, fd, offset);
+        if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
+            return sys::c_address(Err(error));
+        }
+    }
+    // SAFETY: as the caller says.
+    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
     let is_concerned = call.is_concerned();
     let at = match is_concerned {
         true => sys::c_address(anon::map(&call, |addr, flags| {
@@ -105,6 +96,28 @@ pub unsafe extern "C" fn mmap(
         map_file::mapped(at as usize, len, fd);
     }
     at
+}
+
+/// Tries a mapping at a fixed address where nothing is.
+fn map_elsewhere(call: &anon::Call, fd: c_int, offset: libc::off_t) -> sys::Result<()> {
+    let (before, flags) = (sys::errno(), call.for_trial());
+    // SAFETY: nothing is replaced.
+    let at = unsafe {
+        next::mmap(
+            core::ptr::null_mut(),
+            call.len,
+            call.prot,
+            flags,
+            fd,
+            offset,
+        )
+    };
+    let tried = sys::address(at).map(|_| {
+        // SAFETY: mapped just now.
+        unsafe { next::munmap(at, call.len) };
+    });
+    sys::set_errno(before);
+    tried
 }
 
 /// What the next `mmap` gives, or where that takes whole huge pages only, a copy.
@@ -159,6 +172,7 @@ pub unsafe extern "C" fn mmap64(
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
+    wait_as_libc(addr as usize, len);
     let result = match vmops::munmap(addr as usize, len) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
@@ -168,6 +182,17 @@ pub unsafe extern "C" fn munmap(addr: *mut c_void, len: usize) -> c_int {
         anon::gone(addr as usize, len);
     }
     result
+}
+
+/// Before shared memory goes otherwise than by libc: musl's functions wait for threads that
+/// have unlocked something there, and are about to wake who waits for it.
+fn wait_as_libc(addr: usize, len: usize) {
+    if vmops::is_shared(addr, len) && !weak::is_glibc() {
+        let before = sys::errno();
+        // SAFETY: nothing is unmapped.
+        unsafe { next::munmap(core::ptr::null_mut(), 0) };
+        sys::set_errno(before);
+    }
 }
 
 /// `mprotect(2)`
@@ -343,8 +368,8 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
     let result = next::mlockall(flags);
-    if result == 0 && flags & libc::MCL_CURRENT != 0 {
-        mlocked::set_all(true);
+    if result == 0 {
+        vmops::all_locked(flags);
     }
     result
 }
@@ -354,7 +379,7 @@ pub extern "C" fn mlockall(flags: c_int) -> c_int {
 pub extern "C" fn munlockall() -> c_int {
     let result = next::munlockall();
     if result == 0 {
-        mlocked::set_all(false);
+        mlocked::forget_all();
     }
     result
 }

@@ -85,6 +85,10 @@ rows! {
     handlers_run_on_the_stack_that_they_ask_for: "handlers_stack" { pools: &[0, 150] }
     what_is_ignored_stays_ignored_in_another_program: "ignored_signal" { pools: &[0, 150] }
     mutexes_that_inherit_priorities: "inheriting_mutex" { pools: HOLDING }
+    a_clone_beside_a_device_tells_its_number: "clone_number" { pools: HOLDING }
+    a_clone3_beside_a_device_tells_its_number: "clone_number" {
+        args: &["2", "1"], pools: HOLDING,
+    }
     a_clone_past_libc_with_threads: "raw_clone" { args: &["16384", "2"], pools: HOLDING }
     children_that_begin_with_a_function: "clone_begins" {
         pools: &[0, 60, 150], judged: Judged::RightHere, seconds: 30,

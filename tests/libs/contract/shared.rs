@@ -20,6 +20,30 @@ rows! {
     calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    calls_in_the_place_of_shared_memory_answer_so: "fixed_calls" {
+        options: SHM, pools: &[0, 7, 60], judged: AsPlain,
+    }
+    calls_in_its_place_with_a_heap_answer_so: "fixed_calls" {
+        options: BOTH, pools: &[0, 60], judged: AsPlain,
+    }
+    shared_memory_is_locked_as_without: "locked_all" {
+        options: SHM, users: &[Root], pools: &[0, 7, 60], judged: AsPlain,
+    }
+    a_file_and_what_goes_on_in_it_move_as_one: "grown_beside" {
+        options: &["--shm=thp"], pools: &[0], judged: AsPlain,
+    }
+    memory_that_was_moved_by_its_number_moves_as_one: "grown_beside" {
+        options: &["--anon"], pools: &[0], judged: AsPlain,
+    }
+    no_address_space_is_left_beside_a_mapping: "at_the_limit" { options: SHM, pools: &[0, 60] }
+    no_address_space_is_left_beside_a_segment: "at_the_limit" {
+        args: &["1"], options: SHM, users: &[Root], pools: &[0, 60],
+    }
+    /// By rights, since under a filter there is no `userfaultfd`.
+    a_thread_that_blocks_all_signals_writes_to_a_segment: "attached_while_written" {
+        options: SHM, users: &[Root], pools: &[0, 60],
+        words: &["{program}", "{hugectl}", "{program}"],
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],

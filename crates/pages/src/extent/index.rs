@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use crate::extent::address_space::Space;
 use crate::extent::page_sizes::Layout;
 use crate::extent::unit::State;
-use crate::extent::{Extent, Holds};
+use crate::extent::{Extent, Holds, mlocked};
 use crate::rt::bell::Bell;
 use crate::sys::{Errno, Result};
 
@@ -107,6 +107,7 @@ pub fn create_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
 
 fn entered(extent: &'static Extent) -> Result<&'static Extent> {
     if enter_one_of_few(extent) {
+        mlocked::came(&(extent.base..extent.base + extent.len));
         return Ok(extent);
     }
     extent.free();
@@ -147,6 +148,7 @@ pub fn adopt(
 
 /// Takes an extent out of the register and frees it.
 pub fn destroy(extent: &'static Extent) {
+    mlocked::cut(&(extent.base..extent.base + extent.len));
     if let Some(place) = EXTENTS.place_of(extent) {
         // Before the place is free for another one.
         BASES[place].store(0, Ordering::Release);

@@ -30,11 +30,14 @@ static TABLE: Table = Table {
 /// How many ranges there are: programs without any pay one load.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether all memory is (`mlockall(2)`).
-static ALL: AtomicBool = AtomicBool::new(false);
+/// Whether memory that comes later is, too (`MCL_FUTURE`).
+static LATER: AtomicBool = AtomicBool::new(false);
 
 /// Notes that a range is locked.
 pub fn add(range: &Range<usize>) {
+    if range.is_empty() {
+        return;
+    }
     change(|ranges| {
         remove(ranges, range);
         let (mut start, mut end) = (range.start, range.end);
@@ -55,10 +58,22 @@ pub fn cut(range: &Range<usize>) {
     }
 }
 
-/// Notes that all is (`locked`), or nothing is any more.
-pub fn set_all(locked: bool) {
-    ALL.store(locked, Ordering::Release);
-    if !locked && COUNT.load(Ordering::Acquire) != 0 {
+/// Notes whether what comes later is locked (`mlockall(2)`).
+pub fn set_later(locked: bool) {
+    LATER.store(locked, Ordering::Release);
+}
+
+/// Notes that a range has come.
+pub fn came(range: &Range<usize>) {
+    if LATER.load(Ordering::Acquire) {
+        add(range);
+    }
+}
+
+/// Notes that nothing is locked any more (`munlockall(2)`).
+pub fn forget_all() {
+    set_later(false);
+    if COUNT.load(Ordering::Acquire) != 0 {
         change(|ranges| ranges.fill((0, 0)));
     }
 }
@@ -69,15 +84,13 @@ pub fn meets(range: &Range<usize>) -> bool {
         let (start, end) = at(place);
         start < range.end && range.start < end
     };
-    ALL.load(Ordering::Acquire) || COUNT.load(Ordering::Acquire) != 0 && (0..PLACES).any(is_met)
+    COUNT.load(Ordering::Acquire) != 0 && (0..PLACES).any(is_met)
 }
 
 /// Locks again what of a range the program has locked: other memory is there by
 /// now. Takes no lock: it may be called while the process is about to fork.
 pub fn restore(range: &Range<usize>) {
-    if ALL.load(Ordering::Acquire) {
-        let _ = sys::mlock(range.start, range.len());
-    } else if COUNT.load(Ordering::Acquire) != 0 {
+    if COUNT.load(Ordering::Acquire) != 0 {
         for place in 0..PLACES {
             let (from, to) = at(place);
             let (start, end) = (from.max(range.start), to.min(range.end));
@@ -86,6 +99,15 @@ pub fn restore(range: &Range<usize>) {
             }
         }
     }
+}
+
+/// The same of memory that has just come in the place of a range of ours: where what comes
+/// is locked the kernel has locked it, also what the program has unlocked since.
+pub fn restore_all(range: &Range<usize>) {
+    if LATER.load(Ordering::Acquire) {
+        let _ = sys::munlock(range.start, range.len());
+    }
+    restore(range);
 }
 
 #[expect(unsafe_code, reason = "reads the table without its lock")]
@@ -140,7 +162,7 @@ fn remove(ranges: &mut [(usize, usize); PLACES], range: &Range<usize>) {
 /// In the child of a fork, which inherits no locks of memory.
 pub fn in_child() {
     TABLE.lock.forget();
-    set_all(false);
+    forget_all();
 }
 
 #[cfg(test)]

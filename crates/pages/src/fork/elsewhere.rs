@@ -78,17 +78,25 @@ extern "C" fn begin(begun: *mut c_void) -> c_int {
     // SAFETY: what `elsewhere` has passed; the child has its memory by now.
     let Begun { child, signals } = unsafe { &*begun.cast::<Begun>() };
     signals.name_again();
-    // What the kernel has written there may have been on a page that was not the child's.
-    // (Not by musl, which passes no such place on.)
-    if weak::is_glibc() && index::extent_at(child.number as usize).is_some() {
-        // SAFETY: a block of the heap, where the program wants that.
-        unsafe {
-            child
-                .number
-                .write_unaligned(sys::cast::int(sys::gettid() as usize))
-        };
+    // Musl passes no such place on.
+    if weak::is_glibc() {
+        // SAFETY: where the program has asked for it.
+        unsafe { note_number(child.number) };
     }
     on_stack(child.stack & !(STACK_ALIGN - 1), || {
         (child.start)(child.argument)
     })
+}
+
+/// In a child: where its number is to be (`CLONE_CHILD_SETTID`), if that is anywhere. What
+/// the kernel has written there may have been on a page that was not the child's.
+///
+/// # Safety
+/// Nobody else uses the memory there.
+pub unsafe fn note_number(number: *mut c_int) {
+    let at = number as usize;
+    if index::holds(at) && sys::is_readable(&(at..at + size_of::<c_int>())) {
+        // SAFETY: a block of the heap, where the program wants that.
+        unsafe { number.write_unaligned(sys::cast::int(sys::gettid() as usize)) };
+    }
 }

@@ -95,7 +95,7 @@ fn move_units(extent: &Extent, units: Range<usize>, shield: &Shield) -> usize {
         }
     }
     if moved {
-        mlocked::restore(&extent.range_of(&units));
+        mlocked::restore_all(&extent.range_of(&units));
     }
     used
 }

@@ -168,7 +168,7 @@ pub(crate) fn move_units_where(
     let result = unsafe { replace::replace(extent, units, shield, may) };
     publish(words, *result.as_ref().unwrap_or(&state));
     result.ok()?;
-    mlocked::restore(&range);
+    mlocked::restore_all(&range);
     release::give_units(extent, state, words.len() * extent.layout.unit);
     let used = words.iter().map(|unit| unit.load().1 as usize);
     Some(used.sum::<usize>() * SLICE)

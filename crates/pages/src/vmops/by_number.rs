@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_long};
 
-use super::remap::{self, Call};
+use super::remap::Call;
 use super::{anon, attach, madvise, map_shared, mprotect, munmap};
 use crate::extent::mlocked;
 use crate::sys::cast::int;
@@ -18,7 +18,7 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
         libc::SYS_mprotect => mprotect(a, b, int(c), None),
         sys::PKEY_MPROTECT => mprotect(a, b, int(c), Some(int(d))),
         libc::SYS_madvise => madvise(a, b, int(c)),
-        libc::SYS_mremap => return remap::mremap(move_of([a, b, c, d, e])),
+        libc::SYS_mremap => return super::mremap(&move_of([a, b, c, d, e])),
         _ => return mapping_or_segment(number, args),
     };
     result.map(|result| result.map(|()| 0))
@@ -27,7 +27,7 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
 /// Does a call that the kernel has refused with `EFAULT`, where only we are why.
 pub fn in_parts(number: c_long, [a, b, c, d, e, _]: [usize; 6]) -> Option<Result<usize>> {
     let is_move = number == libc::SYS_mremap;
-    is_move.then(|| anon::in_parts(&move_of([a, b, c, d, e])))?
+    is_move.then(|| super::in_parts(&move_of([a, b, c, d, e])))?
 }
 
 fn move_of([addr, old_len, new_len, flags, new_addr]: [usize; 5]) -> Call {
@@ -50,22 +50,31 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
             if let Some(pages) = map_shared::wants(a, b, prot, flags, offset) {
                 return Some(map_shared::map(b, prot, flags, pages));
             }
-            let is_fixed = flags & libc::MAP_FIXED != 0;
-            let way = is_fixed.then(|| super::before_fixed(a, b));
-            if let Some(Err(error)) = way {
-                return Some(Err(error));
-            }
             let call = anon::Call {
                 addr: a,
                 len: b,
                 prot,
                 flags,
             };
+            if flags & libc::MAP_FIXED != 0 {
+                let elsewhere = || map_elsewhere(&call, int(e), f);
+                if let Err(error) = super::before_fixed(a, b, elsewhere) {
+                    return Some(Err(error));
+                }
+            }
             call.is_concerned().then(|| map_large(&call, int(e), f))
         }
         sys::SYS_SHMDT => attach::shmdt(a).map(|result| result.map(|()| 0)),
         _ => None,
     }
+}
+
+/// Tries a mapping at a fixed address where nothing is.
+fn map_elsewhere(call: &anon::Call, fd: c_int, offset: usize) -> Result<()> {
+    // SAFETY: nothing is replaced.
+    let at = unsafe { sys::mmap(0, call.len, call.prot, call.for_trial(), fd, offset)? };
+    // SAFETY: mapped just now.
+    unsafe { sys::munmap(at, call.len) }
 }
 
 /// Makes a large mapping of the program's own.
@@ -90,20 +99,24 @@ fn map_large(call: &anon::Call, fd: c_int, offset: usize) -> Result<usize> {
 const IN_MEMORY: bool = cfg!(target_arch = "s390x");
 
 /// After a call that has succeeded.
-pub fn note(number: c_long, [a, b, c, d, ..]: [usize; 6]) {
+pub fn note(number: c_long, [a, b, c, d, e, _]: [usize; 6], result: c_long) {
     let is_fixed = int(d) & libc::MAP_FIXED != 0;
     match number {
         libc::SYS_mmap if is_fixed && !IN_MEMORY => {
             super::after_fixed(a, b);
             anon::gone(a, b);
         }
-        libc::SYS_munmap | libc::SYS_mremap => anon::gone(a, b),
+        libc::SYS_munmap => anon::gone(a, b),
+        libc::SYS_mremap => {
+            let now = usize::from_ne_bytes(result.to_ne_bytes());
+            super::moved(&move_of([a, b, c, d, e]), now);
+        }
         libc::SYS_mprotect | sys::PKEY_MPROTECT => anon::committed(a, b, int(c)),
         libc::SYS_madvise => anon::advised(a, b, int(c)),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
-        libc::SYS_mlockall if int(a) & libc::MCL_CURRENT != 0 => mlocked::set_all(true),
-        libc::SYS_munlockall => mlocked::set_all(false),
+        libc::SYS_mlockall => super::all_locked(int(a)),
+        libc::SYS_munlockall => mlocked::forget_all(),
         _ => {}
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::{self, starter_message};
-use crate::extent::page_sizes;
+use crate::extent::{mlocked, page_sizes};
 use crate::fork;
 use crate::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use crate::kernel::{constraints, facts, populate};
@@ -100,6 +100,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     };
     let shape = (known, mapped, size);
     if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
+        mlocked::came(&(base..base + known));
         return Ok(base);
     }
     // SAFETY: mapped just now and known to nobody.

@@ -59,10 +59,13 @@ pub(super) fn mremap(old: &Range<usize>, call: Call) -> Result<usize> {
         new_addr,
     } = call;
     if change::meets(old) {
-        return change::mremap(addr, old_len, new_len, flags, new_addr);
+        let now = change::mremap(addr, old_len, new_len, flags, new_addr)?;
+        super::replaced_by(&call);
+        return Ok(now);
     }
     // SAFETY: the program moves its memory.
     let now = unsafe { sys::mremap(addr, old_len, new_len, flags, new_addr)? };
+    super::replaced_by(&call);
     if flags & !(libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) == 0 && fallback::meets(old) {
         fallback::cut(old);
         let page = sys::page_size();

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
-use super::{make_way, named, private, shared};
+use super::{before_fixed, named, private, replaced_by, shared};
 use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
@@ -23,24 +23,36 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
     let _change = Change::begin();
     private::before_change(&old);
-    if call.is_fixed() {
-        if let Err(error) = make_way(call.new_addr, call.new_len) {
-            return Some(Err(error));
-        }
-    }
     let looked_at = old.start..old.end.max(old.start + sys::page_size());
-    if !registry::shared::meets(&looked_at) && !registry::is_named(&looked_at) {
-        return kept::mremap(&call, &old);
-    }
-    let mut open = open();
-    let region = open.first(&looked_at);
-    Some(match region.filter(|region| region.base <= call.addr) {
-        Some(region) => remap_shared(open, region, &old, call),
-        None => {
-            drop(open);
-            named::mremap(&old, call)
+    if registry::shared::meets(&looked_at) {
+        let mut open = open();
+        let region = open.first(&looked_at);
+        if let Some(region) = region.filter(|region| region.base <= call.addr) {
+            return Some(remap_shared(open, region, &old, call));
         }
-    })
+    }
+    if let Err(error) = make_way(&call) {
+        return Some(Err(error));
+    }
+    if registry::shared::meets(&looked_at) || registry::is_named(&looked_at) {
+        return Some(named::mremap(&old, call));
+    }
+    let kept = kept::mremap(&call, &old);
+    if let Some(Ok(_)) = kept {
+        replaced_by(&call);
+    }
+    kept
+}
+
+/// Has the kernel replace what of ours is where the call moves something to.
+///
+/// # Errors
+/// Where it cannot be replaced, or the call cannot be done.
+fn make_way(call: &Call) -> Result<()> {
+    match call.is_fixed() {
+        true => before_fixed(call.new_addr, call.new_len, || call.try_old()),
+        false => Ok(()),
+    }
 }
 
 fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) -> Result<usize> {
@@ -66,6 +78,9 @@ fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) 
     }
     step_down(&mut open, region)?;
     drop(open);
+    make_way(&call)?;
     // SAFETY: ordinary memory by now, which the program moves.
-    unsafe { call.pass_on() }
+    let now = unsafe { call.pass_on()? };
+    replaced_by(&call);
+    Ok(now)
 }

@@ -7,7 +7,7 @@ use core::ffi::{c_int, c_void};
 
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno};
-use hugetools_pages::vmops::{anon, remap};
+use hugetools_pages::vmops::{self, remap};
 
 use crate::next;
 
@@ -39,23 +39,29 @@ pub unsafe extern "C" fn mremap(
         flags,
         new_addr: new_addr as usize,
     };
-    let done = remap::mremap(call)
-        .or_else(|| anon::growth(&call).err().map(Err))
-        .or_else(|| anon::grow(&call).map(Ok));
+    if flags & libc::MREMAP_FIXED != 0 {
+        super::wait_as_libc(call.new_addr, new_len);
+    }
+    let done = vmops::mremap(&call);
     let before = sys::errno();
     let at = match done {
         Some(result) => sys::c_address(result),
-        // SAFETY: as the caller says.
-        None => unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) },
+        None => {
+            // SAFETY: as the caller says.
+            let at = unsafe { next::mremap(addr, old_len, new_len, flags, new_addr) };
+            if at != libc::MAP_FAILED {
+                vmops::moved(&call, at as usize);
+            }
+            at
+        }
     };
     if at != libc::MAP_FAILED {
-        anon::remapped(&call, at as usize);
         return at;
     }
     if sys::errno() != Errno(libc::EFAULT) {
         return at;
     }
-    match anon::in_parts(&call) {
+    match vmops::in_parts(&call) {
         None => at,
         Some(result) => {
             sys::set_errno(before);

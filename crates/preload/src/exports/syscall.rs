@@ -41,8 +41,8 @@ pub unsafe extern "C" fn syscall(
     // SAFETY: likewise.
     let call = || unsafe { next::syscall(number, args) };
     // SAFETY: likewise.
-    if let Some(descriptors) = unsafe { clones::fork_of(number, args) } {
-        return clones::around(call, descriptors);
+    if let Some(fork) = unsafe { clones::fork_of(number, args) } {
+        return clones::around(call, fork);
     }
     let before = sys::errno();
     let result = again_if_fit(call, || match number {
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn syscall(
         _ => false,
     });
     if result != -1 {
-        by_number::note(number, args);
+        by_number::note(number, args, result);
     } else if sys::errno() == Errno(libc::EFAULT) {
         if let Some(result) = by_number::in_parts(number, args) {
             sys::set_errno(before);

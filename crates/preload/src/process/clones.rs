@@ -20,19 +20,38 @@ use crate::rt::marker;
 /// Where the next one is.
 pub(crate) static CLONE: Following = Following::named(c"clone");
 
-/// Whether a call is one, and what the child has of open files then.
+/// A fork by its number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fork {
+    /// What the child has of open files.
+    descriptors: Descriptors,
+    /// Where its number is to be in its memory; or null.
+    number: *mut c_int,
+}
+
+impl Fork {
+    fn of(flags: usize, stays_where_it_is: bool, number: usize) -> Option<Fork> {
+        let is_told = flags & cast::extended(libc::CLONE_CHILD_SETTID) != 0;
+        Some(Fork {
+            descriptors: fork_by(flags, stays_where_it_is)?,
+            number: if is_told { number } else { 0 } as *mut c_int,
+        })
+    }
+}
+
+/// Whether a call is one.
 ///
 /// # Safety
 /// As the system call says.
-pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<Descriptors> {
+pub(crate) unsafe fn fork_of(number: c_long, [a, b, _, d, e, _]: [usize; 6]) -> Option<Fork> {
     if number == libc::SYS_clone {
-        // There the two are the other way round.
-        let (flags, stack) = if cfg!(target_arch = "s390x") {
-            (b, a)
-        } else {
-            (a, b)
+        // The orders that kernels have for their arguments.
+        let (flags, stack, number) = match () {
+            () if cfg!(target_arch = "s390x") => (b, a, d),
+            () if cfg!(target_arch = "x86_64") => (a, b, d),
+            () => (a, b, e),
         };
-        return fork_by(flags, stack == 0);
+        return Fork::of(flags, stack == 0, number);
     }
     if number == libc::SYS_clone3 {
         let has_stack = b >= size_of::<Arguments>();
@@ -41,7 +60,10 @@ pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<D
         let arguments = || unsafe { (a as *const Arguments).as_ref() };
         return is_told.then(arguments).flatten()?.fork();
     }
-    (Some(number) == sys::FORK).then_some(Descriptors::Copied)
+    (Some(number) == sys::FORK).then_some(Fork {
+        descriptors: Descriptors::Copied,
+        number: core::ptr::null_mut(),
+    })
 }
 
 /// The first version of what `clone3(2)` takes.
@@ -49,9 +71,10 @@ pub(crate) unsafe fn fork_of(number: c_long, [a, b, ..]: [usize; 6]) -> Option<D
 struct Arguments([u64; 8]);
 
 impl Arguments {
-    fn fork(&self) -> Option<Descriptors> {
-        let Arguments([flags, _, _, _, _, stack, ..]) = self;
-        fork_by(usize::try_from(*flags).ok()?, *stack == 0)
+    fn fork(&self) -> Option<Fork> {
+        let Arguments([flags, _, number, _, _, stack, ..]) = self;
+        let number = usize::try_from(*number).ok()?;
+        Fork::of(usize::try_from(*flags).ok()?, *stack == 0, number)
     }
 }
 
@@ -73,13 +96,18 @@ fn fork_by(flags: usize, stays_where_it_is: bool) -> Option<Descriptors> {
 }
 
 /// Makes it, with all that belongs around a fork.
-pub(crate) fn around(call: impl Fn() -> c_long, descriptors: Descriptors) -> c_long {
+pub(crate) fn around(call: impl Fn() -> c_long, made: Fork) -> c_long {
     if !marker::is_first() {
         return call();
     }
     atfork::find_before();
     let fork = || c_int::try_from(call()).unwrap_or(-1);
-    fork::around(fork, descriptors).into()
+    let child = fork::around(fork, made.descriptors);
+    if child == 0 {
+        // SAFETY: where the program has asked for it.
+        unsafe { fork::note_number(made.number) };
+    }
+    child.into()
 }
 
 /// What `clone(2)` of libc takes behind its four arguments: where the new number is to be

@@ -4,8 +4,8 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::sys::{self, Result};
-use crate::vmops::range::pages;
+use crate::sys::{self, Errno, Result};
+use crate::vmops::range::{overlap, pages};
 
 /// What of the flags is known.
 const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
@@ -39,11 +39,39 @@ impl Call {
 
     /// The memory as it is, or `None` for what the kernel refuses.
     pub(crate) fn old(&self) -> Option<Range<usize>> {
+        let keeps_old = self.flags & MREMAP_DONTUNMAP != 0;
         let is_known = self.flags & !KNOWN == 0 && self.new_len > 0;
-        let may = !self.is_fixed() || self.flags & libc::MREMAP_MAYMOVE != 0;
-        let target = !self.is_fixed() || pages(self.new_addr, self.new_len).is_ok();
-        let old = pages(self.addr, self.old_len).ok();
-        old.filter(|_| is_known && may && target)
+        let may = !self.is_fixed() && !keeps_old || self.flags & libc::MREMAP_MAYMOVE != 0;
+        let old = pages(self.addr, self.old_len).ok()?;
+        let is_as_long = || pages(self.addr, self.new_len).is_ok_and(|new| new == old);
+        let has_room = || {
+            let target = pages(self.new_addr, self.new_len);
+            target.is_ok_and(|target| overlap(&old, &target).is_empty())
+        };
+        let is_right =
+            is_known && may && (!keeps_old || is_as_long()) && (!self.is_fixed() || has_room());
+        is_right.then_some(old)
+    }
+
+    /// Tries whether there is anything to be moved, which changes nothing.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn try_old(&self) -> Result<()> {
+        let page = sys::page_size();
+        if self.old_len > 0 {
+            // SAFETY: neither the place nor the length changes.
+            return match unsafe { sys::mremap(self.addr, page, page, 0, 0) } {
+                Err(Errno(libc::EFAULT)) => Err(Errno(libc::EFAULT)),
+                // A part of a huge page.
+                _ => Ok(()),
+            };
+        }
+        let flags = libc::MREMAP_MAYMOVE;
+        // SAFETY: one more mapping of the same, elsewhere.
+        let at = unsafe { sys::mremap(self.addr, 0, self.new_len, flags, 0)? };
+        // SAFETY: mapped just now.
+        unsafe { sys::munmap(at, self.new_len) }
     }
 
     /// # Safety
