@@ -181,6 +181,34 @@ fn values_that_are_no_text_get_through() {
     assert_eq!(place.command(&words).output().unwrap().stdout, b"\xfe");
 }
 
+/// What is in the environment already counts for what is said and required, as the options do.
+#[test]
+fn who_is_left_out_already_is_left_out() {
+    let place = Place::new();
+    let left_out = "HUGETLB_RESTRICT_EXE=solver does not name env";
+    let small = "HUGETLB_LIMIT=1MB is less than a page of 2MB";
+    for (given, fact) in [
+        ("HUGETLB_RESTRICT_EXE=solver", left_out),
+        ("HUGETLB_LIMIT=1M", small),
+    ] {
+        let line = format!("{given} hugectl --sysroot pool --heap=2MB");
+        let explained = place.shell(&format!("{line} --explain env"));
+        assert_eq!(explained.status, 3, "{explained:?}");
+        assert!(explained.out.contains(fact), "{explained:?}");
+        let printed = place.shell(&format!("{line} --require=heap --dry-run env"));
+        let refused = format!("--require=heap is not met: {fact}");
+        assert!(printed.err.contains(&refused), "{printed:?}");
+    }
+    let required = "hugectl --heap=thp --require=heap";
+    let refused = place.shell(&format!("HUGETLB_RESTRICT_EXE=solver {required} env"));
+    assert_eq!((refused.status, refused.out.as_str()), (125, ""));
+    // A shell leads to others, of which one may be named.
+    for line in ["HUGETLB_RESTRICT_EXE=solver", "HUGETLB_RESTRICT_EXE=sh"] {
+        let started = place.shell(&format!("{line} {required} sh -c 'echo here'"));
+        assert_eq!(started.out, "here\n", "{started:?}");
+    }
+}
+
 /// The classic tool, where it is installed, sets the same variables to the
 /// same values, besides ours.
 #[test]
