@@ -242,6 +242,23 @@ fn a_limited_address_space_is_noticed() {
     );
 }
 
+/// A dozen descriptors is enough for what hugectl does on the way, whichever of the first three
+/// are open.
+#[test]
+fn a_small_limit_of_descriptors() {
+    let place = Place::new();
+    for limit in [12, 16, 64] {
+        for closed in ["", "exec 0<&-;", "exec <&- >&-;"] {
+            let line = format!(
+                "{closed} ulimit -n {limit}; exec hugectl --heap=thp --report=report \
+                 sh -c 'kill -9 $$'"
+            );
+            let done = place.shell(&line);
+            assert_eq!((done.status, done.err.as_str()), (137, ""), "{line}");
+        }
+    }
+}
+
 #[test]
 fn hugectl_needs_no_library_but_the_c_library() {
     let output = Command::new("readelf")

@@ -127,7 +127,10 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
     let mut pid = [0; 4];
     // It says so before all else, if it gets that far.
     let told = File::from(hears).read_exact(&mut pid);
-    told.map_err(|_error| "the process that would watch has ended; it needs /dev/null".to_owned())?;
+    told.map_err(|_error| {
+        "the process that would watch has ended; it needs /dev/null, and eight descriptors"
+            .to_owned()
+    })?;
     Ok(Begun {
         pid: u32::from_le_bytes(pid),
         program,
