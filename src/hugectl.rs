@@ -58,7 +58,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(args) => args,
         Err(error) => return no_args(&error, &argv),
     };
-    let caller = Caller::this(std::env::vars_os());
+    let caller = Caller::own();
     let level = verbosity(caller.verbosity(), &args.steps);
     let json = args.proof.json;
     terminal::choose(args.proof.color);

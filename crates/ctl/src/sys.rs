@@ -8,6 +8,7 @@ pub(crate) mod aside;
 mod child;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
+pub(crate) mod environment;
 pub(crate) mod filter;
 pub(crate) mod page_cache;
 pub(crate) mod shared;
