@@ -57,6 +57,12 @@ pub(crate) fn has_file_capabilities(path: &Path) -> bool {
     len > 0
 }
 
+/// Whether this process has rights that whoever started it has not (`AT_SECURE`).
+pub(crate) fn is_secure() -> bool {
+    // SAFETY: a number that the kernel has left for this process.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
 /// The memory nodes that this process may take pages from: those of its
 /// cpuset, and of these those that its policy binds it to. `None` where the
 /// kernel knows no nodes.
