@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hugetools_model::process::Stat;
 use hugetools_model::{KPath, Root};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::unistd::{ForkResult, chdir, fork, setsid};
@@ -184,16 +185,23 @@ pub(crate) fn adopts_orphans() -> bool {
 }
 
 /// Waits until one of them has something to say, or the time is over. Which have.
-pub(crate) fn wait(files: &[&OwnedFd], time: Duration) -> Vec<bool> {
+///
+/// # Errors
+/// Where nobody can wait, as under a filter of system calls.
+pub(crate) fn wait(files: &[&OwnedFd], time: Duration) -> io::Result<Vec<bool>> {
     use std::os::fd::AsFd;
     let mut all: Vec<PollFd<'_>> = files
         .iter()
         .map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN))
         .collect();
     // Rounded up, so that what is due then is due.
-    let milliseconds = u16::try_from(time.as_millis() + 1).unwrap_or(u16::MAX);
-    let _ = poll(&mut all, PollTimeout::from(milliseconds));
-    all.iter().map(|file| file.any() == Some(true)).collect()
+    let up = u128::from(!time.is_zero());
+    let milliseconds = u16::try_from(time.as_millis() + up).unwrap_or(u16::MAX);
+    match poll(&mut all, PollTimeout::from(milliseconds)) {
+        Ok(_) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOMEM) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    Ok(all.iter().map(|file| file.any() == Some(true)).collect())
 }
 
 /// Whether a descriptor takes bytes within a second.
