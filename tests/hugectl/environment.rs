@@ -229,6 +229,13 @@ fn who_is_left_out_already_is_left_out() {
     let required = "hugectl --heap=thp --require=heap";
     let refused = place.shell(&format!("HUGETLB_RESTRICT_EXE=solver {required} env"));
     assert_eq!((refused.status, refused.out.as_str()), (125, ""));
+    // What is asked for there is of others.
+    for (given, is_said) in [("", true), ("HUGETLB_RESTRICT_EXE=solver", false)] {
+        let line = format!("HUGETLB_MORECORE=2MB {given} hugectl --sysroot empty --dry-run");
+        let printed = place.shell(&format!("{line} --shm=2MB env"));
+        assert_eq!(printed.err.contains("heap"), is_said, "{printed:?}");
+        assert!(printed.out.contains("libhugetlbfs_heap.so"), "{printed:?}");
+    }
     // A shell leads to others, of which one may be named.
     for line in ["HUGETLB_RESTRICT_EXE=solver", "HUGETLB_RESTRICT_EXE=sh"] {
         let started = place.shell(&format!("{line} {required} sh -c 'echo here'"));

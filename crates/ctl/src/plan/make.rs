@@ -59,6 +59,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker
         .notes
         .extend(findings.surroundings.notes.iter().cloned());
+    maker.hush();
     Plan {
         report: maker.watched(),
         core_dump: maker.core_dump(),

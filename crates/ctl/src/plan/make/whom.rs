@@ -118,6 +118,33 @@ impl Maker<'_> {
             .then(|| Path::new(name).display().to_string())
     }
 
+    /// What nobody has asked for here is of others where a list leaves the program out: who
+    /// asked for it has heard of it.
+    pub(super) fn hush(&mut self) {
+        if self.run.only.is_some() || !self.is_left_out() {
+            return;
+        }
+        let run = self.run;
+        let segments = &run.segments;
+        let asked = Subject {
+            heap: run.heap.is_some(),
+            shm: run.shm.is_some(),
+            anon: run.anon.is_some(),
+            stack: run.stack.is_some(),
+            text: segments.text.is_some() || segments.libraries,
+            data: segments.writable().is_some(),
+            past_malloc: false,
+        };
+        let is_of_others = |note: &Note| {
+            let short = note.shortfall.as_ref();
+            short.is_some_and(|short| !short.subject.meets(asked))
+        };
+        let warnings = self.notes.iter_mut();
+        warnings
+            .filter(|note| note.level == Level::Warning && is_of_others(note))
+            .for_each(|note| note.level = Level::Info);
+    }
+
     /// Whether the program that is started is left out itself.
     pub(super) fn is_left_out(&self) -> bool {
         is_left_out(self.run, self.findings)
