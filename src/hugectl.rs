@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::live::Live;
-use hugetools_ctl::apply::{Applied, said};
+use hugetools_ctl::apply::{Applied, rights, said};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
@@ -58,7 +58,7 @@ pub fn main(argv: Vec<OsString>) -> u8 {
         Ok(args) => args,
         Err(error) => return no_args(&error, &argv),
     };
-    let caller = Caller::this(std::env::vars_os());
+    let caller = Caller::own();
     let level = verbosity(caller.verbosity(), &args.steps);
     let json = args.proof.json;
     terminal::choose(args.proof.color);
@@ -142,6 +142,9 @@ fn say(notes: &[Note], verbosity: u8) {
 /// was.
 fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
     let root = root(run.sysroot.as_deref())?;
+    if run.starts() {
+        rights::check(&root)?;
+    }
     let own = |why: FileError| Failure::Own(why.to_string());
     let caller = caller.with_filter(&root).map_err(own)?;
     // What may not be as long as it is to be (`ulimit -f`) is an error, no end.

@@ -181,6 +181,68 @@ fn values_that_are_no_text_get_through() {
     assert_eq!(place.command(&words).output().unwrap().stdout, b"\xfe");
 }
 
+/// What `execve` lets pass comes through as it is: entries that are no variable, and two of
+/// one name.
+#[test]
+fn what_is_no_variable_gets_through() {
+    let place = Place::new();
+    let source = r#"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+extern char **environ;
+int main(int argc, char **argv) {
+    char *env[] = {"A=1", "odd", "=x", "", "A=2", "B=", "=", 0};
+    if (strcmp(argv[1], "print")) return execve(argv[1], argv + 1, env);
+    for (char **entry = environ; *entry; entry++) puts(*entry);
+    return 0;
+}"#;
+    let program = place.build("odd", source, &[]);
+    let program = program.to_str().unwrap();
+    let plain = place.shell(&format!("{program} {program} print"));
+    assert_eq!(plain.out, "A=1\nodd\n=x\n\nA=2\nB=\n=\n");
+    let line = format!("{program} $PWD/prefix/bin/hugectl -q --shm {program} print");
+    let ours = place.shell(&line);
+    let is_ours = |line: &&str| line.starts_with("HUGETLB_") || line.starts_with("LD_PRELOAD=");
+    let rest: Vec<&str> = ours.out.lines().filter(|line| !is_ours(line)).collect();
+    assert_eq!(rest, plain.out.lines().collect::<Vec<_>>(), "{ours:?}");
+}
+
+/// What is in the environment already counts for what is said and required, as the options do.
+#[test]
+fn who_is_left_out_already_is_left_out() {
+    let place = Place::new();
+    let left_out = "HUGETLB_RESTRICT_EXE=solver does not name env";
+    let small = "HUGETLB_LIMIT=1MB is less than a page of 2MB";
+    for (given, fact) in [
+        ("HUGETLB_RESTRICT_EXE=solver", left_out),
+        ("HUGETLB_LIMIT=1M", small),
+    ] {
+        let line = format!("{given} hugectl --sysroot pool --heap=2MB");
+        let explained = place.shell(&format!("{line} --explain env"));
+        assert_eq!(explained.status, 3, "{explained:?}");
+        assert!(explained.out.contains(fact), "{explained:?}");
+        let printed = place.shell(&format!("{line} --require=heap --dry-run env"));
+        let refused = format!("--require=heap is not met: {fact}");
+        assert!(printed.err.contains(&refused), "{printed:?}");
+    }
+    let required = "hugectl --heap=thp --require=heap";
+    let refused = place.shell(&format!("HUGETLB_RESTRICT_EXE=solver {required} env"));
+    assert_eq!((refused.status, refused.out.as_str()), (125, ""));
+    // What is asked for there is of others.
+    for (given, is_said) in [("", true), ("HUGETLB_RESTRICT_EXE=solver", false)] {
+        let line = format!("HUGETLB_MORECORE=2MB {given} hugectl --sysroot empty --dry-run");
+        let printed = place.shell(&format!("{line} --shm=2MB env"));
+        assert_eq!(printed.err.contains("heap"), is_said, "{printed:?}");
+        assert!(printed.out.contains("libhugetlbfs_heap.so"), "{printed:?}");
+    }
+    // A shell leads to others, of which one may be named.
+    for line in ["HUGETLB_RESTRICT_EXE=solver", "HUGETLB_RESTRICT_EXE=sh"] {
+        let started = place.shell(&format!("{line} {required} sh -c 'echo here'"));
+        assert_eq!(started.out, "here\n", "{started:?}");
+    }
+}
+
 /// The classic tool, where it is installed, sets the same variables to the
 /// same values, besides ours.
 #[test]

@@ -242,6 +242,44 @@ fn a_limited_address_space_is_noticed() {
     );
 }
 
+/// A dozen descriptors is enough for what hugectl does on the way, whichever of the first three
+/// are open.
+#[test]
+fn a_small_limit_of_descriptors() {
+    let place = Place::new();
+    for limit in [12, 16, 64] {
+        for closed in ["", "exec 0<&-;", "exec <&- >&-;"] {
+            let line = format!(
+                "{closed} ulimit -n {limit}; exec hugectl --heap=thp --report=report \
+                 sh -c 'kill -9 $$'"
+            );
+            let done = place.shell(&line);
+            assert_eq!((done.status, done.err.as_str()), (137, ""), "{line}");
+        }
+    }
+}
+
+/// A copy that whoever starts it has another's rights by: they would be the program's.
+#[test]
+fn rights_of_its_own_start_nothing() {
+    if !is_root("rights_of_its_own_start_nothing") {
+        return;
+    }
+    let place = Place::new();
+    place.shell("chmod 4755 prefix/bin/hugectl");
+    let run = |options: &[&str]| {
+        let command = place.command(options);
+        done(&as_nobody(&command).output().unwrap())
+    };
+    let refused = run(&["-q", "--shm", "id", "-u"]);
+    assert_eq!((refused.status, refused.out.as_str()), (125, ""));
+    assert!(refused.err.contains("start it with a copy"), "{refused:?}");
+    let printed = run(&["-q", "--dry-run", "--shm", "id"]);
+    assert_eq!(printed.status, 0, "{printed:?}");
+    // Whose rights they are anyway starts with it what it wants.
+    assert_eq!(place.run(&["-q", "--shm", "id", "-u"]).out, "0\n");
+}
+
 #[test]
 fn hugectl_needs_no_library_but_the_c_library() {
     let output = Command::new("readelf")

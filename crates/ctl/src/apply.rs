@@ -6,6 +6,7 @@ pub mod exec;
 pub mod live;
 mod page_cache;
 mod private_dir;
+pub mod rights;
 pub mod said;
 mod writers;
 

@@ -10,6 +10,7 @@ use hugetools_contract::env::Settings;
 use hugetools_model::{FileError, Root};
 
 use self::filter::Filter;
+use crate::sys::environment;
 
 /// How the names of all settings begin.
 const PREFIX: &[u8] = b"HUGETLB_";
@@ -17,8 +18,8 @@ const PREFIX: &[u8] = b"HUGETLB_";
 /// The process that hugectl is, before it becomes another program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// The environment, in its order.
-    pub env: Vec<(OsString, OsString)>,
+    /// The environment, in its order, each entry whole: those that are no variable, too.
+    pub env: Vec<OsString>,
     /// The process; exec keeps it.
     pub pid: u32,
     /// The real user.
@@ -36,10 +37,20 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// The process that runs this, with its environment.
+    pub fn own() -> Caller {
+        Caller::with(environment::entries())
+    }
+
     /// The process that runs this, with the environment it is told.
     pub fn this(env: impl IntoIterator<Item = (OsString, OsString)>) -> Caller {
+        let entry = |(name, value)| [name, value].join(OsStr::new("="));
+        Caller::with(env.into_iter().map(entry).collect())
+    }
+
+    fn with(env: Vec<OsString>) -> Caller {
         let mut this = Caller {
-            env: env.into_iter().collect(),
+            env,
             pid: std::process::id(),
             uid: nix::unistd::getuid().as_raw(),
             euid: nix::unistd::geteuid().as_raw(),
@@ -78,18 +89,23 @@ impl Caller {
     /// How much is to be said, by the environment alone.
     pub fn verbosity(&self) -> u8 {
         // Of each name all are asked for, so those that are no setting are left out first.
-        let is_setting = |(name, _): &&(OsString, OsString)| name.as_bytes().starts_with(PREFIX);
+        let is_setting = |entry: &&OsString| entry.as_bytes().starts_with(PREFIX);
         let settings: Vec<_> = self.env.iter().filter(is_setting).collect();
         let get = |name: &str| {
-            let found = settings.iter().find(|(key, _)| key == name);
-            found.map(|(_, value)| value.as_bytes())
+            let mut found = settings.iter().filter_map(|entry| value(entry, name));
+            found.next().map(OsStr::as_bytes)
         };
         Settings::read(get, b"", self.pid).verbosity
     }
 
     /// The value of a variable: the first, should there be several.
     pub fn var(&self, name: &str) -> Option<&OsStr> {
-        let mut env = self.env.iter();
-        env.find_map(|(key, value)| (key == name).then_some(value.as_os_str()))
+        self.env.iter().find_map(|entry| value(entry, name))
     }
+}
+
+/// The value of a variable, where an entry is one of it.
+pub(crate) fn value<'a>(entry: &'a OsStr, name: &str) -> Option<&'a OsStr> {
+    let rest = entry.as_bytes().strip_prefix(name.as_bytes())?;
+    rest.strip_prefix(b"=").map(OsStr::from_bytes)
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use hugetools_contract::env;
 
-use crate::caller::Caller;
+use crate::caller::{Caller, value};
 use crate::plan::{Plan, Value};
 use crate::probe::Findings;
 use crate::probe::library::Found;
@@ -37,7 +37,7 @@ const PASSING: [&str; 5] = ["/run", "/var/run", "/tmp", "/dev", "/proc"];
 #[must_use]
 pub fn service(caller: &Caller) -> Caller {
     let mut service = caller.clone();
-    service.env.retain(|(name, _)| name == "PATH");
+    service.env.retain(|entry| value(entry, "PATH").is_some());
     service
 }
 

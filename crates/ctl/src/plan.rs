@@ -5,7 +5,7 @@ mod make;
 
 pub use make::make;
 pub(crate) use make::segment_notes::RELINK;
-pub(crate) use make::whom::{is_left_out, pages_within};
+pub(crate) use make::whom::{is_left_out, is_shut_out, pages_within};
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;

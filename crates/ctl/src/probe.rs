@@ -22,7 +22,7 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::env::{Elfmap, Fallback, Pages, Settings};
+use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
 use hugetools_elf::{Elf, Ident};
 use hugetools_model::{FileError, Root};
 
@@ -84,6 +84,10 @@ pub struct Findings {
     pub starter: Option<Shortfall>,
     /// Names of `--only` that no program has, as far as can be seen.
     pub unknown_names: Vec<String>,
+    /// The names of the programs that huge pages are for, `None` for all.
+    pub only: Option<OsString>,
+    /// How much of the pools one process may take.
+    pub limit: Option<Limit>,
     /// The file of the report.
     pub report: Option<PathBuf>,
 }
@@ -95,18 +99,19 @@ struct Asked {
     elfmap: Elfmap,
     /// Whether libraries' text is meant, too.
     libraries: bool,
+    /// The names of the programs that it is for.
+    only: Option<OsString>,
+    limit: Option<Limit>,
 }
 
 impl Asked {
     fn find(run: &Run, caller: &Caller) -> Asked {
-        let get = |name: &str| caller.var(name).map(OsStr::as_bytes);
-        let name = run
-            .command
-            .first()
-            .map(OsString::as_os_str)
-            .unwrap_or_default();
-        let base = Path::new(name).file_name().unwrap_or_default();
-        let inherited = Settings::read(get, base.as_bytes(), caller.pid);
+        // Whoever is left out: the library is for all that the program starts, too.
+        let get = |name: &str| match name {
+            env::RESTRICT_EXE | env::NO_INHERIT => None,
+            name => caller.var(name).map(OsStr::as_bytes),
+        };
+        let inherited = Settings::read(get, b"", caller.pid);
         let verbosity = verbosity(inherited.verbosity, &run.steps);
         let elfmap = run.segments.over(&inherited);
         let wants = Wants {
@@ -127,6 +132,8 @@ impl Asked {
             wants,
             elfmap,
             libraries: !elfmap.off && (run.segments.libraries || inherited.text_libs),
+            only: names::in_force(run, caller),
+            limit: run.limit.or(inherited.limit),
         }
     }
 }
@@ -142,12 +149,8 @@ pub fn probe(
     bundle: Option<&Bundle<'_>>,
     changes: &mut dyn Changes,
 ) -> Result<Findings, Failure> {
-    let Asked {
-        verbosity,
-        wants,
-        elfmap,
-        libraries,
-    } = Asked::find(run, caller);
+    let given = Asked::find(run, caller);
+    let (wants, elfmap) = (given.wants, given.elfmap);
     check_sizes(root, run)?;
     let report = report_to(run)?;
     let look = look(run, wants, caller, root)?;
@@ -164,7 +167,7 @@ pub fn probe(
     let own = |error: FileError| Failure::Own(error.to_string());
     let search = coverage::Search {
         asked,
-        libraries,
+        libraries: given.libraries,
         caller,
     };
     let mut parts = search.measure(root, &look).map_err(own)?;
@@ -184,7 +187,7 @@ pub fn probe(
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
     let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
     Ok(Findings {
-        verbosity,
+        verbosity: given.verbosity,
         surroundings,
         starter: lost_on_the_way(run, caller, library.as_ref()),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
@@ -200,6 +203,8 @@ pub fn probe(
         library,
         library_is_there,
         ours,
+        only: given.only,
+        limit: given.limit,
         report,
     })
 }

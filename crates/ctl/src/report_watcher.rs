@@ -13,10 +13,11 @@ mod output;
 mod watched;
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use hugetools_contract::watch::Page;
 use hugetools_model::Root;
@@ -81,6 +82,7 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
     }
     let own = std::process::id();
     let process = aside::process(own).map_err(|why| format!("pidfd_open: {why}"))?;
+    aside::wait(&[&process], Duration::ZERO).map_err(|why| format!("poll: {why}"))?;
     let failed = |why: std::io::Error| format!("no other process can be started: {why}");
     let (shared, file) = Shared::new().map_err(failed)?;
     shared.page().claim(own);
@@ -127,7 +129,10 @@ pub fn begin(root: &Root, to: &To, messages: Option<&File>) -> Result<Begun, Str
     let mut pid = [0; 4];
     // It says so before all else, if it gets that far.
     let told = File::from(hears).read_exact(&mut pid);
-    told.map_err(|_error| "the process that would watch has ended; it needs /dev/null".to_owned())?;
+    told.map_err(|_error| {
+        "the process that would watch has ended; it needs /dev/null, and eight descriptors"
+            .to_owned()
+    })?;
     Ok(Begun {
         pid: u32::from_le_bytes(pid),
         program,
@@ -160,7 +165,10 @@ fn watch(
         if let Some(family) = &mut family {
             family.look(root);
         }
-        let ended = wait(&all);
+        // Who cannot wait would look without a pause.
+        let Ok(ended) = wait(&all) else {
+            return;
+        };
         let mut left = Vec::new();
         for (mut watched, has_ended) in all.into_iter().zip(ended) {
             match has_ended {
@@ -178,11 +186,11 @@ fn watch(
 }
 
 /// Waits until one of them has ended, or it is time to look again. Which have.
-fn wait(all: &[Watched]) -> Vec<bool> {
+fn wait(all: &[Watched]) -> io::Result<Vec<bool>> {
     let files: Vec<&OwnedFd> = all.iter().filter_map(Watched::file).collect();
     if files.len() < all.len() {
         // Somebody had ended before it could be watched.
-        return all.iter().map(|watched| watched.file().is_none()).collect();
+        return Ok(all.iter().map(|watched| watched.file().is_none()).collect());
     }
     let patience = all.iter().map(Watched::patience).min();
     aside::wait(&files, patience.unwrap_or_default())

@@ -8,6 +8,7 @@ pub(crate) mod aside;
 mod child;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
+pub(crate) mod environment;
 pub(crate) mod filter;
 pub(crate) mod page_cache;
 pub(crate) mod shared;
@@ -54,6 +55,12 @@ pub(crate) fn has_file_capabilities(path: &Path) -> bool {
     // alone, so that nothing is written.
     let len = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), std::ptr::null_mut(), 0) };
     len > 0
+}
+
+/// Whether this process has rights that whoever started it has not (`AT_SECURE`).
+pub(crate) fn is_secure() -> bool {
+    // SAFETY: a number that the kernel has left for this process.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
 /// The memory nodes that this process may take pages from: those of its

@@ -54,7 +54,7 @@ impl<'r> Guard<'r> {
     /// Whether it has ended, or is another program by now.
     pub(super) fn gone(&self) -> Option<Gone> {
         let now = Stat::read(self.root, self.pid.get());
-        let ended = aside::wait(&[self.process], Duration::ZERO);
+        let ended = aside::wait(&[self.process], Duration::ZERO).unwrap_or_default();
         match (&self.stat, now) {
             _ if ended.contains(&true) => Some(Gone::Ended),
             (Some(_), None) | (None, _) => Some(Gone::Ended),

@@ -8,7 +8,7 @@ use nix::errno::Errno;
 use nix::unistd::execve;
 
 use crate::apply::writers;
-use crate::caller::Caller;
+use crate::caller::{Caller, value};
 use crate::plan::{Plan, Program, Value};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
@@ -68,7 +68,7 @@ fn refused(program: &Program, errno: Errno) -> Failure {
 /// The caller's environment with the plan's variables: in the place of an old
 /// value, else at the end.
 fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
-    let mut env: Vec<(OsString, OsString)> = caller.env.clone();
+    let mut env = caller.env.clone();
     for variable in &plan.variables {
         let new = match &variable.value {
             Value::Text(text) => text.clone(),
@@ -79,25 +79,25 @@ fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
                 value
             }
         };
+        let mut entry = OsString::from(variable.name);
+        entry.push("=");
+        entry.push(new);
         let mut done = false;
-        env.retain_mut(|(name, value)| {
-            if name != variable.name {
+        env.retain_mut(|old| {
+            if value(old, variable.name).is_none() {
                 return true;
             }
-            value.clone_from(&new);
+            old.clone_from(&entry);
             // A name that is there twice is left once.
             !std::mem::replace(&mut done, true)
         });
         if !done {
-            env.push((variable.name.into(), new));
+            env.push(entry);
         }
     }
-    let entry = |(mut name, value): (OsString, OsString)| {
-        name.push("=");
-        name.push(value);
-        c_string(&name).ok()
-    };
-    env.into_iter().filter_map(entry).collect()
+    env.iter()
+        .filter_map(|entry| c_string(entry).ok())
+        .collect()
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {
@@ -113,7 +113,8 @@ mod tests {
     #[test]
     fn variables_replace_old_ones_once() {
         let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
-        let caller = Caller::this([pair("A", "1"), pair("B", "2"), pair("A", "3")]);
+        let mut caller = Caller::this([pair("A", "1"), pair("B", "2"), pair("A", "3")]);
+        caller.env.push("AB".into());
         let variable = |name, value: &str| Variable {
             name,
             value: Value::Text(value.into()),
@@ -129,7 +130,7 @@ mod tests {
         let env = environment(&plan, &caller);
         assert_eq!(
             env,
-            [c"A=x".to_owned(), c"B=2".to_owned(), c"C=y".to_owned()]
+            [c"A=x", c"B=2", c"AB", c"C=y"].map(|entry| entry.to_owned())
         );
         assert_eq!(exec(&plan, &caller).status(), 125);
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::rows::rows;
 use super::{Row, Rung};
-use crate::plan::{Plan, RELINK, is_left_out};
+use crate::plan::{Plan, RELINK, is_left_out, is_shut_out};
 use crate::probe::Findings;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::heap_engine::Engine;
@@ -76,7 +76,7 @@ impl fmt::Display for Required {
 /// Judges what is required by what each segment would get.
 pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Required> {
     let target = findings.look.target.as_ref();
-    let is_left_out = is_left_out(run, target);
+    let is_of_others = is_left_out(run, findings) && !is_shut_out(run, findings);
     let one = |(segment, share): (Segment, Share)| {
         let percent = match share {
             Share::Percent(percent) => Some(percent),
@@ -90,7 +90,7 @@ pub(super) fn judge(run: &Run, findings: &Findings, rows: &[Row]) -> Vec<Require
             met: None,
         };
         match (segment, target) {
-            _ if is_left_out => {}
+            _ if is_of_others => {}
             (Segment::Heap | Segment::Shm, _) => {
                 required.met = Some(begins(rows, segment.name()));
             }

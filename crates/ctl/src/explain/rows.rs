@@ -22,15 +22,14 @@ pub(crate) fn rows(run: &Run, findings: &Findings, plan: &Plan) -> Vec<Row> {
         let short = note.shortfall.as_ref();
         short.is_some_and(|short| short.subject == Subject::ALL)
     };
-    let is_barred =
-        plan.notes.iter().any(nothing) || is_left_out(run, findings.look.target.as_ref());
+    let is_barred = plan.notes.iter().any(nothing) || is_left_out(run, findings);
     let mut maker = Maker {
         findings,
         served: match is_barred {
             true => none_of(findings.served),
             false => findings.served,
         },
-        pools: pools(run, &findings.kernel),
+        pools: pools(findings),
         rows: Vec::new(),
     };
     if let Some(target) = &findings.look.target {
@@ -57,16 +56,16 @@ fn none_of(wants: Wants) -> Wants {
 }
 
 /// The pages that can be had, by pool.
-fn pools(run: &Run, kernel: &Kernel) -> BTreeMap<PageSize, u64> {
+fn pools(findings: &Findings) -> BTreeMap<PageSize, u64> {
     let one = |source: &crate::probe::kernel::Source| {
         let size = source.pool.size;
         let (pages, _) = source.obtainable().pages(size);
-        let most = run
+        let most = findings
             .limit
             .map_or(u64::MAX, |limit| pages_within(limit, source));
         (size, pages.get().min(most))
     };
-    kernel.sources.iter().map(one).collect()
+    findings.kernel.sources.iter().map(one).collect()
 }
 
 struct Maker<'a> {

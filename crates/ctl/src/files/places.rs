@@ -94,10 +94,7 @@ mod tests {
             Path::new("/tmp/hugetools-7"),
         ];
         assert_eq!(dirs(&caller), other, "a relative directory is not believed");
-        caller.env = vec![
-            var("XDG_RUNTIME_DIR", "/run/user/7"),
-            var("HOME", "/home/x"),
-        ];
+        caller.env = vec!["XDG_RUNTIME_DIR=/run/user/7".into(), "HOME=/home/x".into()];
         let other = [
             Path::new("/home/x/.cache/hugetools"),
             Path::new("/run/user/7/hugetools"),

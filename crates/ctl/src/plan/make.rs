@@ -59,6 +59,7 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker
         .notes
         .extend(findings.surroundings.notes.iter().cloned());
+    maker.hush();
     Plan {
         report: maker.watched(),
         core_dump: maker.core_dump(),
@@ -389,7 +390,8 @@ impl Maker<'_> {
     fn describe_report(&mut self) {
         let last_seen = "its report is what it had when it was last seen";
         if self.is_left_out() && self.run.report == Some(ReportTo::Terminal) {
-            self.warn("no report will come: --only does not name the program; --report=FILE has those of all that it names");
+            let list = self.list();
+            self.warn(format!("no report will come: {list} does not name the program; --report=FILE has those of all that it names"));
         } else if self.run.dry_run || self.is_left_out() {
             self.warn(
                 "no report comes of an end by a signal, nor of a Go program: nobody watches then",

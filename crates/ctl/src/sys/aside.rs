@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use hugetools_model::process::Stat;
 use hugetools_model::{KPath, Root};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, SigmaskHow, sigprocmask};
 use nix::unistd::{ForkResult, chdir, fork, setsid};
@@ -78,32 +79,39 @@ fn own_line(name: &Name<'_>) {
     unsafe { std::ptr::copy_nonoverlapping(new.as_ptr(), start as *mut u8, new.len()) };
 }
 
-/// Lets go of the directory and of all descriptors but these.
+/// Lets go of the directory and of all descriptors but these. A limit of descriptors may
+/// leave no more than they are (`ulimit -n`), so none is used besides.
 fn step_aside(keep: &[RawFd]) -> io::Result<()> {
     const FIRST: RawFd = 3;
     chdir("/")?;
-    // Out of the way first: their places may be each other's.
-    let mut high = Vec::new();
-    for fd in keep {
-        // SAFETY: duplicates a descriptor.
-        let fd = unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, 64) };
-        high.push(check(fd)?);
+    let mut keep = keep.to_vec();
+    for fd in (0..FIRST).filter(|fd| !keep.contains(fd)) {
+        // SAFETY: nothing refers to it from here on.
+        unsafe { libc::close(fd) };
     }
     let mut next = FIRST;
-    for fd in high {
-        // SAFETY: replaces a descriptor that nothing refers to from here on.
-        check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
+    for at in 0..keep.len() {
+        // Its place may be another's, which is still to go to its own.
+        if let Some(other) = keep.iter().skip(at + 1).position(|fd| *fd == next) {
+            // SAFETY: duplicates a descriptor.
+            let moved = unsafe { libc::fcntl(next, libc::F_DUPFD_CLOEXEC, 0) };
+            keep[at + 1 + other] = check(moved)?;
+        }
+        if keep[at] != next {
+            // SAFETY: replaces a descriptor that nothing refers to from here on.
+            check(unsafe { libc::dup3(keep[at], next, libc::O_CLOEXEC) })?;
+            // SAFETY: it is in its place.
+            unsafe { libc::close(keep[at]) };
+        }
         next += 1;
     }
     close_from(next);
-    // SAFETY: a name that ends in zero.
-    let null = check(unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
-    for fd in 0..FIRST {
-        // SAFETY: replaces a descriptor that nothing refers to from here on.
-        check(unsafe { libc::dup2(null, fd) })?;
+    // SAFETY: a name that ends in zero. It is the first one that is closed.
+    let mut null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR) };
+    while null < FIRST - 1 {
+        // SAFETY: duplicates a descriptor, to the next one that is closed.
+        null = check(unsafe { libc::dup(check(null)?) })?;
     }
-    // SAFETY: opened above.
-    drop(unsafe { OwnedFd::from_raw_fd(null) });
     Ok(())
 }
 
@@ -177,16 +185,23 @@ pub(crate) fn adopts_orphans() -> bool {
 }
 
 /// Waits until one of them has something to say, or the time is over. Which have.
-pub(crate) fn wait(files: &[&OwnedFd], time: Duration) -> Vec<bool> {
+///
+/// # Errors
+/// Where nobody can wait, as under a filter of system calls.
+pub(crate) fn wait(files: &[&OwnedFd], time: Duration) -> io::Result<Vec<bool>> {
     use std::os::fd::AsFd;
     let mut all: Vec<PollFd<'_>> = files
         .iter()
         .map(|file| PollFd::new(file.as_fd(), PollFlags::POLLIN))
         .collect();
     // Rounded up, so that what is due then is due.
-    let milliseconds = u16::try_from(time.as_millis() + 1).unwrap_or(u16::MAX);
-    let _ = poll(&mut all, PollTimeout::from(milliseconds));
-    all.iter().map(|file| file.any() == Some(true)).collect()
+    let up = u128::from(!time.is_zero());
+    let milliseconds = u16::try_from(time.as_millis() + up).unwrap_or(u16::MAX);
+    match poll(&mut all, PollTimeout::from(milliseconds)) {
+        Ok(_) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOMEM) => {}
+        Err(errno) => return Err(errno.into()),
+    }
+    Ok(all.iter().map(|file| file.any() == Some(true)).collect())
 }
 
 /// Whether a descriptor takes bytes within a second.

@@ -2,6 +2,7 @@ use super::*;
 use crate::args;
 use crate::probe;
 use crate::probe::allocator::Own;
+use crate::probe::command_line::names;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::coverage::page_cache::{Prepared, State, Why};
 use crate::probe::heap_engine::Look;
@@ -135,6 +136,8 @@ fn findings(run: &Run, look: Look) -> Findings {
         decision,
         library,
         library_is_there: true,
+        only: run.only.clone(),
+        limit: run.limit,
         library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
         ours: Vec::new(),
         kernel: kernel(),
@@ -145,8 +148,10 @@ fn findings(run: &Run, look: Look) -> Findings {
 
 fn planned(line: &str, look: Look, env: &[(&str, &str)]) -> Plan {
     let run = run(line);
-    let findings = findings(&run, look);
-    make(&run, &caller(env), &findings)
+    let mut findings = findings(&run, look);
+    let caller = caller(env);
+    findings.only = names::in_force(&run, &caller);
+    make(&run, &caller, &findings)
 }
 
 fn lines(plan: &Plan) -> Vec<String> {
@@ -384,6 +389,22 @@ fn names_meet_those_that_are_there() {
     assert_eq!(set("a,b", ""), ("'a:b'".to_owned(), 0));
     assert_eq!(set("a,b,c", "c:d:b"), ("'b:c'".to_owned(), 0));
     assert_eq!(set("a", "c:d"), ("'a'".to_owned(), 1));
+}
+
+#[test]
+fn a_list_that_is_there_already_leaves_the_program_out() {
+    let said = |line: &str, names: &str| {
+        let plan = planned(line, dynamic(), &[("HUGETLB_RESTRICT_EXE", names)]);
+        assert!(warnings(&plan).is_empty(), "{:?}", plan.notes);
+        let notes = plan.notes.into_iter();
+        notes.filter_map(|note| note.shortfall).next()
+    };
+    let short = said("--heap x", "y:z").unwrap().to_string();
+    let whole = "it gets no huge pages: HUGETLB_RESTRICT_EXE=y:z does not name x";
+    assert_eq!(short, whole);
+    assert_eq!(said("--heap x", "y:x"), None);
+    // Of others the option asks by itself.
+    assert_eq!(said("--heap --only=y x", "y:z"), None);
 }
 
 #[test]

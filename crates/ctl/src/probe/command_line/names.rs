@@ -1,11 +1,11 @@
 //! Whether what is named is a program: the names of `--only`, and a size that
 //! stands where the program should.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-use hugetools_contract::env::Pages;
+use hugetools_contract::env::{self, Pages};
 use hugetools_model::PageSize;
 
 use crate::caller::Caller;
@@ -13,6 +13,23 @@ use crate::probe::command_line::wrapped::base;
 use crate::probe::target::{self, Target};
 use crate::request::Run;
 use crate::say::failure::Failure;
+
+/// The names that huge pages are for, `None` for all: those of the option that are in the
+/// list that is there already, too. Where no name is in both, those of the option count.
+pub(crate) fn in_force(run: &Run, caller: &Caller) -> Option<OsString> {
+    let inherited = caller.var(env::RESTRICT_EXE);
+    let (Some(names), Some(inherited)) = (&run.only, inherited) else {
+        return run.only.clone().or(inherited.map(OsStr::to_owned));
+    };
+    let all = names.as_bytes().split(|byte| *byte == b':');
+    let both: Vec<&[u8]> = all
+        .filter(|name| env::is_among(name, inherited.as_bytes()))
+        .collect();
+    match both.is_empty() {
+        true => Some(names.clone()),
+        false => Some(OsString::from_vec(both.join(&b':'))),
+    }
+}
 
 /// Those that no program has: none in `PATH`, beside the program or among the
 /// words of the command line.

@@ -1,0 +1,34 @@
+//! Rights that hugectl has by its own file, not by whoever calls it.
+
+use std::os::unix::fs::MetadataExt;
+
+use hugetools_model::Root;
+
+use crate::say::failure::Failure;
+use crate::sys;
+
+/// Refuses to start programs with them: whoever may run hugectl could run all with them,
+/// and the loader has taken variables out of the environment that the program is to have.
+///
+/// # Errors
+/// When there are such rights.
+pub fn check(root: &Root) -> Result<(), Failure> {
+    match sys::is_secure() && is_marked(root) {
+        true => Err(Failure::Own(
+            "hugectl has rights of its own (set-user-ID, set-group-ID or capabilities of its \
+             file), with which it starts no program\n  start it with a copy that has none: cp \
+             makes one; keep this one for --pid"
+                .to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether the file gives them, not a process before this one, nor a security module; what
+/// cannot be looked at may.
+fn is_marked(root: &Root) -> bool {
+    const SET_ID: u32 = 0o6000;
+    let own = root.host_path("/proc/self/exe");
+    let mode = own.metadata().map(|metadata| metadata.mode());
+    !mode.is_ok_and(|mode| mode & SET_ID == 0) || sys::has_file_capabilities(&own)
+}
