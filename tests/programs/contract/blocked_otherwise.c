@@ -81,6 +81,8 @@ static void check_one(void)
 static void check_handlers(void)
 {
 	NAMED(handles *, bsd_signal, (int, handles *));
+	NAMED(handles *, ssignal, (int, handles *));
+	NAMED(handles *, sysv_signal, (int, handles *));
 	NAMED(int, sigignore, (int));
 	struct sigaction told;
 
@@ -89,6 +91,14 @@ static void check_handlers(void)
 		write_shared("bsd_signal");
 		CHECK(!seen && !raise(SIGBUS) && seen == SIGBUS);
 		CHECK(!sigaction(SIGBUS, NULL, &told) && told.sa_handler == handle && told.sa_flags & SA_RESTART);
+		seen = 0;
+	}
+	if (of_ssignal && of_sysv_signal) {
+		CHECK(of_sysv_signal(SIGSEGV, handle) == SIG_DFL && of_ssignal(SIGSEGV, handle) == handle);
+		CHECK(!sigaction(SIGSEGV, NULL, &told) && told.sa_handler == handle && told.sa_flags & SA_RESTART);
+		write_shared("ssignal");
+		CHECK(of_sysv_signal(SIGSEGV, handle) == handle && !raise(SIGSEGV) && seen == SIGSEGV);
+		CHECK(of_ssignal(SIGSEGV, SIG_DFL) == SIG_DFL);
 		seen = 0;
 	}
 	CHECK(!of_sigignore(SIGSEGV) && !of_sigignore(SIGUSR2) && of_sigignore(SIGKILL) == -1 && errno == EINVAL);
