@@ -18,6 +18,7 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, usage};
 use hugetools_pages::fork::{recollapse, torn};
 use hugetools_pages::heap::commit::{self, Wish};
+use hugetools_pages::kernel::facts;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::policy::{first_look, growth};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
@@ -53,6 +54,10 @@ const PATIENCE: usize = 1000;
 
 /// A page of mimalloc's for several blocks has at most so many bytes: see `slices.c`.
 const OF_MANY_BLOCKS: usize = 48 * SLICE;
+
+/// Where the address space is limited an extent takes such a part of what is left of it:
+/// the program's own blocks and mappings come from there, too.
+const PART_OF_LIMIT: usize = 4;
 
 /// Room for mimalloc's tables before the first larger page of an extent.
 const TABLES: usize = 32 << 20;
@@ -136,7 +141,7 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
         return false;
     }
     let lead = if layout.big > 0 { TABLES } else { 0 };
-    let mut len = len;
+    let mut len = len.min(most_under_limit());
     loop {
         if len < SMALLEST {
             too_narrow();
@@ -155,6 +160,17 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
     }
     HANDING_OVER.store(false, Ordering::Release);
     true
+}
+
+/// The largest extent where the address space is limited: tried as it is, each would take
+/// as much as there is.
+fn most_under_limit() -> usize {
+    let SpaceLimit::Bytes(limit) = sys::address_space_limit() else {
+        return usize::MAX;
+    };
+    let taken = facts::address_space().unwrap_or(0).max(managed());
+    let part = limit.saturating_sub(taken) / PART_OF_LIMIT;
+    part.next_multiple_of(SMALLEST).max(FIRST)
 }
 
 /// Notes that there is no room for an extent: mimalloc then maps its pages one
@@ -260,13 +276,20 @@ fn grow(used: usize) {
         true => !usage::is_small(0),
         false => used > managed / 2,
     };
-    if !is_due || !state::is_ready() {
+    if !is_due || !state::is_ready() || is_early_under_limit(used, managed) {
         return;
     }
     let len = (managed / count).clamp(FIRST, LARGEST);
     nodes::all().for_each(|node| {
         add(len, layout(), node);
     });
+}
+
+/// Whether an extent can wait where the address space is limited, since there is more room
+/// in those that there are than the smallest has.
+fn is_early_under_limit(used: usize, managed: usize) -> bool {
+    let has_room = managed.saturating_sub(used) > SMALLEST.max(managed / PART_OF_LIMIT);
+    has_room && matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
 }
 
 /// Before a thread takes what is free in the extents of other nodes: whether there

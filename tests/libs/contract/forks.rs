@@ -153,6 +153,8 @@ rows! {
     messages_are_taken_while_a_child_is_made: "taken_messages" { pools: &[40, 80] }
     the_kernel_is_asked_while_a_child_is_made: "asked" { pools: &[40, 80] }
     much_else_is_asked_while_a_child_is_made: "told" { pools: &[40, 80] }
+    plain_files_are_read_where_no_page_is_left: "plain_files" { pools: &[70, 120] }
+    signals_are_blocked_by_other_names: "blocked_otherwise" { pools: &[70, 60] }
     a_coroutine_that_forks_is_on_ordinary_memory: "coroutine_forks" {}
     coroutines_are_on_ordinary_memory: "coroutines" {}
     memory_is_populated_while_a_child_is_made: "populated" { pools: &[36, 60] }

@@ -42,6 +42,11 @@ rows! {
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
     figures_and_sizes_while_others_free_large_blocks: "figures_meanwhile" { pools: &[0, 150] }
     a_call_that_succeeds_leaves_errno_alone: "errno_stays" { pools: &[0] }
+    a_large_block_is_not_there_twice: "grows_once" { pools: &[0], options: &["--heap=thp"] }
+    small_blocks_leave_room_for_large_ones: "narrow" {
+        words: &["sh", "-c", "ulimit -v 600000 && exec \"$0\" \"$@\"", "{hugectl}", "{program}"],
+        pools: &[0, 60],
+    }
     a_required_heap_serves_every_call: "required_blocks" {
         options: &["--heap=2MB", "--require=heap"], pools: &[150],
     }

@@ -30,5 +30,6 @@ rows! {
     a_library_has_functions_of_libcs_names: "own_names" {
         library: true, options: &["--heap=thp"], pools: &[0],
     }
+    what_libc_does_not_have: "not_in_libc" { pools: &[0, 60], options: &["--heap=thp"] }
     threads_that_end_in_many_ways: "thread_ends" { pools: &[0, 60] }
 }

@@ -4,6 +4,8 @@
 use core::ffi::c_void;
 
 use hugetools_pages::extent::Extent;
+use hugetools_pages::heap::drained::drain;
+use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::rt::weak;
 
 use crate::host_malloc::foreign;
@@ -47,11 +49,30 @@ unsafe fn let_grow(block: *mut c_void, size: usize) -> *mut c_void {
         // SAFETY: as the caller says.
         return unsafe { elsewhere::realloc_here(block, size) };
     };
-    // SAFETY: `new` is larger, and just made.
-    unsafe { copy(block, new, old) };
+    // SAFETY: `new` is larger, and just made; the other one is not used any more.
+    unsafe { move_over(block, new, old) };
     // SAFETY: as the caller says.
     unsafe { mi_free(block) };
     new
+}
+
+/// Copies a block, and gives its memory back behind that: so not all of a large one is
+/// there twice.
+///
+/// # Safety
+/// As for [`copy`]; nobody may need what the first one holds afterwards.
+unsafe fn move_over(from: *mut c_void, to: *mut c_void, len: usize) {
+    const PIECE: usize = 32 << 20;
+    for done in (0..len).step_by(PIECE) {
+        let part = PIECE.min(len - done);
+        let rest = from.wrapping_byte_add(done);
+        // SAFETY: as the caller says.
+        unsafe { copy(rest, to.wrapping_byte_add(done), part) };
+        if len > PIECE {
+            let start = rest as usize;
+            on_side_stack(|| drain(&(start..start + part)));
+        }
+    }
 }
 
 /// Changes the size in place where it can be, else by a copy.

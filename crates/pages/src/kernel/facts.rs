@@ -194,6 +194,13 @@ fn has_seccomp() -> bool {
         || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:")).is_some()
 }
 
+/// The address space that this process has taken, in bytes.
+pub fn address_space() -> Option<usize> {
+    let text = |buffer: &mut [u8; 32]| number::leading(procfile::head(c"/proc/self/statm", buffer));
+    let pages = procfile::look(|| text(&mut [0; 32]))?;
+    usize::try_from(pages).ok()?.checked_mul(sys::page_size())
+}
+
 /// Private memory of this process that is there, in bytes.
 pub fn resident_memory() -> Option<usize> {
     let text = |buffer: &mut [u8; 128]| {

@@ -87,8 +87,9 @@ impl Call {
 
     /// Whether a call that was not done ends there because the memory behind could
     /// not be written. Where nothing was replaced meanwhile, and no fork has made a page
-    /// one that a child shares, that may be so at the beginning of a huge page only.
-    pub fn may_have_stopped_at(&self, addr: usize) -> bool {
+    /// one that a child shares, that may be so at the beginning of a huge page only, or of
+    /// a buffer: where the kernel goes on to that one, `begins`.
+    pub fn may_have_stopped_at(&self, addr: usize, begins: bool) -> bool {
         if pool_backoff::is_forking() || late::generation() != self.generation {
             return true;
         }
@@ -96,7 +97,8 @@ impl Call {
             index::extent_at(addr).is_some_and(|extent| {
                 let unit = extent.unit_at(addr);
                 let (state, _) = extent.units()[unit].load();
-                state == State::Busy || state.is_inherited() && extent.address(unit) == addr
+                let is_border = begins || extent.address(unit) == addr;
+                state == State::Busy || state.is_inherited() && is_border
             })
         })
     }

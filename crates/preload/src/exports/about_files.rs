@@ -8,10 +8,11 @@ use libc::{pollfd, sigset_t, stat as Stat, statfs as StatFs, termios, timespec};
 
 use super::answers::path_at;
 use super::messages::taken;
-use crate::kernel_writes::buffers::{one, range};
+use crate::kernel_writes::buffers::{again_for, one, range};
 use crate::kernel_writes::copies::copied;
 use crate::kernel_writes::tables::{made_again, made_again_by_number, next_of_many};
 use crate::next::call::{NO_CALL, next};
+use crate::signals::masks::with_mask;
 
 /// What a file system answers by `quotactl(2)`, and a handle with what it names.
 const ANSWER: usize = 512;
@@ -67,10 +68,6 @@ made_again! {
     /// `poll(2)` of programs that are checked for overflows.
     __poll_chk, c"__poll_chk", (all: *mut pollfd, count: usize, timeout: c_int, room: usize) -> c_int,
         NO_CALL, [polled(all, count)];
-    /// `ppoll(2)` of programs that are checked for overflows.
-    __ppoll_chk, c"__ppoll_chk",
-        (all: *mut pollfd, count: usize, timeout: *const timespec, signals: *const sigset_t, room: usize) -> c_int,
-        NO_CALL, [polled(all, count)];
     /// `stat(2)`, as programs for a glibc before 2.33 call it.
     __xstat, c"__xstat", (version: c_int, path: *const c_char, about: *mut Stat) -> c_int,
         NO_CALL, [one(about)];
@@ -106,6 +103,35 @@ made_again_by_number! {
     /// `ttyname_r(3)` of programs that are checked for overflows.
     __ttyname_r_chk, c"__ttyname_r_chk", (file: c_int, name: *mut c_char, len: usize, room: usize),
         libc::EFAULT, [range(name as usize, len)];
+}
+
+/// `ppoll(2)` of programs that are checked for overflows.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __ppoll_chk(
+    all: *mut pollfd,
+    count: usize,
+    timeout: *const timespec,
+    signals: *const sigset_t,
+    room: usize,
+) -> c_int {
+    let call = |signals| {
+        again_for(
+            || [polled(all, count)],
+            || {
+                next!(
+                    c"__ppoll_chk",
+                    fn(*mut pollfd, usize, *const timespec, *const sigset_t, usize) -> c_int,
+                    NO_CALL,
+                    (all, count, timeout, signals, room)
+                )
+            },
+        )
+    };
+    // SAFETY: as the caller says.
+    unsafe { with_mask(signals, call) }
 }
 
 /// `getcwd(3)` of programs that are checked for overflows.

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_uint, c_void};
 use hugetools_pages::sys::cast;
 use libc::{epoll_event, iovec, off_t};
 
-use crate::kernel_writes::buffers::{again, array, filled, filled_from, ranges};
+use crate::kernel_writes::buffers::{again, array, filled, filled_each, filled_from};
 use crate::kernel_writes::copies::Buffer;
 use crate::kernel_writes::message::{self, Messages};
 use crate::kernel_writes::stacks;
@@ -198,16 +198,16 @@ pub unsafe extern "C" fn readv(file: c_int, vectors: *const iovec, count: c_int)
         unsafe { copies.hand_over(got) };
         return got;
     }
-    // SAFETY: as the caller says.
-    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
-    again(buffers, || {
+    let call = |vectors, count, _| {
         next!(
             c"readv",
             fn(c_int, *const iovec, c_int) -> isize,
             libc::SYS_readv,
             (file, vectors, count)
         )
-    })
+    };
+    // SAFETY: as the caller says.
+    unsafe { filled_each(file, vectors, count, call) }
 }
 
 /// `preadv(2)`
@@ -221,16 +221,17 @@ pub unsafe extern "C" fn preadv(
     count: c_int,
     offset: off_t,
 ) -> isize {
-    // SAFETY: as the caller says.
-    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
-    again(buffers, || {
+    let call = |vectors, count, done| {
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"preadv",
             fn(c_int, *const iovec, c_int, off_t) -> isize,
             libc::SYS_preadv,
             (file, vectors, count, offset)
         )
-    })
+    };
+    // SAFETY: as the caller says.
+    unsafe { filled_each(file, vectors, count, call) }
 }
 
 /// `preadv(2)`, by the name for large files.
@@ -244,16 +245,17 @@ pub unsafe extern "C" fn preadv64(
     count: c_int,
     offset: off_t,
 ) -> isize {
-    // SAFETY: as the caller says.
-    let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
-    again(buffers, || {
+    let call = |vectors, count, done| {
+        let offset = offset.saturating_add(cast::offset(done));
         next!(
             c"preadv64",
             fn(c_int, *const iovec, c_int, off_t) -> isize,
             libc::SYS_preadv,
             (file, vectors, count, offset)
         )
-    })
+    };
+    // SAFETY: as the caller says.
+    unsafe { filled_each(file, vectors, count, call) }
 }
 
 /// `getrandom(2)`

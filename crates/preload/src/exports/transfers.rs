@@ -10,20 +10,25 @@ use hugetools_pages::rt::side_room::SideRoom;
 use hugetools_pages::sys::{self, cast};
 use libc::{epoll_event, iovec, mmsghdr, mqd_t, off_t, sigset_t, timespec};
 
-use crate::kernel_writes::buffers::{again, again_for, array, can_be_read, one, range, ranges};
+use crate::kernel_writes::buffers::{
+    again, again_at, again_for, array, can_be_read, filled_each, one, range, ranges,
+};
 use crate::kernel_writes::copies::copied;
 use crate::kernel_writes::message::{self, Messages};
 use crate::kernel_writes::tables::{made_again, made_again_by_number, next_of_many};
-use crate::next::call::{NO_CALL, next, next_of_another};
+use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next, next_of_another};
 use crate::next::following::Following;
 use crate::signals::masks::with_mask;
 
 /// The longest of what `msgctl(2)` and `mq_getattr(3)` fill.
 const ANSWER: usize = 128;
 
+/// The bytes of the kernel's set of signals.
+const SIGNALS: usize = 8;
+
 /// `epoll_pwait(2)` and its kin, which differ in how they are told the time.
 macro_rules! epoll_as {
-    ($(#[$about:meta])+ $name:ident, $text:literal, $time:ty) => {
+    ($(#[$about:meta])+ $name:ident, $text:literal, $time:ty, $number:expr) => {
         $(#[$about])+
         ///
         /// # Safety
@@ -43,8 +48,13 @@ macro_rules! epoll_as {
                         next!(
                             $text,
                             fn(c_int, *mut epoll_event, c_int, $time, *const sigset_t) -> c_int,
-                            NO_CALL,
-                            (file, events, most, timeout, signals)
+                            (file, events, most, timeout, signals),
+                            else {
+                                let (at, set) = (events as usize, signals as usize);
+                                let (most, time) = (most.word(), timeout.word());
+                                let words = [file.word(), at, most, time, set, SIGNALS];
+                                c_int::of(from_kernel($number, &words))
+                            }
                         )
                     },
                 )
@@ -57,11 +67,11 @@ macro_rules! epoll_as {
 
 epoll_as! {
     /// `epoll_pwait(2)`
-    epoll_pwait, c"epoll_pwait", c_int
+    epoll_pwait, c"epoll_pwait", c_int, libc::SYS_epoll_pwait
 }
 epoll_as! {
     /// `epoll_pwait2(2)`
-    epoll_pwait2, c"epoll_pwait2", *const timespec
+    epoll_pwait2, c"epoll_pwait2", *const timespec, libc::SYS_epoll_pwait2
 }
 
 made_again! {
@@ -81,13 +91,36 @@ made_again_by_number! {
     io_getevents, c"io_getevents",
         (context: usize, least: i64, most: i64, events: *mut [u64; 4], timeout: *const timespec),
         -libc::EFAULT, [array(events, c_int::try_from(most).unwrap_or(0))];
-    /// `io_pgetevents(2)` of libaio.
-    io_pgetevents, c"io_pgetevents",
-        (context: usize, least: i64, most: i64, events: *mut [u64; 4], timeout: *const timespec,
-         signals: *const sigset_t),
-        -libc::EFAULT, [array(events, c_int::try_from(most).unwrap_or(0))];
     /// `io_setup(2)` of libaio.
     io_setup, c"io_setup", (most: c_int, context: *mut usize), -libc::EFAULT, [one(context)];
+}
+
+/// `io_pgetevents(2)` of libaio.
+///
+/// # Safety
+/// As libaio's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn io_pgetevents(
+    context: usize,
+    least: i64,
+    most: i64,
+    events: *mut [u64; 4],
+    timeout: *const timespec,
+    signals: *const sigset_t,
+) -> c_int {
+    let call = |signals| {
+        let buffers = || [array(events, c_int::try_from(most).unwrap_or(0))];
+        again_at(-libc::EFAULT, buffers, || {
+            next!(
+                c"io_pgetevents",
+                fn(usize, i64, i64, *mut [u64; 4], *const timespec, *const sigset_t) -> c_int,
+                (context, least, most, events, timeout, signals),
+                else { -libc::ENOSYS }
+            )
+        })
+    };
+    // SAFETY: as the caller says.
+    unsafe { with_mask(signals, call) }
 }
 
 /// `sendfile(2)`, by its names.
@@ -208,25 +241,34 @@ macro_rules! preadv2_as {
             place: off_t,
             flags: c_int,
         ) -> isize {
-            let call = |vectors, count| {
+            let call = |vectors, count, done| {
+                let place = match place {
+                    // On from where the file is.
+                    -1 => place,
+                    place => place.saturating_add(cast::offset(done)),
+                };
                 next!(
                     $text,
                     fn(c_int, *const iovec, c_int, off_t, c_int) -> isize,
-                    NO_CALL,
-                    (file, vectors, count, place, flags)
+                    (file, vectors, count, place, flags),
+                    else {
+                        // The kernel takes a place in two words.
+                        let (at, place) = (vectors as usize, place.word());
+                        let words = [file.word(), at, count.word(), place, 0, flags.word()];
+                        from_kernel(libc::SYS_preadv2, &words)
+                    }
                 )
             };
             let mut header = message::of_vectors(vectors, count);
             // SAFETY: as the caller says.
             if let Some(copies) = unsafe { Messages::of_file(file, &raw mut header) } {
-                let got = call(copies.vector(), 1);
+                let got = call(copies.vector(), 1, 0);
                 // SAFETY: as the caller says.
                 unsafe { copies.hand_over(got) };
                 return got;
             }
             // SAFETY: as the caller says.
-            let buffers = || unsafe { ranges(vectors, usize::try_from(count).unwrap_or(0)) };
-            again(buffers, || call(vectors, count))
+            unsafe { filled_each(file, vectors, count, call) }
         }
     };
 }

@@ -30,6 +30,15 @@ pub(crate) unsafe fn ranges(
 ) -> impl Iterator<Item = Range<usize>> {
     let list = range(all as usize, count.saturating_mul(size_of::<libc::iovec>()));
     let count = if can_be_read(&list) { count } else { 0 };
+    // SAFETY: as the caller says.
+    unsafe { listed(all, count) }
+}
+
+/// The same of a list that can be read.
+///
+/// # Safety
+/// It must be one.
+unsafe fn listed(all: *const libc::iovec, count: usize) -> impl Iterator<Item = Range<usize>> {
     (0..count).map(move |at| {
         // SAFETY: as the caller says.
         let at = unsafe { all.add(at) };
@@ -203,7 +212,7 @@ fn fill_on(
         }
         let rest = buffer.start + done..buffer.end;
         let is_cut = || match got {
-            1.. => state.may_have_stopped_at(rest.start) && has_all(),
+            1.. => state.may_have_stopped_at(rest.start, false) && has_all(),
             _ => true,
         };
         if rest.is_empty() || !is_cut() || !state.is_to_be_made_again(core::iter::once(rest)) {
@@ -215,4 +224,76 @@ fn fill_on(
         0 => got,
         done => cast::result(done),
     }
+}
+
+/// Makes a call that fills several buffers from a file, from a place in it on; again where
+/// it fails. Where it stops early in a plain file for the same reason, the rest is read one
+/// buffer at a time.
+///
+/// # Safety
+/// As the call says.
+#[inline]
+pub(crate) unsafe fn filled_each(
+    file: c_int,
+    all: *const libc::iovec,
+    count: c_int,
+    read: impl Fn(*const libc::iovec, c_int, usize) -> isize,
+) -> isize {
+    let (before, state) = (sys::errno(), Call::begin());
+    let how_many = usize::try_from(count).unwrap_or(0);
+    // SAFETY: as the caller says.
+    let buffers = || unsafe { ranges(all, how_many) };
+    let got = again(buffers, || read(all, count, 0));
+    let done = usize::try_from(got).unwrap_or(0);
+    // SAFETY: the kernel has read the list, or none of it is looked at.
+    let buffers = || unsafe { listed(all, how_many) };
+    let is_whole = || buffers().fold(0_usize, |len, one| len.saturating_add(one.len())) <= done;
+    if done == 0 || is_whole() {
+        return got;
+    }
+    let done = fill_rest(file, &state, buffers(), done, &read);
+    sys::set_errno(before);
+    cast::result(done)
+}
+
+/// What such a call has read after all, of whose buffers so much is filled.
+#[cold]
+fn fill_rest(
+    file: c_int,
+    state: &Call,
+    buffers: impl Iterator<Item = Range<usize>>,
+    filled: usize,
+    read: &impl Fn(*const libc::iovec, c_int, usize) -> isize,
+) -> usize {
+    let (mut done, mut end) = (filled, 0);
+    for buffer in buffers {
+        let start = end;
+        end += buffer.len();
+        if done >= end {
+            continue;
+        }
+        let rest = buffer.start + (done - start)..buffer.end;
+        let was_cut =
+            || state.may_have_stopped_at(rest.start, done == start) && sys::is_plain_file(file);
+        if done == filled && !was_cut() {
+            break;
+        }
+        let more = filled_from(
+            || true,
+            rest.start,
+            rest.len(),
+            |part| {
+                let one = libc::iovec {
+                    iov_base: (rest.start + part) as *mut _,
+                    iov_len: rest.len() - part,
+                };
+                read(&raw const one, 1, done + part)
+            },
+        );
+        done += usize::try_from(more).unwrap_or(0);
+        if done < end {
+            break;
+        }
+    }
+    done
 }

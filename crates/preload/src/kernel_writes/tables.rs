@@ -35,7 +35,9 @@ macro_rules! made_again_by_number {
             let buffers = || [$($range),*];
             $crate::kernel_writes::buffers::again_at($error, buffers, || {
                 $crate::next::call::next!(
-                    $text, fn($($type),*) -> c_int, $crate::next::call::NO_CALL, ($($argument),*)
+                    $text, fn($($type),*) -> c_int, ($($argument),*),
+                    // The sign is the same as of its other errors.
+                    else { libc::ENOSYS * c_int::signum($error) }
                 )
             })
         }

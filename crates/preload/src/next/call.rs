@@ -4,11 +4,23 @@
 
 use core::ffi::{c_int, c_uint};
 
-use hugetools_pages::sys::{self, cast};
+use hugetools_pages::sys::{self, Errno, cast};
 
-/// Calls the next function of that type, or the kernel where there is none.
+/// Calls the next function of that type, or where there is none the kernel, or does what
+/// stands behind `else`.
 macro_rules! next {
-    ($name:literal, fn($($type:ty),*) -> $result:ty, $number:expr, ($($argument:expr),*)) => {{
+    ($name:literal, fn($($type:ty),*) -> $result:ty, $number:expr, ($($argument:expr),*)) => {
+        $crate::next::call::next!(
+            $name,
+            fn($($type),*) -> $result,
+            ($($argument),*),
+            else {
+                let words = [$($crate::next::call::Word::word($argument)),*];
+                $crate::next::call::Answer::of($crate::next::call::from_kernel($number, &words))
+            }
+        )
+    };
+    ($name:literal, fn($($type:ty),*) -> $result:ty, ($($argument:expr),*), else $otherwise:block) => {{
         static NEXT: $crate::next::following::Following = $crate::next::following::Following::named($name);
         type Next = unsafe extern "C" fn($($type),*) -> $result;
         match NEXT.address() {
@@ -19,10 +31,7 @@ macro_rules! next {
                 // SAFETY: as the caller says.
                 unsafe { next($($argument),*) }
             }
-            None => {
-                let words = [$($crate::next::call::Word::word($argument)),*];
-                $crate::next::call::Answer::of($crate::next::call::from_kernel($number, &words))
-            }
+            None => $otherwise,
         }
     }};
 }
@@ -124,9 +133,14 @@ impl Answer for c_int {
     }
 }
 
-/// What a system call gives, as C has it.
+/// What a system call gives, as C has it. Of what only libc does there is none: a filter
+/// may end the program for a call without a number.
 #[cold]
 pub(crate) fn from_kernel(number: libc::c_long, args: &[usize]) -> isize {
+    if number == NO_CALL {
+        sys::set_errno(Errno(libc::ENOSYS));
+        return -1;
+    }
     let mut all = [0; 6];
     all[..args.len()].copy_from_slice(args);
     // SAFETY: as the program passes them.

@@ -3,7 +3,7 @@
 use core::ffi::CStr;
 
 /// Each is looked up when it is called.
-pub(super) const NAMES: [&CStr; 99] = [
+pub(super) const NAMES: [&CStr; 111] = [
     c"__fxstat",
     c"__fxstat64",
     c"__fxstatat",
@@ -22,6 +22,7 @@ pub(super) const NAMES: [&CStr; 99] = [
     c"__xstat64",
     c"adjtimex",
     c"arc4random_buf",
+    c"bsd_signal",
     c"capget",
     c"capset",
     c"clock_adjtime",
@@ -73,6 +74,8 @@ pub(super) const NAMES: [&CStr; 99] = [
     c"prlimit64",
     c"process_vm_readv",
     c"process_vm_writev",
+    c"pthread_attr_getsigmask_np",
+    c"pthread_attr_setsigmask_np",
     c"pthread_getaffinity_np",
     c"pthread_getname_np",
     c"pthread_getschedparam",
@@ -88,11 +91,20 @@ pub(super) const NAMES: [&CStr; 99] = [
     c"sendfile64",
     c"sendmmsg",
     c"setitimer",
+    c"sigblock",
+    c"siggetmask",
+    c"sighold",
+    c"sigignore",
     c"sigpending",
+    c"sigrelse",
+    c"sigset",
+    c"sigsetmask",
     c"splice",
+    c"ssignal",
     c"statfs",
     c"statfs64",
     c"sysinfo",
+    c"sysv_signal",
     c"tcgetattr",
     c"thrd_sleep",
     c"timer_gettime",
