@@ -4,6 +4,7 @@
 //! looked up: a lock that a callback of `dl_iterate_phdr` may hold is taken.
 #![expect(unsafe_code, reason = "names in one text, known when it is compiled")]
 
+use core::cell::LazyCell;
 use core::ffi::CStr;
 use core::ops::{ControlFlow, Range};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -222,10 +223,8 @@ impl Following {
         if self.0 < OFTEN.len() {
             find_together();
         }
-        if known().is_none() {
-            find_all();
-        }
         match known() {
+            // Only this one: to look for all costs more than most programs' beginning.
             None | Some(NOBODY) => self.look_again(),
             address => address,
         }
@@ -291,6 +290,7 @@ fn take_from(object: &Object<'_>, which: Range<usize>) {
     let Some(tables) = object.tables().filter(|_| object.stays()) else {
         return;
     };
+    let is_of_libc = LazyCell::new(|| object.is_of_libc());
     for at in which {
         let address = &ADDRESSES[at];
         if address.load(Ordering::Relaxed) > NOBODY {
@@ -302,7 +302,7 @@ fn take_from(object: &Object<'_>, which: Range<usize>) {
             false => tables.address_in_force(name(at), HASHES[at]),
         };
         if let Some(found) = found {
-            OTHERS[at].store(!object.is_of_libc(), Ordering::Relaxed);
+            OTHERS[at].store(!*is_of_libc, Ordering::Relaxed);
             address.store(found, Ordering::Relaxed);
         }
     }
