@@ -9,6 +9,7 @@
 //!   looks from outside (`--status`) or the library from inside (`--report`).
 //! * [`watch`]: what the watcher of a report and the libraries share.
 //! * [`said`]: which lines the processes of a start have said.
+//! * [`memory`]: how much of a limit of memory a heap leaves to others.
 //! * [`doors`]: by which names programs call an allocator besides malloc.
 //!
 //! Everything works on borrowed bytes: no allocation, no input or output, so
@@ -19,6 +20,7 @@
 pub mod doors;
 pub mod env;
 pub mod level;
+pub mod memory;
 pub mod report;
 pub mod said;
 pub mod segment;

@@ -2,13 +2,15 @@
 //! its figure, the consequence and the command that mends it.
 
 use hugetools_contract::env::{Fallback, Pages};
+use hugetools_contract::memory;
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::sysctl;
 use hugetools_model::process::cgroup::Limit;
 use hugetools_model::{Bytes, thp};
 
 use crate::probe::kernel::{
-    Hidden, Kernel, MayLock, NoPools, OVERCOMMIT, SETTINGS, STATUS, Source, USEFUL, Wants, to_see,
+    GROWN, Hidden, Kernel, MayLock, NoPools, OVERCOMMIT, SETTINGS, STATUS, Source, USEFUL, Wants,
+    to_see,
 };
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
@@ -193,7 +195,12 @@ impl Check<'_> {
                 false => "requests beyond it fail (--fallback=none)".to_owned(),
             };
         }
-        let has_room = self.kernel.has_room(self.least(subject));
+        let has_room = match subject.heap && !self.libc_heap {
+            true => self
+                .kernel
+                .has_room_for_heap(self.least(subject).max(GROWN)),
+            false => self.kernel.has_room(self.least(subject)),
+        };
         let is_barred = subject.is_segments() && self.kernel.bars_copies(subject);
         let private = match second {
             Some(source) => format!("{} pages", source.pool.size),
@@ -327,17 +334,28 @@ impl Check<'_> {
     }
 
     /// A group that is nearly full gets no whole huge pages: at half of what is
-    /// left the library stops to ask for them.
+    /// left the library stops to ask for them, and a heap of ours leaves more to others.
     fn memory_group(&mut self, subject: Subject) {
         let Some(limit) = &self.kernel.memory else {
             return;
         };
-        let (needs, file) = (self.least(subject), &limit.file);
+        let is_heap = subject.heap && !self.libc_heap;
+        let least = self.least(subject);
+        let needs = if is_heap { least.max(GROWN) } else { least };
+        let file = &limit.file;
         let (Some(rest), Some(used)) = (limit.rest(), limit.used) else {
             return self.warn_beside(untold(subject, limit));
         };
-        if !self.kernel.has_room(needs) {
-            let more = needs.get().saturating_mul(4).saturating_add(used.get());
+        let has_room = match is_heap {
+            true => self.kernel.has_room_for_heap(needs),
+            false => self.kernel.has_room(needs),
+        };
+        if !has_room {
+            let mut more = needs.get().saturating_mul(4).saturating_add(used.get());
+            if is_heap {
+                let least = needs.get().saturating_add(used.get()).saturating_add(SLACK);
+                more = more.max(memory::least_limit(least));
+            }
             let fact = format!("the memory control group leaves {rest}");
             let short = Shortfall::new(subject, fact).then(mostly_base(subject));
             let short = short.says(file, limit.limit.get());
@@ -459,6 +477,9 @@ fn mostly_base(subject: Subject) -> String {
     let (names, stay) = (subject.names(), subject.verb("stays", "stay"));
     format!("{names} {stay} mostly on base pages")
 }
+
+/// So much more a group may use by the time that a command is carried out.
+const SLACK: u64 = 4 << 20;
 
 /// A limit of which it cannot be told how much is left.
 fn untold(subject: Subject, limit: &Limit) -> Shortfall {

@@ -6,10 +6,11 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetools_pages::rt::weak;
+
 use crate::host_malloc::next::next;
 
-/// What is needed of it; musl's makes no aligned blocks where another malloc stands before
-/// it, and says so.
+/// What is needed of it.
 const NAMES: [&CStr; 6] = [
     c"malloc",
     c"calloc",
@@ -53,16 +54,28 @@ pub(crate) fn malloc(size: usize) -> *mut c_void {
     })
 }
 
-/// A block of zeros, or null.
+/// A block of zeros, or null. musl's `calloc` takes it from whatever malloc comes first.
 #[cold]
 pub(crate) fn zeros(size: usize) -> *mut c_void {
-    pair(c"calloc", 1, size)
+    if weak::is_glibc() {
+        return pair(c"calloc", 1, size);
+    }
+    let block = malloc(size);
+    if !block.is_null() {
+        // SAFETY: a block of so many bytes.
+        unsafe { core::ptr::write_bytes(block.cast::<u8>(), 0, size) };
+    }
+    block
 }
 
-/// An aligned block, or null.
+/// An aligned block, or null. musl's function calls whatever `aligned_alloc` comes first:
+/// ours.
 #[cold]
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    pair(c"memalign", alignment, size)
+    match weak::is_glibc() {
+        true => pair(c"memalign", alignment, size),
+        false => core::ptr::null_mut(),
+    }
 }
 
 fn pair(name: &CStr, first: usize, second: usize) -> *mut c_void {

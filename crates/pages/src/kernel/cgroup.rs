@@ -48,14 +48,13 @@ pub fn memory_left() -> Left {
     memory(|memory| memory.limit.saturating_sub(memory.usage))
 }
 
-/// The same, of which each group with a limit spares a quarter, and so much besides, up to a
-/// half. What is left counts there with the pages of files that nobody has used of
-/// late: the kernel drops them before it kills anybody.
-pub fn memory_spared(besides: usize) -> Left {
+/// The same beside what is spared of each limit. What is used counts there without the pages
+/// of files that nobody has used of late: the kernel drops them before it kills anybody.
+pub fn memory_beside(spared: impl Fn(u64) -> u64) -> Left {
     memory(|memory| {
-        let spared = memory.limit / 4 + (besides as u64).min(memory.limit / 2);
         let used = memory.usage.saturating_sub(memory.idle_files());
-        memory.limit.saturating_sub(used).saturating_sub(spared)
+        let left = memory.limit.saturating_sub(used);
+        left.saturating_sub(spared(memory.limit))
     })
 }
 

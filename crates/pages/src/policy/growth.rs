@@ -6,6 +6,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use hugetools_contract::memory;
 use hugetools_contract::report::reasons;
 use hugetools_contract::said::Kind;
 
@@ -14,11 +15,6 @@ use crate::kernel::cgroup::{self, Left};
 use crate::kernel::{facts, procfile};
 use crate::rt::message::say_news;
 use crate::{config, sys};
-
-/// What an allocator keeps free, besides a part of what it has: some for each size of
-/// block, and again for each thread. That does not become more with the heap.
-const OF_SIZES: usize = 48 << 20;
-const OF_THREAD: usize = 16 << 20;
 
 /// How long an answer holds that there is nothing to spare, in milliseconds.
 const PAUSE: u64 = 100;
@@ -115,8 +111,7 @@ fn is_until(time: &AtomicU64) -> bool {
 #[cold]
 fn look(len: usize) -> bool {
     let threads = procfile::look(|| Some(facts::threads())).unwrap_or(0);
-    let besides = OF_SIZES.saturating_add(threads.saturating_mul(OF_THREAD));
-    let spared = match cgroup::memory_spared(besides) {
+    let spared = match cgroup::memory_beside(|limit| memory::spared(limit, threads as u64)) {
         Left::NoLimit | Left::Hidden => usize::MAX / 2,
         Left::Bytes(left) => left.saturating_sub(untouched()),
         // It had a limit before.
