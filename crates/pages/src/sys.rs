@@ -39,9 +39,7 @@ pub use file::{
 #[cfg(test)]
 pub(crate) use futex::futex_wait_shared;
 pub use futex::{futex_requeue, futex_wait_for, futex_wake_shared};
-pub use limit::{
-    PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory, with_space,
-};
+pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
 pub use memory::{
     MSEAL, PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped,
     madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap,

@@ -35,10 +35,6 @@ rows! {
     memory_that_was_moved_by_its_number_moves_as_one: "grown_beside" {
         options: &["--anon"], pools: &[0], judged: AsPlain,
     }
-    no_address_space_is_left_beside_a_mapping: "at_the_limit" { options: SHM, pools: &[0, 60] }
-    no_address_space_is_left_beside_a_segment: "at_the_limit" {
-        args: &["1"], options: SHM, users: &[Root], pools: &[0, 60],
-    }
     /// By rights, since under a filter there is no `userfaultfd`.
     a_thread_that_blocks_all_signals_writes_to_a_segment: "attached_while_written" {
         options: SHM, users: &[Root], pools: &[0, 60],

@@ -145,15 +145,10 @@ const DATA: Limit = Limit {
     refusal: Errno(libc::ENOMEM),
 };
 
-const SPACE: Limit = Limit {
-    resource: libc::RLIMIT_AS as usize,
-    refusal: Errno(libc::ENOMEM),
-};
-
 /// As long as it lives, files are opened for us also where the process has as many
 /// descriptors as it may have, and copies made where it has as much memory that can be
-/// written, or as much address space, below what it could give itself: its own limit
-/// (`RLIMIT_NOFILE`, `RLIMIT_DATA`, `RLIMIT_AS`) is raised around the call.
+/// written, below what it could give itself: its own limit (`RLIMIT_NOFILE`,
+/// `RLIMIT_DATA`) is raised around the call.
 #[derive(Debug)]
 pub struct PastLimit(());
 
@@ -193,14 +188,6 @@ pub(super) fn with_descriptor<T>(open: impl Fn() -> Result<T>) -> Result<T> {
 /// Those of `call`.
 pub fn with_memory<T>(call: impl Fn() -> Result<T>) -> Result<T> {
     past_where_needed(&DATA, call)
-}
-
-/// Runs `call`, which wants address space for a moment; see [`PastLimit`].
-///
-/// # Errors
-/// Those of `call`.
-pub fn with_space<T>(call: impl Fn() -> Result<T>) -> Result<T> {
-    past_where_needed(&SPACE, call)
 }
 
 fn past_where_needed<T>(limit: &Limit, call: impl Fn() -> Result<T>) -> Result<T> {

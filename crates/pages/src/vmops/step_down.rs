@@ -148,8 +148,7 @@ fn replace_mapping(open: &mut Open, region: &Region, shield: &Shield) -> Result<
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
-    let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE));
-    let aside = aside.or_else(|_| sys::with_space(|| map(flags | libc::MAP_NORESERVE)))?;
+    let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
     advise(aside, region.whole);
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
@@ -222,8 +221,7 @@ fn put_over(piece: &Region, aside: usize) -> Result<()> {
     unsafe { sys::mprotect(from, piece.len, piece.prot)? };
     // A length of 0 leaves the mapping there, as it is shared.
     // SAFETY: what is there now has the same contents.
-    let put = || unsafe { sys::mremap(from, 0, piece.mapped, flags, piece.base) };
-    sys::with_space(put).map(drop)
+    unsafe { sys::mremap(from, 0, piece.mapped, flags, piece.base) }.map(drop)
 }
 
 /// Ordinary memory by now: its holes and its end as the program knows them.
@@ -251,8 +249,7 @@ pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
     };
     let state = sys::shm_state(segment.now)?;
     let new = sys::shmget(libc::IPC_PRIVATE, state.size, libc::IPC_CREAT | 0o600)?;
-    let _past_limit = PastLimit::begin();
-    let views = View::of(segment.now, 0).and_then(|old| Ok((old, View::of(new, 0)?)));
+    let views = View::of(segment.now).and_then(|old| Ok((old, View::of(new)?)));
     let result = views.and_then(|(old, now)| {
         advise(now.at, state.size);
         let (views, shape) = ((old.at, now.at), (state.size, page));
@@ -277,8 +274,8 @@ struct View {
 }
 
 impl View {
-    fn of(id: i32, flags: i32) -> Result<View> {
-        sys::with_space(|| sys::shmat(id, 0, flags)).map(|at| View { at })
+    fn of(id: i32) -> Result<View> {
+        sys::shmat(id, 0, 0).map(|at| View { at })
     }
 }
 
@@ -305,7 +302,9 @@ fn fill_and_put(
             break;
         };
         let kept = flags & (libc::SHM_RDONLY | libc::SHM_EXEC);
-        let view = View::of(new, kept)?;
+        let view = View {
+            at: sys::shmat(new, 0, kept)?,
+        };
         replace_piece_of_segment(&piece, (old, now), view.at, shield)?;
         open.update(piece.base, None);
     }
