@@ -124,8 +124,8 @@ fn make_ready() {
         // The others come when the heap is not small any more.
         _ => add(FIRST, layout(), nodes::begin()),
     };
-    if growth::is_limited() {
-        relief::find();
+    if growth::is_limited() && !relief::find() {
+        growth::end();
     }
     state::finish();
     recollapse::set_waker(|| state::attend(true));

@@ -36,7 +36,7 @@ use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::rt::weak;
-use crate::sys::{self, Errno, Result, SpaceLimit};
+use crate::sys::{self, Errno, Result};
 
 pub mod advice;
 pub mod anon;
@@ -107,7 +107,7 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
 
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
-    if let Some(range) = touched(addr, len) {
+    if let Ok(range) = pages(addr, len) {
         mlocked::cut(&range);
     }
     let range = ours(addr, len)?;
@@ -222,17 +222,20 @@ pub fn is_shared(addr: usize, len: usize) -> bool {
 /// Before the program maps or moves something to a fixed address: what of ours lies there
 /// with a part of a huge page becomes ordinary memory. All of it stays, since
 /// that call may fail, but for pages that others have, too, and that it replaces in full:
-/// so whether it can be done is tried before, by `elsewhere`, which changes nothing.
+/// so whether it can be done is tried before, by `elsewhere`, which changes nothing. It is
+/// given the length that the call adds to what the process has: what is replaced counts
+/// under no limit.
 ///
 /// # Errors
 /// Where other processes share a huge page there, and those of `elsewhere`.
-pub fn before_fixed(addr: usize, len: usize, elsewhere: impl FnOnce() -> Result<()>) -> Result<()> {
+pub fn before_fixed(
+    addr: usize,
+    len: usize,
+    elsewhere: impl FnOnce(usize) -> Result<()>,
+) -> Result<()> {
     if is_shared(addr, len) {
-        match elsewhere() {
-            // The trial needs address space beside what is replaced, the call does not.
-            Err(Errno(libc::ENOMEM)) if is_space_limited() => {}
-            tried => tried?,
-        }
+        let page = sys::page_size();
+        elsewhere(len.saturating_sub(shared_bytes(addr, len)).max(page))?;
     }
     let Some(range) = ours(addr, len) else {
         return Ok(());
@@ -246,8 +249,30 @@ pub fn before_fixed(addr: usize, len: usize, elsewhere: impl FnOnce() -> Result<
     })
 }
 
-fn is_space_limited() -> bool {
-    matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
+/// Unmaps what was mapped to try a call: whole huge pages, where it has such.
+pub fn unmap_trial(at: usize, len: usize) {
+    const SMALLEST: u32 = 12;
+    const LARGEST: u32 = 34;
+    for shift in SMALLEST..=LARGEST {
+        let whole = len.next_multiple_of(1 << shift);
+        #[expect(unsafe_code, reason = "unmaps memory")]
+        // SAFETY: mapped just now; less than a whole huge page is refused.
+        if unsafe { sys::munmap(at, whole) }.is_ok() {
+            return;
+        }
+    }
+}
+
+/// How much shared memory of ours lies in a range.
+fn shared_bytes(addr: usize, len: usize) -> usize {
+    let mut bytes = 0;
+    if let Ok(range) = pages(addr, len) {
+        let _ = divide(&range, |_, region, part| {
+            bytes += region.map_or(0, |_| part.len());
+            Ok(())
+        });
+    }
+    bytes
 }
 
 /// After it: what was there is not ours any more.

@@ -72,7 +72,9 @@ pub unsafe extern "C" fn mmap(
     };
     let is_fixed = flags & libc::MAP_FIXED != 0;
     if is_fixed {
-        let elsewhere = || map_elsewhere(&call, fd, offset);
+        // Before anything of ours goes there.
+        wait_as_libc(addr as usize, len);
+        let elsewhere = |len| map_elsewhere(&anon::Call { len, ..call }, fd, offset);
         if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
             return sys::c_address(Err(error));
         }
@@ -113,8 +115,7 @@ fn map_elsewhere(call: &anon::Call, fd: c_int, offset: libc::off_t) -> sys::Resu
         )
     };
     let tried = sys::address(at).map(|_| {
-        // SAFETY: mapped just now.
-        unsafe { next::munmap(at, call.len) };
+        vmops::unmap_trial(at as usize, call.len);
     });
     sys::set_errno(before);
     tried

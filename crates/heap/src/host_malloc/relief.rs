@@ -1,11 +1,12 @@
-//! Blocks of whoever's malloc ours stands before, libc's in most programs, for when a
-//! control group has no memory to spare for a heap of ours: with them the program needs
+//! Blocks of libc's malloc, for when a control group has no memory to spare for a heap of ours: with them the program needs
 //! what it would need without us. They are freed as any other foreign block is.
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{CStr, c_void};
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use hugetlbfs::loader::objects;
 use hugetools_pages::rt::weak;
 
 use crate::host_malloc::next::next;
@@ -23,15 +24,25 @@ const NAMES: [&CStr; 6] = [
 /// Where they are: looked up before they are needed, when the loader can be asked.
 static FOUND: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES.len()];
 
-/// Looks them up; where one is missing there is no relief.
-pub(crate) fn find() {
-    let found = NAMES.map(next);
-    if found.contains(&0) {
-        return;
-    }
-    for (place, found) in FOUND.iter().zip(found) {
-        place.store(found, Ordering::Release);
-    }
+/// Looks them up; whether they are there: all of them libc's own. Another malloc that
+/// stands between may have some only, or call others by names that are ours.
+pub(crate) fn find() -> bool {
+    let mut all = false;
+    objects::each(|object| {
+        let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
+        let own = NAMES.map(|name| object.address_of(name).unwrap_or(0));
+        if !is_libc || own[0] == 0 {
+            return ControlFlow::Continue(());
+        }
+        // A library that was loaded with `RTLD_DEEPBIND` has it say our own.
+        let is_its_own = |(name, own): (&CStr, usize)| object.contains(own) && next(name) == own;
+        all = NAMES.into_iter().zip(own).all(is_its_own);
+        for (place, own) in FOUND.iter().zip(own).filter(|_| all) {
+            place.store(own, Ordering::Release);
+        }
+        ControlFlow::Break(())
+    });
+    all
 }
 
 /// The function of that name, if they were found.

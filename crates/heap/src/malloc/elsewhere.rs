@@ -7,6 +7,7 @@ use core::ffi::c_void;
 
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::policy::growth;
+use hugetools_pages::rt::weak;
 use hugetools_pages::sys;
 
 use crate::arena;
@@ -58,8 +59,8 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
 pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: as the caller says.
     let new = unsafe { direct::realloc_here(block, size) };
-    match new.is_null() && size > 0 {
-        // SAFETY: as the caller says, and it is where it was.
+    match new.is_null() {
+        // SAFETY: as the caller says.
         true => unsafe { realloc(block, size) },
         false => new,
     }
@@ -69,6 +70,10 @@ pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_voi
 /// `block` must be null, or one of mimalloc's that is not used any more.
 #[cold]
 unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+    if size == 0 && !block.is_null() && weak::is_glibc() {
+        // It is freed.
+        return core::ptr::null_mut();
+    }
     let new = match growth::is_limited() {
         true => malloc(size),
         false => checked(core::ptr::null_mut()),

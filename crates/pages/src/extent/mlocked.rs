@@ -63,8 +63,9 @@ pub fn set_later(locked: bool) {
     LATER.store(locked, Ordering::Release);
 }
 
-/// Notes that a range has come.
+/// Notes that a range has come: what was there before is gone.
 pub fn came(range: &Range<usize>) {
+    cut(range);
     if LATER.load(Ordering::Acquire) {
         add(range);
     }

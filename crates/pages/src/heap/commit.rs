@@ -23,7 +23,8 @@ use crate::sys::{self, Errno, Result};
 pub enum Wish {
     /// The best that the ladder has.
     Best,
-    /// Pages of a pool, or none: a control group has no other memory to spare.
+    /// Pages of a pool, or none: a control group has no other memory to spare, but for a
+    /// small heap.
     OfPool,
     /// Base pages, as for a small heap.
     Plain,
@@ -113,10 +114,7 @@ fn put(extent: &Extent, slices: Range<usize>, wish: Wish) -> Result<bool> {
             continue;
         }
         if matches!(wish, Wish::Best | Wish::OfPool) && usage::is_small(slices.len() * SLICE) {
-            wish = match wish {
-                Wish::OfPool => return Err(Errno(libc::ENOMEM)),
-                _ => Wish::Plain,
-            };
+            wish = Wish::Plain;
         }
         let run = claim(extent, unit..last, state);
         let (done, result) = fill(extent, run.clone(), state, wish, part);

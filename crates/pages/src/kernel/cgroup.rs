@@ -11,7 +11,7 @@ use hugetools_kernfs::mountinfo::Mount;
 
 use crate::kernel::procfile;
 use crate::rt::path::Path;
-use crate::sys;
+use crate::sys::{self, Errno};
 use hugetools_kernfs::size_name::SizeName;
 
 /// Where version 2 is mounted, alone or beside version 1.
@@ -105,14 +105,18 @@ fn memory(measure: impl Fn(&Memory<'_>) -> u64) -> Left {
 
 fn find_memory(measure: Measure<'_>) -> Left {
     let mut buffer = [0; 4096];
-    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
-    if text.is_empty() {
-        return match sys::links(c"/proc/self") {
-            // The kernel has no control groups.
-            Some(_) => Left::NoLimit,
-            None => Left::Hidden,
-        };
-    }
+    let text = match sys::File::open(c"/proc/self/cgroup", libc::O_RDONLY) {
+        Ok(file) => procfile::fill(&file, &mut buffer),
+        Err(Errno(libc::ENOENT)) => {
+            return match sys::links(c"/proc/self") {
+                // The kernel has no control groups.
+                Some(_) => Left::NoLimit,
+                None => Left::Hidden,
+            };
+        }
+        // Without a descriptor, say.
+        Err(_) => return Left::Unknown,
+    };
     // A controller is part of one hierarchy at a time.
     if let Some(path) = path_of(text, "memory", Version::One) {
         return left_wherever(&["/sys/fs/cgroup/memory"], path, Version::One, measure);

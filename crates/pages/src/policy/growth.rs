@@ -17,7 +17,7 @@ use crate::rt::message::say_news;
 use crate::{config, sys};
 
 /// How long an answer holds that there is nothing to spare, in milliseconds.
-const PAUSE: u64 = 100;
+const PAUSE: u64 = 500;
 
 /// How long blocks come from elsewhere without a try, in milliseconds.
 const SHORT_PAUSE: u64 = 10;
@@ -25,16 +25,23 @@ const SHORT_PAUSE: u64 = 10;
 /// Less is nothing.
 const LEAST: usize = 1 << 20;
 
-/// Of what there is to spare one of so many parts is taken before the next look.
+/// Of what there is to spare one of so many parts is taken before the next look: other
+/// threads and processes of the group grow meanwhile.
 const PART: usize = 8;
 
+/// Whether a group limits memory.
+static LIMITED: AtomicBool = AtomicBool::new(false);
+
 /// Bytes that may be taken before the next look.
-static ROOM: AtomicUsize = AtomicUsize::new(usize::MAX / 2);
+static ROOM: AtomicUsize = AtomicUsize::new(0);
+
+/// What there was to spare besides, at the last look that told: for when none can tell.
+static KNOWN: AtomicUsize = AtomicUsize::new(0);
 
 /// Until when there is nothing to spare, by the monotonic clock; 0 if there was.
 static TIGHT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether that was ever so.
+/// Whether blocks came from elsewhere.
 static STRAINED: AtomicBool = AtomicBool::new(false);
 
 /// Until when there is no try.
@@ -44,27 +51,31 @@ static REFUSED: AtomicU64 = AtomicU64::new(0);
 /// on other pages than those that were asked for, they do not come from elsewhere either.
 pub(super) fn begin(is_limited: bool) {
     if is_limited && !config::heap_is_strict() && config::share_of_heap().is_none() {
-        ROOM.store(0, Ordering::Relaxed);
+        KNOWN.store(spared().unwrap_or(0), Ordering::Relaxed);
+        LIMITED.store(true, Ordering::Release);
     }
 }
 
-/// Whether a group limited memory when the heap began, or was met since.
+/// Blocks come from nowhere else: the heap may have what it needs.
+pub fn end() {
+    LIMITED.store(false, Ordering::Release);
+}
+
+/// Whether a group limited memory when the heap began.
 pub fn is_limited() -> bool {
-    ROOM.load(Ordering::Relaxed) < usize::MAX / 4
+    LIMITED.load(Ordering::Acquire)
 }
 
 /// In a child, which has the group's memory beside its parent: it looks before it takes.
 pub(super) fn look_again() {
-    if is_limited() {
-        ROOM.store(0, Ordering::Relaxed);
-    }
+    ROOM.store(0, Ordering::Relaxed);
 }
 
 /// Whether the heap may have so much more of ordinary memory.
 pub fn may_have(len: usize) -> bool {
     let take = |room: usize| room.checked_sub(len);
-    let taken = ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-    taken.is_ok() || !is_tight() && look(len)
+    let takes = || ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+    !is_limited() || takes().is_ok() || !is_tight() && look(len)
 }
 
 /// Whether a look of late has found that there is nothing to spare.
@@ -72,7 +83,7 @@ pub fn is_tight() -> bool {
     is_until(&TIGHT)
 }
 
-/// Whether any look has found that: what is free is worth more to the group than to the
+/// Whether blocks came from elsewhere: what is free is worth more to the group than to the
 /// heap from then on.
 pub fn is_strained() -> bool {
     STRAINED.load(Ordering::Relaxed)
@@ -81,6 +92,8 @@ pub fn is_strained() -> bool {
 /// Notes that a block could not be had for that.
 pub fn note_refused() {
     REFUSED.store(sys::about_now() + SHORT_PAUSE, Ordering::Relaxed);
+    STRAINED.store(true, Ordering::Relaxed);
+    say();
 }
 
 /// Whether that was so just now: the next ones come from elsewhere, too.
@@ -90,10 +103,8 @@ pub fn is_refusing() -> bool {
 
 /// Lets the heap have so much all the same, since nobody else has it.
 pub fn grant(len: usize) {
-    ROOM.store(
-        len.saturating_mul(2).saturating_add(LEAST),
-        Ordering::Relaxed,
-    );
+    let more = len.saturating_mul(2).saturating_add(LEAST);
+    ROOM.store(more, Ordering::Relaxed);
     REFUSED.store(0, Ordering::Relaxed);
 }
 
@@ -110,30 +121,28 @@ fn is_until(time: &AtomicU64) -> bool {
 
 #[cold]
 fn look(len: usize) -> bool {
-    let threads = procfile::look(|| Some(facts::threads())).unwrap_or(0);
-    let spared = match cgroup::memory_beside(|limit| memory::spared(limit, threads as u64)) {
-        Left::NoLimit | Left::Hidden => usize::MAX / 2,
-        Left::Bytes(left) => left.saturating_sub(untouched()),
-        // It had a limit before.
-        Left::Unknown => 0,
-    };
+    let spared = spared().unwrap_or(KNOWN.load(Ordering::Relaxed));
     match spared.checked_sub(len) {
         Some(rest) if spared >= LEAST => {
-            // Other threads and processes of the group grow meanwhile.
-            let room = if spared < usize::MAX / 4 {
-                rest / PART
-            } else {
-                rest
-            };
-            ROOM.store(room, Ordering::Relaxed);
+            ROOM.store(rest / PART, Ordering::Relaxed);
+            KNOWN.store(rest - rest / PART, Ordering::Relaxed);
             true
         }
         _ => {
+            KNOWN.store(0, Ordering::Relaxed);
             TIGHT.store(sys::about_now() + PAUSE, Ordering::Relaxed);
-            STRAINED.store(true, Ordering::Relaxed);
-            say();
             false
         }
+    }
+}
+
+/// What the group has to spare; `None` where it cannot be told, any more or just now.
+fn spared() -> Option<usize> {
+    let threads = procfile::look(|| Some(facts::threads()))?;
+    match cgroup::memory_beside(|limit| memory::spared(limit, threads as u64)) {
+        Left::NoLimit => Some(usize::MAX / 2),
+        Left::Bytes(left) => Some(left.saturating_sub(untouched())),
+        Left::Hidden | Left::Unknown => None,
     }
 }
 

@@ -34,7 +34,7 @@ pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
             let at = sys::shmat(segment.now, addr, flags);
             if let (Ok(at), Ok(state)) = (at, sys::shm_state(segment.now)) {
                 if replaces(addr, flags) {
-                    shared_replaced(&mut open, at, state.size);
+                    shared_replaced(&mut open, at, size_of(segment.now));
                 }
                 advise(at, state.size);
             }
@@ -60,7 +60,7 @@ fn before_replaced(id: c_int, addr: usize, flags: c_int) -> Result<()> {
         0 => addr,
         _ => addr / sys::page_size() * sys::page_size(),
     };
-    super::before_fixed(at, size_of(number(id)), || {
+    super::before_fixed(at, size_of(number(id)), |_| {
         let elsewhere = flags & !(libc::SHM_REMAP | libc::SHM_RND);
         detach(sys::shmat(number(id), 0, elsewhere)?)?;
         let mut open = open();
@@ -112,7 +112,11 @@ fn attach_huge(
         Err(Errno(libc::EINVAL)) if addr != 0 && can_replace_segment(open, segment.id) => {
             replace_segment(open, segment.id)?;
             let now = open.segment(segment.id).map_or(segment.now, |now| now.now);
-            sys::shmat(now, addr, flags)
+            let at = sys::shmat(now, addr, flags)?;
+            if replaces(addr, flags) {
+                shared_replaced(open, at, size_of(now));
+            }
+            Ok(at)
         }
         failed => failed,
     }

@@ -57,7 +57,7 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
                 flags,
             };
             if flags & libc::MAP_FIXED != 0 {
-                let elsewhere = || map_elsewhere(&call, int(e), f);
+                let elsewhere = |len| map_elsewhere(&anon::Call { len, ..call }, int(e), f);
                 if let Err(error) = super::before_fixed(a, b, elsewhere) {
                     return Some(Err(error));
                 }
@@ -73,8 +73,8 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
 fn map_elsewhere(call: &anon::Call, fd: c_int, offset: usize) -> Result<()> {
     // SAFETY: nothing is replaced.
     let at = unsafe { sys::mmap(0, call.len, call.prot, call.for_trial(), fd, offset)? };
-    // SAFETY: mapped just now.
-    unsafe { sys::munmap(at, call.len) }
+    super::unmap_trial(at, call.len);
+    Ok(())
 }
 
 /// Makes a large mapping of the program's own.

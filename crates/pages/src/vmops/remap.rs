@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
-use super::{before_fixed, named, private, replaced_by, shared};
+use super::{before_fixed, make_fit, named, private, replaced_by, shared};
 use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
@@ -27,8 +27,15 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
     if registry::shared::meets(&looked_at) {
         let mut open = open();
         let region = open.first(&looked_at);
-        if let Some(region) = region.filter(|region| region.base <= call.addr) {
+        let is_all = |region: &Region| region.base <= old.start && old.end <= region.mapped().end;
+        if let Some(region) = region.filter(is_all) {
             return Some(remap_shared(open, region, &old, call));
+        }
+        drop(open);
+        // The kernel moves several mappings at once, since Linux 6.17.
+        make_fit(old.start, old.len());
+        if registry::shared::meets(&looked_at) {
+            return Some(Err(shared::refuse("mremap", &old)));
         }
     }
     if let Err(error) = make_way(&call) {
@@ -50,7 +57,7 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
 /// Where it cannot be replaced, or the call cannot be done.
 fn make_way(call: &Call) -> Result<()> {
     match call.is_fixed() {
-        true => before_fixed(call.new_addr, call.new_len, || call.try_old()),
+        true => before_fixed(call.new_addr, call.new_len, |_| call.try_old()),
         false => Ok(()),
     }
 }

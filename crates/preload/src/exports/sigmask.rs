@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use core::ptr;
 
 use hugetools_pages::fault::sigmask;
-use hugetools_pages::sys::{self, Errno, cast};
+use hugetools_pages::sys::cast;
 use libc::{sighandler_t, sigset_t};
 
 use crate::next::call::{next, next_of_another};
@@ -180,10 +180,6 @@ fn held_or_handled(signal: usize, function: sighandler_t) -> Option<isize> {
     /// `SIG_HOLD`
     const HOLD: usize = 2;
     let (before, was_held) = match function {
-        libc::SIG_ERR => {
-            sys::set_errno(Errno(libc::EINVAL));
-            return None;
-        }
         HOLD => {
             let was_held = one(libc::SIG_BLOCK, signal)?;
             (action(signal, None)?, was_held)

@@ -196,7 +196,7 @@ impl Object<'_> {
     }
 
     /// Whether an address lies in it.
-    pub(crate) fn contains(&self, addr: usize) -> bool {
+    pub fn contains(&self, addr: usize) -> bool {
         let mut loads = self.headers.iter();
         loads.any(|header| header.p_type == libc::PT_LOAD && self.range_of(header).contains(&addr))
     }
