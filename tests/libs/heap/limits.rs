@@ -289,7 +289,7 @@ fn threads_in_a_memory_group_live_as_without() {
         for (words, must_say) in [
             (["8", "165", "100", "100000", "30", "0"], true),
             (["8", "165", "16", "4000", "4", "0"], true),
-            (["8", "130", "10000", "1000000", "30", "1"], true),
+            (["8", "100", "10000", "1000000", "30", "1"], true),
             (["1", "30", "16", "4000", "2", "0"], false),
         ] {
             let Some(group) = MemoryGroup::new("threads in a memory group", "256M") else {

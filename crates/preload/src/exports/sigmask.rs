@@ -6,7 +6,8 @@ use core::ffi::c_int;
 use core::ptr;
 
 use hugetools_pages::fault::sigmask;
-use hugetools_pages::sys::cast;
+use hugetools_pages::rt::weak;
+use hugetools_pages::sys::{self, Errno, cast};
 use libc::{sighandler_t, sigset_t};
 
 use crate::next::call::{next, next_of_another};
@@ -153,15 +154,25 @@ fn of_bits(how: c_int, mask: usize) -> isize {
 
 /// Blocks or unblocks one signal; whether it was blocked. `None` where libc has an error.
 fn one(how: c_int, signal: usize) -> Option<bool> {
-    let (mut set, mut old) = (sigmask::set_of(0), sigmask::set_of(0));
-    let signal = cast::int(signal);
-    // SAFETY: a set.
-    (unsafe { libc::sigaddset(&raw mut set, signal) } == 0).then_some(())?;
+    if !is_signal(signal) {
+        sys::set_errno(Errno(libc::EINVAL));
+        return None;
+    }
+    let (set, mut old) = (sigmask::set_of(1 << (signal - 1)), sigmask::set_of(0));
     // SAFETY: two sets.
     let result = unsafe { masks::of_process(how, &raw const set, &raw mut old) };
     // SAFETY: one.
     let before = unsafe { sigmask::read(&raw const old) };
     (result == 0).then_some(before >> (signal - 1) & 1 != 0)
+}
+
+/// Whether a signal is a program's: the first ones behind 31 are libc's own.
+fn is_signal(signal: usize) -> bool {
+    let of_libc = match weak::is_glibc() {
+        true => 32..=33,
+        false => 32..=34,
+    };
+    (1..=64).contains(&signal) && !of_libc.contains(&signal)
 }
 
 /// Sets what a signal does, if that is to change; what it did.
