@@ -43,7 +43,7 @@ unsafe extern "C" fn hugetools_page_alloc(
             return spare;
         }
     }
-    if block_size > SMALL || !growth::is_limited() {
+    if block_size > SMALL || !growth::is_kept() {
         // SAFETY: mimalloc's own arguments.
         return apart(|| unsafe { mimalloc::_mi_arenas_page_alloc(heap, block_size, alignment) });
     }
@@ -78,7 +78,7 @@ unsafe fn page_within_limit(heap: *mut c_void, block_size: usize, alignment: usi
 /// Whether blocks come from elsewhere just now: it is no use to collect what is free.
 #[unsafe(no_mangle)]
 extern "C" fn hugetools_is_refusing() -> bool {
-    growth::is_limited() && growth::is_refusing()
+    growth::is_refusing()
 }
 
 /// Returns a page.

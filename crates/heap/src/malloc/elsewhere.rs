@@ -18,21 +18,13 @@ use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size, mi_zalloc};
 
 #[cold]
 pub(crate) fn malloc(size: usize) -> *mut c_void {
-    let block = instead(
-        || relief::malloc(size),
-        || mi_malloc(at_least(size)),
-        at_least(size),
-    );
+    let block = instead(|| relief::malloc(size), || mi_malloc(at_least(size)));
     or_extent(block, size)
 }
 
 #[cold]
 pub(crate) fn zeros(size: usize) -> *mut c_void {
-    let block = instead(
-        || relief::zeros(size),
-        || mi_zalloc(at_least(size)),
-        at_least(size),
-    );
+    let block = instead(|| relief::zeros(size), || mi_zalloc(at_least(size)));
     // A new extent is zero, too.
     or_extent(block, size)
 }
@@ -43,7 +35,6 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     let block = instead(
         || relief::memalign(alignment, size),
         || aligned::create(alignment, size),
-        size.saturating_add(alignment),
     );
     match alignment <= SLICE {
         true => or_extent(block, size),
@@ -95,7 +86,6 @@ unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 fn instead(
     theirs: impl FnOnce() -> *mut c_void,
     ours: impl FnOnce() -> *mut c_void,
-    size: usize,
 ) -> *mut c_void {
     if !growth::is_limited() {
         return core::ptr::null_mut();
@@ -103,8 +93,7 @@ fn instead(
     let before = sys::errno();
     let mut block = theirs();
     if block.is_null() {
-        growth::grant(size);
-        block = ours();
+        block = growth::regardless(ours);
     }
     if !block.is_null() {
         sys::set_errno(before);

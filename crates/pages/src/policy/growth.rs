@@ -69,13 +69,14 @@ pub fn is_limited() -> bool {
 /// In a child, which has the group's memory beside its parent: it looks before it takes.
 pub(super) fn look_again() {
     ROOM.store(0, Ordering::Relaxed);
+    REGARDLESS.store(0, Ordering::SeqCst);
 }
 
 /// Whether the heap may have so much more of ordinary memory.
 pub fn may_have(len: usize) -> bool {
     let take = |room: usize| room.checked_sub(len);
     let takes = || ROOM.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
-    !is_limited() || takes().is_ok() || !is_tight() && look(len)
+    !is_kept() || takes().is_ok() || !is_tight() && look(len)
 }
 
 /// Whether a look of late has found that there is nothing to spare.
@@ -98,14 +99,26 @@ pub fn note_refused() {
 
 /// Whether that was so just now: the next ones come from elsewhere, too.
 pub fn is_refusing() -> bool {
-    is_until(&REFUSED)
+    is_kept() && is_until(&REFUSED)
 }
 
-/// Lets the heap have so much all the same, since nobody else has it.
-pub fn grant(len: usize) {
-    let more = len.saturating_mul(2).saturating_add(LEAST);
-    ROOM.store(more, Ordering::Relaxed);
-    REFUSED.store(0, Ordering::Relaxed);
+/// How many calls go on regardless of the limit.
+static REGARDLESS: AtomicUsize = AtomicUsize::new(0);
+
+/// Lets the heap have what a call needs all the same, since nobody else has it; what other
+/// threads need meanwhile, too.
+pub fn regardless<T>(call: impl FnOnce() -> T) -> T {
+    REGARDLESS.fetch_add(1, Ordering::SeqCst);
+    let result = call();
+    let less = |count: usize| count.checked_sub(1);
+    // A child may have begun in between.
+    let _ = REGARDLESS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
+    result
+}
+
+/// Whether the limit is to be kept just now.
+pub fn is_kept() -> bool {
+    is_limited() && REGARDLESS.load(Ordering::SeqCst) == 0
 }
 
 fn is_until(time: &AtomicU64) -> bool {

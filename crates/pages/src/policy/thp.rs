@@ -68,8 +68,9 @@ pub(crate) fn begin(enabled: Option<u64>) {
     };
     DISABLED.store(is_off, Ordering::Relaxed);
     let _ = offered();
-    ROOM.store(room(), Ordering::Relaxed);
-    growth::begin(is_limited());
+    let left = cgroup::memory_left();
+    ROOM.store(room_of(left), Ordering::Relaxed);
+    growth::begin(matches!(left, Left::Bytes(_)));
 }
 
 /// In a child, which has what the control group leaves beside its parent.
@@ -381,7 +382,10 @@ fn has_room(len: usize) -> bool {
 
 /// How much may be advised before the next question.
 fn room() -> usize {
-    let left = cgroup::memory_left();
+    room_of(cgroup::memory_left())
+}
+
+fn room_of(left: Left) -> usize {
     HIDDEN.store(left == Left::Hidden, Ordering::Relaxed);
     room_in(left, sys::free_memory)
 }
