@@ -38,11 +38,7 @@ pub(crate) fn malloc(size: usize) -> *mut c_void {
     if !arena::ready() {
         return host_malloc::malloc(size);
     }
-    let block = mi_malloc(at_least(size));
-    match block.is_null() {
-        true => elsewhere::malloc(size),
-        false => block,
-    }
+    or_else(mi_malloc(at_least(size)), || elsewhere::malloc(size))
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -50,13 +46,7 @@ pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
         return host_malloc::calloc(count, size);
     }
     match count.checked_mul(size) {
-        Some(total) => {
-            let block = mi_zalloc(at_least(total));
-            match block.is_null() {
-                true => elsewhere::zeros(total),
-                false => block,
-            }
-        }
+        Some(total) => or_else(mi_zalloc(at_least(total)), || elsewhere::zeros(total)),
         None => checked(core::ptr::null_mut()),
     }
 }
@@ -202,9 +192,16 @@ fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
 
 /// Blocks that are aligned as the begin of every extent is.
 fn aligned_here(alignment: usize, size: usize) -> *mut c_void {
-    let block = aligned::create(alignment, size);
+    or_else(aligned::create(alignment, size), || {
+        elsewhere::memalign(alignment, size)
+    })
+}
+
+/// The block, or where there is none another one.
+#[inline(always)]
+fn or_else(block: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
     match block.is_null() {
-        true => elsewhere::memalign(alignment, size),
+        true => other(),
         false => block,
     }
 }

@@ -249,8 +249,20 @@ pub fn before_fixed(
     })
 }
 
+/// Tries a mapping at a fixed address where nothing is.
+///
+/// # Errors
+/// The kernel's.
+pub fn try_elsewhere(call: &anon::Call, fd: c_int, offset: usize) -> Result<()> {
+    #[expect(unsafe_code, reason = "maps memory")]
+    // SAFETY: nothing is replaced.
+    let at = unsafe { sys::mmap(0, call.len, call.prot, call.for_trial(), fd, offset)? };
+    unmap_trial(at, call.len);
+    Ok(())
+}
+
 /// Unmaps what was mapped to try a call: whole huge pages, where it has such.
-pub fn unmap_trial(at: usize, len: usize) {
+fn unmap_trial(at: usize, len: usize) {
     const SMALLEST: u32 = 12;
     const LARGEST: u32 = 34;
     for shift in SMALLEST..=LARGEST {

@@ -74,7 +74,8 @@ pub unsafe extern "C" fn mmap(
     if is_fixed {
         // Before anything of ours goes there.
         wait_as_libc(addr as usize, len);
-        let elsewhere = |len| map_elsewhere(&anon::Call { len, ..call }, fd, offset);
+        let offset = cast::word(offset);
+        let elsewhere = |len| vmops::try_elsewhere(&anon::Call { len, ..call }, fd, offset);
         if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
             return sys::c_address(Err(error));
         }
@@ -98,27 +99,6 @@ pub unsafe extern "C" fn mmap(
         map_file::mapped(at as usize, len, fd);
     }
     at
-}
-
-/// Tries a mapping at a fixed address where nothing is.
-fn map_elsewhere(call: &anon::Call, fd: c_int, offset: libc::off_t) -> sys::Result<()> {
-    let (before, flags) = (sys::errno(), call.for_trial());
-    // SAFETY: nothing is replaced.
-    let at = unsafe {
-        next::mmap(
-            core::ptr::null_mut(),
-            call.len,
-            call.prot,
-            flags,
-            fd,
-            offset,
-        )
-    };
-    let tried = sys::address(at).map(|_| {
-        vmops::unmap_trial(at as usize, call.len);
-    });
-    sys::set_errno(before);
-    tried
 }
 
 /// What the next `mmap` gives, or where that takes whole huge pages only, a copy.

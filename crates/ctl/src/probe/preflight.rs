@@ -166,7 +166,21 @@ impl Check<'_> {
     fn least(&self, subject: Subject) -> Bytes {
         match subject.is_segments() {
             true => self.segments,
+            false if self.is_our_heap(subject) => self.segments.max(GROWN),
             false => self.segments.max(USEFUL),
+        }
+    }
+
+    fn is_our_heap(&self, subject: Subject) -> bool {
+        subject.heap && !self.libc_heap
+    }
+
+    /// Whether the memory control group leaves that much.
+    fn has_room(&self, subject: Subject) -> bool {
+        let least = self.least(subject);
+        match self.is_our_heap(subject) {
+            true => self.kernel.has_room_for_heap(least),
+            false => self.kernel.has_room(least),
         }
     }
 
@@ -195,12 +209,7 @@ impl Check<'_> {
                 false => "requests beyond it fail (--fallback=none)".to_owned(),
             };
         }
-        let has_room = match subject.heap && !self.libc_heap {
-            true => self
-                .kernel
-                .has_room_for_heap(self.least(subject).max(GROWN)),
-            false => self.kernel.has_room(self.least(subject)),
-        };
+        let has_room = self.has_room(subject);
         let is_barred = subject.is_segments() && self.kernel.bars_copies(subject);
         let private = match second {
             Some(source) => format!("{} pages", source.pool.size),
@@ -339,20 +348,13 @@ impl Check<'_> {
         let Some(limit) = &self.kernel.memory else {
             return;
         };
-        let is_heap = subject.heap && !self.libc_heap;
-        let least = self.least(subject);
-        let needs = if is_heap { least.max(GROWN) } else { least };
-        let file = &limit.file;
+        let (needs, file) = (self.least(subject), &limit.file);
         let (Some(rest), Some(used)) = (limit.rest(), limit.used) else {
             return self.warn_beside(untold(subject, limit));
         };
-        let has_room = match is_heap {
-            true => self.kernel.has_room_for_heap(needs),
-            false => self.kernel.has_room(needs),
-        };
-        if !has_room {
+        if !self.has_room(subject) {
             let mut more = needs.get().saturating_mul(4).saturating_add(used.get());
-            if is_heap {
+            if self.is_our_heap(subject) {
                 let least = needs.get().saturating_add(used.get()).saturating_add(SLACK);
                 more = more.max(memory::least_limit(least));
             }

@@ -50,27 +50,35 @@ pub(crate) fn taker(name: &CStr) -> Option<usize> {
 }
 
 fn leave_to_libc() {
+    with_libc(|libc| {
+        if TAKERS
+            .iter()
+            .chain(&MAKERS[..1])
+            .all(|name| is_next(libc, name))
+        {
+            leave(libc);
+        }
+        keep_streams(libc);
+    });
+}
+
+/// Calls `look` with libc, if it has a malloc.
+pub(crate) fn with_libc(mut look: impl FnMut(&Object<'_>)) {
     objects::each(|object| {
         let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
         if !is_libc || object.address_of(c"malloc").is_none() {
             return ControlFlow::Continue(());
         }
-        if is_next(object) {
-            leave(object);
-        }
-        keep_streams(object);
+        look(object);
         ControlFlow::Break(())
     });
 }
 
 /// Whether nothing stands between us and libc, which would be given blocks that it does
 /// not know.
-fn is_next(libc: &Object<'_>) -> bool {
-    let is_its_own = |name: &&CStr| {
-        let address = libc.address_of(name).unwrap_or(0);
-        address != 0 && address == next(name)
-    };
-    TAKERS.iter().all(is_its_own) && is_its_own(&MAKERS[0])
+pub(crate) fn is_next(libc: &Object<'_>, name: &CStr) -> bool {
+    let address = libc.address_of(name).unwrap_or(0);
+    address != 0 && address == next(name)
 }
 
 fn leave(libc: &Object<'_>) {

@@ -1,15 +1,14 @@
-//! Blocks of libc's malloc, for when a control group has no memory to spare for a heap of ours: with them the program needs
-//! what it would need without us. They are freed as any other foreign block is.
+//! Blocks of libc's malloc, for when a control group has no memory to spare for a heap of
+//! ours: with them the program needs what it would need without us. They are freed as any
+//! other foreign block is.
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{CStr, c_void};
-use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetlbfs::loader::objects;
 use hugetools_pages::rt::weak;
 
-use crate::host_malloc::next::next;
+use crate::host_malloc::libcs_own;
 
 /// What is needed of it.
 const NAMES: [&CStr; 6] = [
@@ -28,19 +27,14 @@ static FOUND: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES
 /// stands between may have some only, or call others by names that are ours.
 pub(crate) fn find() -> bool {
     let mut all = false;
-    objects::each(|object| {
-        let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
-        let own = NAMES.map(|name| object.address_of(name).unwrap_or(0));
-        if !is_libc || own[0] == 0 {
-            return ControlFlow::Continue(());
-        }
-        // A library that was loaded with `RTLD_DEEPBIND` has it say our own.
-        let is_its_own = |(name, own): (&CStr, usize)| object.contains(own) && next(name) == own;
-        all = NAMES.into_iter().zip(own).all(is_its_own);
+    libcs_own::with_libc(|libc| {
+        let own = NAMES.map(|name| libc.address_of(name).unwrap_or(0));
+        // A library that was loaded with `RTLD_DEEPBIND` has libc say our own.
+        all = own.iter().all(|&address| libc.contains(address))
+            && NAMES.iter().all(|name| libcs_own::is_next(libc, name));
         for (place, own) in FOUND.iter().zip(own).filter(|_| all) {
             place.store(own, Ordering::Release);
         }
-        ControlFlow::Break(())
     });
     all
 }

@@ -13,6 +13,7 @@ use hugetools_pages::sys;
 use crate::arena;
 use crate::host_malloc::relief;
 use crate::large_blocks::{aligned, growing};
+use crate::malloc::or_else;
 use crate::mimalloc::direct::{self, at_least, checked};
 use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size, mi_zalloc};
 
@@ -29,15 +30,16 @@ pub(crate) fn zeros(size: usize) -> *mut c_void {
     or_extent(block, size)
 }
 
-/// Of an alignment that is a power of two.
+/// Of an alignment that is a power of two. What `posix_memalign` has no block for leaves
+/// `errno` alone.
 #[cold]
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     let block = instead(
         || relief::memalign(alignment, size),
         || aligned::create(alignment, size),
     );
-    match alignment <= SLICE {
-        true => or_extent(block, size),
+    match block.is_null() && alignment <= SLICE && arena::is_strict() {
+        true => growing::create(size).unwrap_or(block),
         false => block,
     }
 }
@@ -50,11 +52,8 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
 pub(crate) unsafe fn realloc_here(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: as the caller says.
     let new = unsafe { direct::realloc_here(block, size) };
-    match new.is_null() {
-        // SAFETY: as the caller says.
-        true => unsafe { realloc(block, size) },
-        false => new,
-    }
+    // SAFETY: as the caller says.
+    or_else(new, || unsafe { realloc(block, size) })
 }
 
 /// # Safety
@@ -81,8 +80,8 @@ unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     new
 }
 
-/// A block of libc's where a control group may be why mimalloc has none; where that has none either,
-/// mimalloc's all the same: rather too much memory than none.
+/// A block of libc's where a control group may be why mimalloc has none; where libc has
+/// none either, mimalloc's all the same: rather too much memory than none.
 fn instead(
     theirs: impl FnOnce() -> *mut c_void,
     ours: impl FnOnce() -> *mut c_void,

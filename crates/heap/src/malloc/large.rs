@@ -10,8 +10,8 @@ use hugetools_pages::rt::weak;
 
 use crate::host_malloc::foreign;
 use crate::large_blocks::growing;
-use crate::malloc::elsewhere;
 use crate::malloc::owner::{self, Owner};
+use crate::malloc::{elsewhere, or_else};
 use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
 
 /// # Safety
@@ -19,11 +19,7 @@ use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size};
 #[cold]
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if block.is_null() {
-        let new = mi_malloc(size);
-        return match new.is_null() {
-            true => elsewhere::malloc(size),
-            false => new,
-        };
+        return or_else(mi_malloc(size), || elsewhere::malloc(size));
     }
     match owner::of(block) {
         Owner::Foreign => foreign::realloc(block, size),
@@ -93,9 +89,7 @@ unsafe fn resize(extent: &'static Extent, block: *mut c_void, size: usize) -> *m
         // A smaller one can stay where it is.
         return block;
     }
-    if new.is_null() {
-        new = elsewhere::malloc(size);
-    }
+    new = or_else(new, || elsewhere::malloc(size));
     if new.is_null() {
         return new;
     }

@@ -51,7 +51,7 @@ static REFUSED: AtomicU64 = AtomicU64::new(0);
 /// on other pages than those that were asked for, they do not come from elsewhere either.
 pub(super) fn begin(is_limited: bool) {
     if is_limited && !config::heap_is_strict() && config::share_of_heap().is_none() {
-        KNOWN.store(spared().unwrap_or(0), Ordering::Relaxed);
+        look(0);
         LIMITED.store(true, Ordering::Release);
     }
 }

@@ -57,7 +57,7 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
                 flags,
             };
             if flags & libc::MAP_FIXED != 0 {
-                let elsewhere = |len| map_elsewhere(&anon::Call { len, ..call }, int(e), f);
+                let elsewhere = |len| super::try_elsewhere(&anon::Call { len, ..call }, int(e), f);
                 if let Err(error) = super::before_fixed(a, b, elsewhere) {
                     return Some(Err(error));
                 }
@@ -67,14 +67,6 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
         sys::SYS_SHMDT => attach::shmdt(a).map(|result| result.map(|()| 0)),
         _ => None,
     }
-}
-
-/// Tries a mapping at a fixed address where nothing is.
-fn map_elsewhere(call: &anon::Call, fd: c_int, offset: usize) -> Result<()> {
-    // SAFETY: nothing is replaced.
-    let at = unsafe { sys::mmap(0, call.len, call.prot, call.for_trial(), fd, offset)? };
-    super::unmap_trial(at, call.len);
-    Ok(())
 }
 
 /// Makes a large mapping of the program's own.
