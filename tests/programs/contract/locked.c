@@ -1,26 +1,12 @@
 /* Memory that the program has locked stays locked when the heap moves for a
    fork. */
 #include "contract.h"
+#include "mapping_flags.h"
 
-/* Whether the mapping of an address has the flag `lo` in smaps, or needs none,
-   being of hugetlb pages. */
+/* Or needs no lock, being of hugetlb pages. */
 static int is_locked(const void *address)
 {
-	FILE *smaps = fopen("/proc/self/smaps", "r");
-	unsigned long from, to;
-	int inside = 0, locked = -1;
-	char line[512];
-
-	CHECK(smaps);
-	while (locked < 0 && fgets(line, sizeof line, smaps)) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = from <= (size_t)address && (size_t)address < to;
-		else if (inside && !strncmp(line, "VmFlags:", 8))
-			locked = strstr(line, " lo") || strstr(line, " ht");
-	}
-	fclose(smaps);
-	CHECK(locked >= 0);
-	return locked;
+	return has_flag(" lo", address) || has_flag(" ht", address);
 }
 
 int main(void)

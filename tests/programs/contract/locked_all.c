@@ -1,6 +1,7 @@
 /* mlockall(2), and which shared memory is locked then, told by what madvise(2) answers; a
    part that is unlocked stays so. The answers are printed, to be compared with a plain run. */
 #include "contract.h"
+#include "mapping_flags.h"
 #include <sys/shm.h>
 #include <sys/syscall.h>
 
@@ -12,25 +13,6 @@ static char *share(void)
 
 	CHECK(at != MAP_FAILED);
 	return memset(at, 7, SIZE);
-}
-
-/* Whether `lo` is in smaps, or the pages are of a pool, which are never written to swap. */
-static int is_locked(const char *address)
-{
-	FILE *smaps = fopen("/proc/self/smaps", "r");
-	unsigned long from, to;
-	int inside = 0, locked = -1;
-	char line[512];
-
-	CHECK(smaps);
-	while (locked < 0 && fgets(line, sizeof line, smaps)) {
-		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
-			inside = from <= (size_t)address && (size_t)address < to;
-		else if (inside && !strncmp(line, "VmFlags:", 8))
-			locked = strstr(line, " lo") != NULL;
-	}
-	fclose(smaps);
-	return locked;
 }
 
 static void look(const char *what, char *at)
@@ -45,8 +27,8 @@ static void look(const char *what, char *at)
 	       madvise(at + 3 * MIB, 4096, MADV_DONTNEED) ? strerror(errno) : "is not locked");
 	/* By now it is ordinary memory in any case. */
 	CHECK(!mprotect(at + 4096, 4096, PROT_READ));
-	printf("closed to writing: %d %d %d %d\n", is_locked(at), is_locked(at + 4096), is_locked(at + MIB),
-	       is_locked(at + 3 * MIB));
+	printf("closed to writing: %d %d %d %d\n", has_flag(" lo", at), has_flag(" lo", at + 4096), has_flag(" lo", at + MIB),
+	       has_flag(" lo", at + 3 * MIB));
 	CHECK(at[0] == 7 && at[4096] == 7 && at[SIZE - 1] == 7);
 	CHECK(!munmap(at, SIZE));
 }
