@@ -273,8 +273,7 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
         None => Outlet::inherited(caller),
     };
     if let Some(outlet) = &outlet {
-        let kept = console::keep_messages(outlet.file());
-        kept.map_err(|why| Failure::Own(format!("--messages: {why}")))?;
+        console::keep_messages(outlet.shared());
     }
     Ok(outlet)
 }
