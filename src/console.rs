@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::quiet::Quiet;
 
@@ -47,16 +47,11 @@ impl Write for Output {
 }
 
 /// Where messages go instead of standard error.
-static ELSEWHERE: OnceLock<File> = OnceLock::new();
+static ELSEWHERE: OnceLock<Arc<File>> = OnceLock::new();
 
 /// Has messages go to a file instead of standard error, from now on.
-///
-/// # Errors
-/// When there is no further descriptor for it.
-pub fn keep_messages(file: &File) -> io::Result<()> {
-    let file = file.try_clone()?;
+pub fn keep_messages(file: Arc<File>) {
     let _ = ELSEWHERE.set(file);
-    Ok(())
 }
 
 /// Writes text where messages go: to standard error, if nothing else was said. There is
@@ -65,7 +60,7 @@ pub fn keep_messages(file: &File) -> io::Result<()> {
 pub fn err(text: &str) {
     let _quiet = Quiet::begin();
     let _ = match ELSEWHERE.get() {
-        Some(mut file) => write_all(&mut file, text.as_bytes()),
+        Some(file) => write_all(&mut &**file, text.as_bytes()),
         None => write_all(&mut io::stderr().lock(), text.as_bytes()),
     };
 }

@@ -23,7 +23,7 @@ use self::watch::Watch;
 use crate::answer;
 use crate::log::Log;
 use crate::terminal;
-use crate::usage::{explain, no_text, one_dash, wants_json};
+use crate::usage::{explain, no_text, nothing_to_do, one_dash, wants_json};
 
 /// Before anybody has said how much to say.
 const LOG: Log = Log {
@@ -71,7 +71,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
     let json = args.how.json;
     terminal::choose(args.how.color);
     if !args.show.any() && !args.changes() {
-        return Early { log, json, odd }.usage("no option says what to do");
+        return Early { log, json, odd }.usage(&nothing_to_do(&argv));
     }
     if let Some(why) = args.misuse() {
         return Early { log, json, odd }.usage(why);

@@ -212,15 +212,30 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
         keep_said(&mut plan, caller);
         dump_pools(root, &plan, findings.verbosity);
     }
-    let failure = become_program(&plan, caller, quiet);
-    watcher.into_iter().for_each(Begun::cancel);
-    Err(failure)
+    // The time in which signals are ignored ends: the program would have them ignored, too.
+    drop(quiet);
+    Err(become_program(&plan, caller, watcher, findings.verbosity))
 }
 
-/// Ends the time in which signals are ignored: the program would have them ignored, too.
-fn become_program(plan: &Plan, caller: &Caller, quiet: Quiet) -> Failure {
-    drop(quiet);
-    exec::exec(plan, caller)
+/// Becomes it; where that is not to be, nobody watches for its end.
+fn become_program(plan: &Plan, caller: &Caller, watcher: Option<Begun>, verbosity: u8) -> Failure {
+    let unstarted = exec::exec(plan, caller);
+    watcher.into_iter().for_each(Begun::cancel);
+    match unstarted.is_too_long && !plan.requires() {
+        true => become_plainly(plan, caller, verbosity),
+        false => unstarted.failure,
+    }
+}
+
+/// Becomes the program as it would begin without hugectl, whose variables were too much.
+fn become_plainly(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
+    let text = format!(
+        "the program starts as without hugectl: with what tells the libraries of huge pages, its \
+         arguments and environment are longer than the kernel takes (E2BIG)\n  {}",
+        exec::TO_MAKE_ROOM
+    );
+    say(&[Note::warning(text)], verbosity);
+    exec::exec_plainly(plan, caller).failure
 }
 
 /// Begins to watch ends, unless a filter of system calls would end hugectl for it.
@@ -273,8 +288,7 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
         None => Outlet::inherited(caller),
     };
     if let Some(outlet) = &outlet {
-        let kept = console::keep_messages(outlet.file());
-        kept.map_err(|why| Failure::Own(format!("--messages: {why}")))?;
+        console::keep_messages(outlet.shared());
     }
     Ok(outlet)
 }

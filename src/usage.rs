@@ -105,12 +105,19 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
 fn similar(error: &clap::Error, command: &Command) -> String {
     /// How similar, at least, from 0 to 1: clap's own bound.
     const LEAST: f64 = 0.7;
+    /// Letters that a word has, at least, which may be like another.
+    const LETTERS: usize = 3;
     let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let written = match (error.kind(), &argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => argument.trim_start_matches('-'),
         _ => return String::new(),
     };
-    let longs = command.get_arguments().filter_map(Arg::get_long);
+    if written.chars().count() < LETTERS {
+        return String::new();
+    }
+    // Of those that are as similar the first one, which is none of the general ones.
+    let longs: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
+    let longs = longs.into_iter().rev();
     let measured = longs.map(|long| (strsim::jaro(written, long), long));
     let most = measured.max_by(|one, other| one.0.total_cmp(&other.0));
     let question = |(_, long): (f64, &str)| format!("; --{long}?");
@@ -140,6 +147,15 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
     }
     let meant = meant(&argument, command);
     (meant.len() > 1).then(|| (argument, meant.join(", ")))
+}
+
+/// What is said where no option says what to do: those that are there only say how.
+pub fn nothing_to_do(argv: &[OsString]) -> String {
+    let words = argv.iter().skip(1).filter_map(|word| word.to_str());
+    let mut options = words.filter_map(|word| word.split('=').next());
+    let how = options.find(|word| word.starts_with('-') && *word != "--sysroot");
+    let how = how.map(|option| format!(": {option} only says how"));
+    format!("no option says what to do{}", how.unwrap_or_default())
 }
 
 /// Which argument is not UTF-8, and of which option it is.
@@ -252,6 +268,14 @@ mod tests {
             "unexpected argument '--haep' found; --heap? (see hugectl --help)"
         );
         assert_eq!(
+            wrong("--heep x"),
+            "unexpected argument '--heep' found; --heap? (see hugectl --help)"
+        );
+        assert_eq!(
+            wrong("-x x"),
+            "unexpected argument '-x' found (see hugectl --help)"
+        );
+        assert_eq!(
             wrong("--hepa x"),
             "unexpected argument '--hepa' found; --heap? (see hugectl --help)"
         );
@@ -269,6 +293,19 @@ mod tests {
             wrong("--dry-run=yes x"),
             "unexpected value 'yes' for '--dry-run' found; no more were expected (see hugectl --help)"
         );
+    }
+
+    #[test]
+    fn an_option_that_does_nothing_by_itself_is_named() {
+        let told = |line: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            nothing_to_do(&words)
+        };
+        assert_eq!(told("hugeadm"), "no option says what to do");
+        for line in ["hugeadm --max-size 2MB", "hugeadm --max-size=2MB"] {
+            let text = "no option says what to do: --max-size only says how";
+            assert_eq!(told(line), text);
+        }
     }
 
     #[test]

@@ -116,3 +116,31 @@ fn a_tree_that_makes_no_sense_is_a_failure_not_a_panic() {
         );
     }
 }
+
+/// A number of the kernel's that has gone below zero is neither shown nor added up.
+#[test]
+fn reservations_below_zero_are_none() {
+    const BELOW: &str = "18446744073709551558";
+    let dir = tree::machine("x86_64-8node");
+    let pool = dir.path().join("sys/kernel/mm/hugepages/hugepages-2048kB");
+    let show = ["--pool-list", "--explain", "--stats", "--who"];
+    let shown = || {
+        let all = show.map(|option| tree_of(dir.path(), &["--json", option]));
+        all.map(|text| text.replace("18446744073692774399", "the most"))
+    };
+    tree::write(&pool.join("resv_hugepages"), "0\n");
+    let before = shown();
+    assert!(before[0].contains("\"reserved\": 0"), "{}", before[0]);
+    tree::write(&pool.join("resv_hugepages"), &format!("{BELOW}\n"));
+    assert_eq!(shown(), before);
+    for text in shown() {
+        assert!(!text.contains(BELOW), "{text}");
+    }
+}
+
+/// What hugeadm prints of a tree.
+fn tree_of(tree: &std::path::Path, args: &[&str]) -> String {
+    let mut command = tool("hugeadm");
+    let output = command.arg("--sysroot").arg(tree).args(args).output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}

@@ -1,6 +1,6 @@
 /* Becomes another program under a filter of system calls that refuses mremap, or another
-   one with -DCALL=SYS_name; with -DENDS it ends whoever makes it, with -DTRAPS it sends a
-   signal.
+   one with -DCALL=SYS_name, by EPERM or -DREFUSAL=error; with -DENDS it ends whoever makes
+   it, with -DTRAPS it sends a signal.
 
    no_mremap COMMAND... */
 #include <errno.h>
@@ -17,7 +17,10 @@
 #elif defined TRAPS
 #define RESULT SECCOMP_RET_TRAP
 #else
-#define RESULT (SECCOMP_RET_ERRNO | EPERM)
+#ifndef REFUSAL
+#define REFUSAL EPERM
+#endif
+#define RESULT (SECCOMP_RET_ERRNO | REFUSAL)
 #endif
 
 #ifndef CALL

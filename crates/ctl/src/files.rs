@@ -1,5 +1,6 @@
 //! Opening files that others chose.
 
+pub(crate) mod access;
 pub(crate) mod accounts;
 pub(crate) mod places;
 

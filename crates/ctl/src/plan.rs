@@ -12,7 +12,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use hugetools_contract::env::{MESSAGES, PID, REPORT_WATCH, RESTRICT_EXE, STARTER};
+use hugetools_contract::env::{MESSAGES, PID, REPORT_WATCH, REQUIRE, RESTRICT_EXE, STARTER};
 use hugetools_contract::said::{Kind, Place};
 use hugetools_model::Head;
 use serde::Serialize;
@@ -90,6 +90,12 @@ impl Plan {
         if let Some(variable) = variables.find(|variable| variable.name == MESSAGES) {
             variable.value = Value::Text(value.to_owned());
         }
+    }
+
+    /// Whether the program is not to run without what it is told.
+    pub fn requires(&self) -> bool {
+        let mut variables = self.variables.iter();
+        variables.any(|variable| variable.name == REQUIRE)
     }
 
     /// Whether the libraries may have something to say that hugectl has not.

@@ -9,9 +9,26 @@ pub fn kib_of_dir(name: &[u8]) -> Option<u64> {
     (unit == b"kB" && kib > 0).then_some(kib)
 }
 
+/// What a counter of pages counts, by the number that the kernel says. One that has gone
+/// below zero, as those of reservations have by faults of the kernel's, is said as the number
+/// of 64 bits that it is without a sign: there is none then.
+pub fn count(number: u64) -> u64 {
+    match i64::try_from(number) {
+        Ok(_) => number,
+        Err(_) => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_gone_below_zero_is_none() {
+        let below = 58_u64.wrapping_neg();
+        assert_eq!(number::alone(b"18446744073709551558"), Some(below));
+        assert_eq!([0, 58, below].map(count), [0, 58, 0]);
+    }
 
     #[test]
     fn a_folder_tells_its_size() {

@@ -125,13 +125,15 @@ fn put_program(object: &Object<'_>, config: &Config) {
     tell_of_nothing(&[text, data], config);
 }
 
-/// Says that the variable does nothing for a program; hugectl looks before.
+/// Tells who wants to know all that the variable does nothing for a program. Without hugectl,
+/// which looks before, it may be in the environment of everything that a user runs, and most
+/// of that is small: git, cron and configure take a line on standard error for an error.
 fn tell_of_nothing(all: &[Option<Got>], config: &Config) {
     let is_asked = config.speaker.is_none() && !config.elfmap.heeds_marks();
     let nothing = all.iter().flatten().all(|got| got.whole == 0);
     if is_asked && nothing && all.iter().any(Option::is_some) {
         say(
-            Level::Warning,
+            Level::Info,
             format_args!(
                 "HUGETLB_ELFMAP does nothing for this program: no whole huge page lies in its \
                  segments; ld.hugetlbfs(1) aligns them"

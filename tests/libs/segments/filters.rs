@@ -1,4 +1,5 @@
 //! Filters of system calls that are there before hugectl, or behind it.
+#![expect(clippy::disallowed_methods, reason = "tests use files of their own")]
 
 use std::path::Path;
 use std::process::Command;
@@ -97,6 +98,43 @@ fn no_call_is_made_that_a_filter_does_not_let_through() {
                 let moves = ["mremap", "madvise", "memfd_create", "ftruncate"].contains(&call);
                 assert_eq!(lines > 0, moves, "{of}");
                 assert!(!ran.err.contains("libhugetlbfs: WARNING"), "{of}");
+            }
+        }
+    }
+}
+
+/// Calls that hugectl can do without, as those of containers refuse some.
+const QUESTIONS: [&str; 6] = ["access", "faccessat2", "geteuid", "fcntl", "fstat", "statx"];
+
+/// What hugectl only asks by a call that is refused keeps no program from its start.
+#[test]
+fn a_question_that_is_refused_keeps_no_program_from_its_start() {
+    let place = tempfile::tempdir().unwrap();
+    let (report, said) = (place.path().join("report"), place.path().join("said"));
+    let report_there = format!("--report={}", report.display());
+    let said_there = format!("--messages={}", said.display());
+    for call in QUESTIONS {
+        for result in ["EPERM", "ENOSYS"] {
+            let Some(filter) = filter(call, &[&format!("-DREFUSAL={result}")]) else {
+                return;
+            };
+            let run = |options: &[&str]| {
+                let run = under(&filter, options, Path::new("/bin/echo"));
+                let of = format!("{call} {result} {options:?}: {run:?}");
+                assert_eq!((run.status, run.out.as_str()), (0, "\n"), "{of}");
+                assert!(!run.err.contains("ERROR"), "{of}");
+            };
+            run(&[]);
+            run(&["-q", "--heap=thp", "--text=thp"]);
+            // A file that is there belongs to somebody, and one that is not is made.
+            for _ in 0..2 {
+                run(&["-q", "--shm=thp", &report_there]);
+            }
+            run(&["--shm=thp", "--verbose=3", &said_there]);
+            for made in [&report, &said] {
+                let text = std::fs::read_to_string(made).unwrap();
+                assert!(!text.is_empty(), "{call} {result} {made:?}");
+                std::fs::remove_file(made).unwrap();
             }
         }
     }

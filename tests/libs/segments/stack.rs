@@ -100,6 +100,15 @@ fn what_a_size_comes_to_and_what_is_too_small_is_told_once() {
     assert_eq!(ran.err.matches(&told).count(), 1, "{ran:?}");
     let small = "WARNING: stacks: one of 64 kB has no place for a whole huge page";
     assert_eq!(ran.err.matches(small).count(), 1, "{ran:?}");
+    // Of all that a user runs nobody is told, unless he asks.
+    for (verbose, lines) in [("2", 0), ("3", 1)] {
+        let mut command = Command::new(&program);
+        command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+        command.envs([("HUGETLB_STACK", "thp"), ("HUGETLB_VERBOSE", verbose)]);
+        let ran: Ran = command.arg(USED).output().unwrap().into();
+        let small = small.trim_start_matches("WARNING: ");
+        assert_eq!(ran.err.matches(small).count(), lines, "{ran:?}");
+    }
     let ran = run(&["--stack", "--fallback=base"], &program);
     assert!(
         ran.err

@@ -13,17 +13,55 @@ use crate::plan::{Plan, Program, Value};
 use crate::probe::target::SHELL;
 use crate::say::failure::Failure;
 
+/// What to do where arguments and environment are too long.
+pub const TO_MAKE_ROOM: &str = "fewer of its arguments and variables leave room, or a longer \
+                                limit of the stack (ulimit -s)";
+
+/// Why the program was not started.
+#[derive(Debug)]
+pub struct Unstarted {
+    /// What is said of it.
+    pub failure: Failure,
+    /// Whether the kernel takes no arguments and environment of this length: without the
+    /// plan's variables it may.
+    pub is_too_long: bool,
+}
+
+impl Unstarted {
+    fn own(why: String) -> Unstarted {
+        Unstarted {
+            failure: Failure::Own(why),
+            is_too_long: false,
+        }
+    }
+}
+
 /// Becomes the program of the plan.
 ///
 /// # Errors
 /// There is no way back but an error; with a plan that has no program, too.
-pub fn exec(plan: &Plan, caller: &Caller) -> Failure {
+pub fn exec(plan: &Plan, caller: &Caller) -> Unstarted {
+    exec_with(plan, &environment(plan, caller))
+}
+
+/// Becomes it with the caller's environment and nothing of ours.
+///
+/// # Errors
+/// Likewise.
+pub fn exec_plainly(plan: &Plan, caller: &Caller) -> Unstarted {
+    exec_with(plan, &c_strings(&caller.env))
+}
+
+fn exec_with(plan: &Plan, env: &[CString]) -> Unstarted {
     let Some(program) = &plan.program else {
-        return Failure::Own("there is no program to start".to_owned());
+        return Unstarted::own("there is no program to start".to_owned());
     };
-    match try_exec(program, &environment(plan, caller)) {
-        Ok(errno) => refused(program, errno),
-        Err(error) => Failure::Own(error),
+    match try_exec(program, env) {
+        Ok(errno) => Unstarted {
+            failure: refused(program, errno),
+            is_too_long: errno == Errno::E2BIG,
+        },
+        Err(error) => Unstarted::own(error),
     }
 }
 
@@ -53,6 +91,7 @@ fn refused(program: &Program, errno: Errno) -> Failure {
     let doubt = program.doubt.as_ref().map(|doubt| format!("; {doubt}"));
     let next = match errno {
         Errno::ETXTBSY => writers::said(&program.path),
+        Errno::E2BIG => format!("\n  {TO_MAKE_ROOM}"),
         _ => String::new(),
     };
     let text = format!(
@@ -95,9 +134,12 @@ fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
             env.push(entry);
         }
     }
-    env.iter()
-        .filter_map(|entry| c_string(entry).ok())
-        .collect()
+    c_strings(&env)
+}
+
+fn c_strings(all: &[OsString]) -> Vec<CString> {
+    let all = all.iter();
+    all.filter_map(|entry| c_string(entry).ok()).collect()
 }
 
 fn c_string(text: &OsStr) -> Result<CString, String> {
@@ -132,6 +174,6 @@ mod tests {
             env,
             [c"A=x", c"B=2", c"AB", c"C=y"].map(|entry| entry.to_owned())
         );
-        assert_eq!(exec(&plan, &caller).status(), 125);
+        assert_eq!(exec(&plan, &caller).failure.status(), 125);
     }
 }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
-use nix::unistd::{AccessFlags, eaccess};
+use nix::unistd::AccessFlags;
 
+use crate::files::access;
 use crate::say::failure::Failure;
 
 /// The absolute path of a report's file, if it can be written.
@@ -31,7 +32,7 @@ pub(super) fn check(file: &Path) -> Result<PathBuf, Failure> {
         false => (dir, AccessFlags::W_OK | AccessFlags::X_OK),
     };
     let is_below_a_file = dir.exists() && !dir.is_dir();
-    match eaccess(checked, rights) {
+    match access::may(checked, rights) {
         _ if is_below_a_file => fail(
             format!("{} is no directory", dir.display()),
             NAME_A_FILE.to_owned(),

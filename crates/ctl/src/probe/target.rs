@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
 use hugetools_model::root::error::describe_errno;
+use nix::unistd::AccessFlags;
 
 use crate::caller::Caller;
-use crate::files;
+use crate::files::{self, access};
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::shebang::{DEEPEST, Head, LOOKED_AT};
 use crate::say::failure::Failure;
@@ -144,11 +145,12 @@ pub(crate) fn open(name: &OsStr, caller: &Caller) -> Result<Opened, Failure> {
 
 /// Whether a name is that of a program that can be found.
 pub(crate) fn is_program(name: &OsStr, caller: &Caller) -> bool {
-    let may_run = |path: &PathBuf| {
-        let flags = nix::unistd::AccessFlags::X_OK;
-        path.is_file() && nix::unistd::eaccess(path, flags).is_ok()
-    };
     search::candidates(name, caller.var("PATH")).any(|path| may_run(&path))
+}
+
+/// Whether a file is one that can be executed.
+fn may_run(path: &Path) -> bool {
+    path.is_file() && access::may(path, AccessFlags::X_OK).is_ok()
 }
 
 /// Looks at one file: through all scripts to the program.
@@ -252,8 +254,7 @@ impl Walk<'_> {
             let text = format!("{} is a directory", path.display());
             return Err(Refused::new(libc::EACCES, text));
         }
-        let flags = nix::unistd::AccessFlags::X_OK;
-        if metadata.is_file() && nix::unistd::eaccess(path, flags).is_ok() {
+        if metadata.is_file() && access::may(path, AccessFlags::X_OK).is_ok() {
             return Ok(());
         }
         let name = path.display();
@@ -297,10 +298,7 @@ impl Walk<'_> {
         }
         self.check_executable()?;
         let path = self.caller.var("PATH");
-        let found = search::candidates(&name, path).find(|candidate| {
-            nix::unistd::eaccess(candidate, nix::unistd::AccessFlags::X_OK).is_ok()
-                && candidate.is_file()
-        });
+        let found = search::candidates(&name, path).find(|candidate| may_run(candidate));
         if let Some(found) = found {
             self.go_on(found);
         }

@@ -9,6 +9,7 @@ use std::os::fd::RawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hugetools_contract::env::{self, Handed, Messages};
 use hugetools_model::root::error::describe_errno;
@@ -47,7 +48,7 @@ impl To {
 /// An open place for messages.
 #[derive(Debug)]
 pub struct Outlet {
-    file: File,
+    file: Arc<File>,
     value: OsString,
 }
 
@@ -90,7 +91,7 @@ impl Outlet {
         let named = |path: &[u8]| append(Path::new(OsStr::from_bytes(path))).ok();
         let file = messages.handed.and_then(open);
         let file = file.or_else(|| messages.path.and_then(named))?;
-        let value = value.to_owned();
+        let (file, value) = (Arc::new(file), value.to_owned());
         Some(Outlet { file, value })
     }
 
@@ -103,6 +104,11 @@ impl Outlet {
     pub fn file(&self) -> &File {
         &self.file
     }
+
+    /// The same, for who keeps it.
+    pub fn shared(&self) -> Arc<File> {
+        Arc::clone(&self.file)
+    }
 }
 
 fn of_descriptor(number: RawFd) -> Result<Outlet, String> {
@@ -112,6 +118,7 @@ fn of_descriptor(number: RawFd) -> Result<Outlet, String> {
         return Err("the file of that number is open for reading only".to_owned());
     }
     let value = value(&file, number, Path::new("")).map_err(|error| describe(&error))?;
+    let file = Arc::new(file);
     Ok(Outlet { file, value })
 }
 
@@ -119,6 +126,7 @@ fn of_file(path: &Path) -> io::Result<Outlet> {
     let file = append(path)?;
     let number = descriptor::stay_open(&file)?;
     let value = value(&file, number, path)?;
+    let file = Arc::new(file);
     Ok(Outlet { file, value })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hugetools_kernfs::pool::count;
 use serde::Serialize;
 
 use crate::hugetlb::pool::{Counter, size_of_dir};
@@ -119,7 +120,7 @@ pub fn free_pages(
     size: PageSize,
 ) -> Result<Option<PageCount>, FileError> {
     let path = node_pool_dir(node, size).join("free_hugepages");
-    Ok(root.number_opt(&path)?.map(PageCount::new))
+    Ok(root.number_opt(&path)?.map(count).map(PageCount::new))
 }
 
 /// Reads all nodes, lowest number first; none without `CONFIG_NUMA`.
@@ -164,7 +165,8 @@ fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {
             continue;
         };
         let dir = node_pool_dir(id, size);
-        let count = |name: &str| Ok(root.number_opt(&dir.join(name))?.map(PageCount::new));
+        let number = |name: &str| root.number_opt(&dir.join(name));
+        let count = |name: &str| Ok(number(name)?.map(count).map(PageCount::new));
         let Some(total) = count(Counter::NrHugepages.file())? else {
             continue;
         };

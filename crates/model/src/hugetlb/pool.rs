@@ -6,7 +6,7 @@
 //! sysctl of the same name counts the persistent pages only. Writing either
 //! sets the persistent pages.
 
-use hugetools_kernfs::pool::kib_of_dir;
+use hugetools_kernfs::pool::{self, kib_of_dir};
 use procfs::KernelVersion;
 use serde::Serialize;
 
@@ -227,7 +227,8 @@ fn unless_odd<T>(error: FileError) -> Result<Option<T>, FileError> {
 
 fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>, FileError> {
     let dir = pool_dir(size);
-    let count = |name: &str| Ok(root.number_opt(&dir.join(name))?.map(PageCount::new));
+    let number = |name: &str| root.number_opt(&dir.join(name));
+    let count = |name: &str| Ok(number(name)?.map(pool::count).map(PageCount::new));
     let Some(total) = count("nr_hugepages")? else {
         return Ok(None);
     };
@@ -240,7 +241,7 @@ fn read_sysfs(root: &Root, size: PageSize, default: bool) -> Result<Option<Pool>
         free: count("free_hugepages")?.unwrap_or(zero),
         reserved: count("resv_hugepages")?.unwrap_or(zero),
         surplus: count("surplus_hugepages")?.unwrap_or(zero),
-        overcommit: count("nr_overcommit_hugepages")?,
+        overcommit: number("nr_overcommit_hugepages")?.map(PageCount::new),
         demote_size: demote_size.and_then(|bytes| parse_demote_size(&bytes)),
     };
     if default {

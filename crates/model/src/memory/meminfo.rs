@@ -2,6 +2,7 @@
 //! `/sys/devices/system/node/node*/meminfo`.
 
 use hugetools_kernfs::keyed::{self, Quantity};
+use hugetools_kernfs::pool;
 use serde::Serialize;
 
 use crate::root::Root;
@@ -98,7 +99,7 @@ fn in_pages(line: &[u8], name: &str) -> Result<PageCount, String> {
             let name = name.trim_end_matches(':');
             Err(format!("{name}: a page count with a unit"))
         }
-        found => Ok(PageCount::new(found.number)),
+        found => Ok(PageCount::new(pool::count(found.number))),
     }
 }
 

@@ -119,6 +119,7 @@ fn errno_name(errno: i32) -> Option<&'static str> {
         libc::ESRCH => "ESRCH",
         libc::EINTR => "EINTR",
         libc::EIO => "EIO",
+        libc::E2BIG => "E2BIG",
         libc::ENOEXEC => "ENOEXEC",
         libc::EAGAIN => "EAGAIN",
         libc::ENOMEM => "ENOMEM",

@@ -7,6 +7,7 @@ use core::fmt;
 use crate::kernel::procfile;
 use crate::rt::path::Path;
 use crate::sys::{self, Result, cast};
+use hugetools_kernfs::pool;
 use hugetools_kernfs::size_name::SizeName;
 
 const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
@@ -111,7 +112,8 @@ impl fmt::Display for Free {
 
 /// Those of the pool of this size.
 pub fn free(size: usize) -> Free {
-    let counts = counter(size, "free_hugepages").zip(counter(size, "resv_hugepages"));
+    let count = |name| counter(size, name).map(pool::count);
+    let counts = count("free_hugepages").zip(count("resv_hugepages"));
     Free(counts.map(|(free, reserved)| free.saturating_sub(reserved)))
 }
 
@@ -171,16 +173,16 @@ pub fn free_on(node: usize, size: usize) -> Option<u64> {
 /// The most pages that the pool may come to have: those that it has and those
 /// that it may still make; `None` where that cannot be read.
 pub fn most(size: usize) -> Option<u64> {
-    let count = |name| counter(size, name);
+    let count = |name| counter(size, name).map(pool::count);
     let persistent = count("nr_hugepages")?.saturating_sub(count("surplus_hugepages")?);
-    Some(persistent.saturating_add(count("nr_overcommit_hugepages")?))
+    Some(persistent.saturating_add(counter(size, "nr_overcommit_hugepages")?))
 }
 
 /// Whether the pool could give so many pages, surplus pages included that may still be
 /// made; `None` where its counters cannot be read.
 pub fn could_give(size: usize, pages: usize) -> Option<bool> {
-    let count = |name| counter(size, name);
-    let surplus = count("nr_overcommit_hugepages")?.saturating_sub(count("surplus_hugepages")?);
+    let surplus = counter(size, "surplus_hugepages").map(pool::count)?;
+    let surplus = counter(size, "nr_overcommit_hugepages")?.saturating_sub(surplus);
     let all = free(size).0?.saturating_add(surplus);
     Some(all >= pages as u64)
 }

@@ -20,7 +20,7 @@ use crate::config;
 use crate::kernel::{facts, populate, procfile};
 use crate::policy::required::STACK;
 use crate::policy::{first_look, thp};
-use crate::rt::message::say_news;
+use crate::rt::message::{Level, say_news};
 use crate::sys::{self, Filter};
 
 /// So much of a stack is on base pages.
@@ -53,7 +53,12 @@ fn say_too_small(len: usize) {
     let kb = len >> 10;
     say_news(
         &SAID,
-        || config::level_of_news(Kind::SmallStacks),
+        || match config::get().speaker {
+            // It may be in the environment of everything that a user runs, and such a program
+            // is as it is.
+            None => Level::Info,
+            Some(_) => config::level_of_news(Kind::SmallStacks),
+        },
         format_args!("stacks: one of {kb} kB has no place for a whole huge page"),
     );
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use hugetools_contract::env::SHARE_PATH;
 use hugetools_model::mount::{self, Mount};
 use hugetools_model::{FileError, PageSize};
-use nix::unistd::{AccessFlags, eaccess};
+use nix::unistd::AccessFlags;
 
 use super::Scene;
-use crate::files::accounts;
+use crate::files::{access, accounts};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
@@ -32,7 +32,7 @@ pub(super) fn look(scene: &Scene<'_>, size: PageSize) -> Result<Option<Note>, Fi
     let fitting: Vec<&Mount> = mounts.iter().filter(is_of).collect();
     let may_use = |mount: &&&Mount| {
         let rights = AccessFlags::W_OK | AccessFlags::X_OK;
-        eaccess(&mount.point, rights).is_ok()
+        access::may(&mount.point, rights).is_ok()
     };
     if scene.root.is_live() && fitting.iter().any(|mount| may_use(&mount)) {
         return Ok(None);
