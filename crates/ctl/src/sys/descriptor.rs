@@ -57,7 +57,9 @@ pub(crate) fn stay_open(file: &File) -> io::Result<RawFd> {
 /// Another descriptor with a number of at least this one, where a filter of system calls
 /// refuses `fcntl(2)`. No other thread may open a file meanwhile: hugectl has none.
 fn doubled(number: RawFd, least: RawFd, flags: libc::c_int) -> io::Result<RawFd> {
-    let free = (least..).find(|other| !is_open(*other)).unwrap_or(least);
+    const AS_MANY: RawFd = 4096;
+    let free = (least..least + AS_MANY).find(|other| !is_open(*other));
+    let free = free.ok_or(Errno::EMFILE)?;
     // SAFETY: makes a descriptor of a number that nobody has.
     match unsafe { libc::dup3(number, free, flags) } {
         -1 => Err(io::Error::last_os_error()),
