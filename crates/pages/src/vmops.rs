@@ -249,15 +249,35 @@ pub fn before_fixed(
     })
 }
 
-/// Tries a mapping at a fixed address where nothing is.
+/// Tries a mapping at a fixed address where nothing is, of so many bytes that it adds.
 ///
 /// # Errors
 /// The kernel's.
-pub fn try_elsewhere(call: &anon::Call, fd: c_int, offset: usize) -> Result<()> {
+pub fn try_elsewhere(call: &anon::Call, added: usize, fd: c_int, offset: usize) -> Result<()> {
+    try_lock(call)?;
     #[expect(unsafe_code, reason = "maps memory")]
     // SAFETY: nothing is replaced.
-    let at = unsafe { sys::mmap(0, call.len, call.prot, call.for_trial(), fd, offset)? };
-    unmap_trial(at, call.len);
+    let at = unsafe { sys::mmap(0, added, call.prot, call.for_trial(), fd, offset)? };
+    unmap_trial(at, added);
+    Ok(())
+}
+
+/// Whether so much may be locked, where it is to be: what is replaced is no help there. It is
+/// tried with what nobody can touch, which the kernel does not fill.
+fn try_lock(call: &anon::Call) -> Result<()> {
+    const FLAGS: c_int =
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_LOCKED;
+    if call.flags & libc::MAP_LOCKED == 0 && !mlocked::is_later() {
+        return Ok(());
+    }
+    #[expect(unsafe_code, reason = "maps memory")]
+    // SAFETY: nothing is replaced.
+    match unsafe { sys::mmap(0, call.len, libc::PROT_NONE, FLAGS, -1, 0) } {
+        Ok(at) => unmap_trial(at, call.len),
+        Err(error @ Errno(libc::EAGAIN | libc::EPERM)) => return Err(error),
+        // What is replaced counts under no other limit.
+        Err(_) => {}
+    }
     Ok(())
 }
 
@@ -299,6 +319,28 @@ pub fn after_fixed(addr: usize, len: usize) {
     }
 }
 
+/// After a call at a fixed address that was refused: a kernel may have unmapped before what
+/// lay there. What is gone is not ours any more.
+pub fn after_refused(addr: usize, len: usize) {
+    let Some(range) = touched(addr, len).filter(registry::meets) else {
+        return;
+    };
+    let page = sys::page_size();
+    #[expect(unsafe_code, reason = "asks the kernel about memory by address")]
+    // SAFETY: neither the place nor the length changes.
+    let is_gone = |at| unsafe { sys::mremap(at, page, page, 0, 0) } == Err(Errno(libc::EFAULT));
+    let mut open = open();
+    let mut at = range.start;
+    while let Some(region) = open.first(&(at..range.end)) {
+        let part = overlap(&range, &region.mapped());
+        at = region.mapped().end;
+        if is_gone(part.start) {
+            mlocked::cut(&part);
+            shared::replaced(&mut open, region, &part);
+        }
+    }
+}
+
 /// The same of huge pages that were asked for by name.
 fn named_replaced(range: &Range<usize>) {
     if registry::is_named(range) {
@@ -322,11 +364,22 @@ pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call)
         .or_else(|| anon::growth(call).err().map(Err))
         .or_else(|| anon::grow(call).map(Ok));
-    if let Some(Ok(now)) = done {
-        left_behind(call, now);
-        anon::remapped(call, now);
+    match done {
+        Some(Ok(now)) => {
+            left_behind(call, now);
+            anon::remapped(call, now);
+        }
+        Some(Err(_)) => refused(call),
+        None => {}
     }
     done
+}
+
+/// After one that was refused: see [`after_refused`].
+pub fn refused(call: &remap::Call) {
+    if call.is_fixed() {
+        after_refused(call.new_addr, call.new_len);
+    }
 }
 
 /// After one that was passed on: where the memory is now.
@@ -336,20 +389,30 @@ pub fn moved(call: &remap::Call, now: usize) {
     anon::remapped(call, now);
 }
 
-/// Nothing is where memory was that is elsewhere now.
+/// Nothing is where memory was that is elsewhere now, nor behind what was cut.
 fn left_behind(call: &remap::Call, now: usize) {
     let is_gone = now != call.addr && call.flags & remap::MREMAP_DONTUNMAP == 0;
-    if let Some(old) = touched(call.addr, call.old_len).filter(|_| is_gone) {
-        mlocked::cut(&old);
+    let kept = if is_gone { 0 } else { call.new_len };
+    let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
+    if let (Some(old), Some(kept)) = (old, kept) {
+        if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
+            mlocked::cut(&(kept.end..old.end));
+        }
     }
 }
 
 /// After the kernel has answered `EFAULT` to one; see [`anon::in_parts`] and
 /// [`map_file::joined`].
 pub fn in_parts(call: &remap::Call) -> Option<Result<usize>> {
-    let done = anon::in_parts(call).or_else(|| map_file::joined(call));
-    if let Some(Ok(_)) = done {
-        replaced_by(call);
+    let make_way = || match call.is_fixed() {
+        true => before_fixed(call.new_addr, call.new_len, |_| Ok(())),
+        false => Ok(()),
+    };
+    let done = anon::in_parts(call, make_way).or_else(|| map_file::joined(call));
+    match done {
+        Some(Ok(_)) => replaced_by(call),
+        Some(Err(_)) => refused(call),
+        None => {}
     }
     done
 }

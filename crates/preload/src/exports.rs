@@ -29,6 +29,7 @@ use hugetools_pages::vmops::{
 };
 
 use crate::kernel_writes::{mlock, populate};
+use crate::rt::marker;
 use crate::{next, program_segments, signals, sysv_shm};
 
 pub mod about_files;
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn mmap(
         // Before anything of ours goes there.
         wait_as_libc(addr as usize, len);
         let offset = cast::word(offset);
-        let elsewhere = |len| vmops::try_elsewhere(&anon::Call { len, ..call }, fd, offset);
+        let elsewhere = |added| vmops::try_elsewhere(&call, added, fd, offset);
         if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
             return sys::c_address(Err(error));
         }
@@ -94,6 +95,9 @@ pub unsafe extern "C" fn mmap(
         if !is_concerned {
             anon::gone(addr as usize, len);
         }
+    }
+    if is_fixed && at == libc::MAP_FAILED {
+        vmops::after_refused(addr as usize, len);
     }
     if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
         map_file::mapped(at as usize, len, fd);
@@ -348,6 +352,15 @@ pub unsafe extern "C" fn munlock(addr: *const c_void, len: usize) -> c_int {
 /// `mlockall(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn mlockall(flags: c_int) -> c_int {
+    if flags & libc::MCL_FUTURE != 0 && flags & libc::MCL_CURRENT == 0 && marker::has_heap() {
+        // What the heap has for itself is not to count: plainly there is none of it.
+        let before = sys::errno();
+        // SAFETY: asks for a block.
+        let block = core::hint::black_box(unsafe { libc::malloc(1) });
+        // SAFETY: nobody else has it.
+        unsafe { libc::free(block) };
+        sys::set_errno(before);
+    }
     let result = next::mlockall(flags);
     if result == 0 {
         vmops::all_locked(flags);

@@ -158,6 +158,7 @@ rows! {
     a_coroutine_that_forks_is_on_ordinary_memory: "coroutine_forks" {}
     coroutines_are_on_ordinary_memory: "coroutines" {}
     memory_is_populated_while_a_child_is_made: "populated" { pools: &[36, 60] }
+    memory_is_populated_by_number_meanwhile: "populated" { args: &["number"], pools: &[36, 60] }
     a_handler_waits_while_a_child_gets_copies: "prepare_waits" {
         library: true, pools: HOLDING, users: &[Root],
     }

@@ -1,6 +1,7 @@
 //! What malloc answers, and what it gives back.
 
 use super::row::Judged::{AsPlain, RightHere};
+use super::row::User::Root;
 use super::row::rows;
 use crate::support::program::Libc;
 
@@ -48,6 +49,13 @@ rows! {
         words: &["sh", "-c", "ulimit -v 600000 && exec \"$0\" \"$@\"", "{hugectl}", "{program}"],
         pools: &[0, 60],
     }
+    what_the_heap_reserves_is_not_locked: "locked_later" {
+        options: &["--heap=thp"], users: &[Root], pools: &[0],
+    }
+    nor_where_it_begins_or_grows_then: "locked_later" {
+        args: &["40", "60"], options: &["--heap=thp"], users: &[Root], pools: &[0],
+    }
+    a_page_is_closed_past_a_limit_of_space: "closed_at_the_limit" { pools: &[0, 60] }
     a_required_heap_serves_every_call: "required_blocks" {
         options: &["--heap=2MB", "--require=heap"], pools: &[150],
     }

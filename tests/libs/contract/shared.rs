@@ -26,6 +26,16 @@ rows! {
     calls_in_its_place_with_a_heap_answer_so: "fixed_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    calls_in_its_place_are_refused_as_without: "refused_fixed" {
+        options: SHM, pools: &[0, 7, 60], judged: AsPlain,
+    }
+    /// For root nothing is too much to lock.
+    locked_memory_in_its_place_is_refused_so: "refused_fixed" {
+        args: &["lock"], options: SHM, users: &[Nobody], pools: &[0, 7, 60], judged: AsPlain,
+    }
+    what_was_locked_is_forgotten_when_it_goes: "stale_locks" {
+        options: SHM, pools: &[0, 60], judged: AsPlain,
+    }
     shared_memory_is_locked_as_without: "locked_all" {
         options: SHM, users: &[Root], pools: &[0, 7, 60], judged: AsPlain,
     }

@@ -1,6 +1,8 @@
 /* A thread has blocks of the heap be there ahead (MADV_POPULATE_WRITE) while the main
-   thread forks: the kernel writes to each page for it, and must not be refused. */
+   thread forks: the kernel writes to each page for it, and must not be refused. Argument:
+   number for calls by their numbers. */
 #include "contract.h"
+#include <sys/syscall.h>
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -8,6 +10,7 @@
 
 static volatile int stop;
 static volatile long calls;
+static int by_number;
 
 static void *populate(void *argument)
 {
@@ -17,18 +20,20 @@ static void *populate(void *argument)
 		for (i = 0; i < heap_count; i++) {
 			char *page = (char *)(((size_t)heap_blocks[i] + 4095) & ~(size_t)4095);
 
-			if (madvise(page, 8192, MADV_POPULATE_WRITE))
+			if (by_number ? syscall(SYS_madvise, page, 8192, MADV_POPULATE_WRITE)
+				      : madvise(page, 8192, MADV_POPULATE_WRITE))
 				fail("block %zu: errno %d", i, errno);
 			calls++;
 		}
 	return argument;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread[2];
 	int i;
 
+	by_number = argc > 1 && !strcmp(argv[1], "number");
 	fill_heap(60);
 	/* A kernel before 5.14: nothing to try. */
 	if (madvise(heap_blocks[0] + 4096 - (size_t)heap_blocks[0] % 4096, 4096, MADV_POPULATE_WRITE))

@@ -2,12 +2,14 @@
 //! are known.
 #![expect(unsafe_code, reason = "maps address space")]
 
+use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
 
-use crate::sys::{self, Errno, Result};
+use crate::extent::mlocked;
+use crate::sys::{self, Errno, Filter, Result};
 
 const GIB: usize = 1 << 30;
 
@@ -113,15 +115,55 @@ pub(crate) fn release(addr: usize, len: usize) {
 /// # Safety
 /// The range must lie in reserved address space and be in use by nobody.
 pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
+    // Neither what goes nor what nobody can touch is to count as locked.
+    let is_locked = may_unlock();
+    if is_locked {
+        let _ = sys::munlock(addr, len);
+    }
     // SAFETY: as the caller says.
-    unsafe { sys::mmap(addr, len, libc::PROT_NONE, FLAGS | libc::MAP_FIXED, -1, 0) }.map(drop)
+    unsafe { sys::mmap(addr, len, libc::PROT_NONE, FLAGS | libc::MAP_FIXED, -1, 0)? };
+    if is_locked {
+        let _ = sys::munlock(addr, len);
+    }
+    Ok(())
 }
 
-const FLAGS: i32 = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+/// Tries whether a process may have so many bytes more that can be accessed so; nothing
+/// stays.
+///
+/// # Errors
+/// The kernel's, for a limit.
+pub(crate) fn try_room(len: usize, prot: c_int) -> Result<()> {
+    map_unlocked(0, len, prot).map(|addr| release(addr, len))
+}
+
+const FLAGS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+
+/// Whether what comes is locked; no where the program forbids itself calls.
+fn may_unlock() -> bool {
+    mlocked::is_later() && sys::filter() != Filter::Own
+}
 
 fn map(hint: usize, len: usize) -> Result<usize> {
+    map_unlocked(hint, len, libc::PROT_NONE)
+}
+
+/// Where what comes is locked (`MCL_FUTURE`) the kernel counts all of a mapping, also what
+/// nobody can touch. So a page comes, which is unlocked, and grows: that counts for nothing.
+fn map_unlocked(hint: usize, len: usize, prot: c_int) -> Result<usize> {
     // SAFETY: without MAP_FIXED nothing is replaced.
-    unsafe { sys::mmap(hint, len, libc::PROT_NONE, FLAGS, -1, 0) }
+    let map = |len| unsafe { sys::mmap(hint, len, prot, FLAGS, -1, 0) };
+    let page = sys::page_size();
+    if !may_unlock() || len <= page {
+        return map(len);
+    }
+    let first = map(page)?;
+    let unlocked = sys::munlock(first, page);
+    // SAFETY: mapped just now.
+    let grow = || unsafe { sys::mremap(first, page, len, libc::MREMAP_MAYMOVE, 0) };
+    unlocked
+        .and_then(|()| grow())
+        .inspect_err(|_| release(first, page))
 }
 
 impl Area {

@@ -63,10 +63,15 @@ pub fn set_later(locked: bool) {
     LATER.store(locked, Ordering::Release);
 }
 
+/// Whether what comes later is locked.
+pub fn is_later() -> bool {
+    LATER.load(Ordering::Acquire)
+}
+
 /// Notes that a range has come: what was there before is gone.
 pub fn came(range: &Range<usize>) {
     cut(range);
-    if LATER.load(Ordering::Acquire) {
+    if is_later() {
         add(range);
     }
 }
@@ -105,7 +110,7 @@ pub fn restore(range: &Range<usize>) {
 /// The same of memory that has just come in the place of a range of ours: where what comes
 /// is locked the kernel has locked it, also what the program has unlocked since.
 pub fn restore_all(range: &Range<usize>) {
-    if LATER.load(Ordering::Acquire) {
+    if is_later() {
         let _ = sys::munlock(range.start, range.len());
     }
     restore(range);

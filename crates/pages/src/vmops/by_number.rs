@@ -4,10 +4,10 @@
 use core::ffi::{c_int, c_long};
 
 use super::remap::Call;
-use super::{anon, attach, madvise, map_shared, mprotect, munmap};
+use super::{anon, attach, map_shared, mprotect, munmap};
 use crate::extent::mlocked;
 use crate::sys::cast::int;
-use crate::sys::{self, Result};
+use crate::sys::{self, Errno, Result};
 
 /// Does a call that is about memory of ours; `None` for all others, which go on
 /// as they are.
@@ -17,11 +17,28 @@ pub fn call(number: c_long, args: [usize; 6]) -> Option<Result<usize>> {
         libc::SYS_munmap => munmap(a, b),
         libc::SYS_mprotect => mprotect(a, b, int(c), None),
         sys::PKEY_MPROTECT => mprotect(a, b, int(c), Some(int(d))),
-        libc::SYS_madvise => madvise(a, b, int(c)),
-        libc::SYS_mremap => return super::mremap(&move_of([a, b, c, d, e])),
+        libc::SYS_mremap => return moved(&move_of([a, b, c, d, e])),
         _ => return mapping_or_segment(number, args),
     };
     result.map(|result| result.map(|()| 0))
+}
+
+fn moved(call: &Call) -> Option<Result<usize>> {
+    let done = super::mremap(call);
+    match done {
+        Some(Err(Errno(libc::EFAULT))) => super::in_parts(call).or(done),
+        _ => done,
+    }
+}
+
+/// After a call that the kernel has refused; see [`super::after_refused`].
+pub fn refused(number: c_long, [a, b, c, d, e, _]: [usize; 6]) {
+    let is_fixed = int(d) & libc::MAP_FIXED != 0;
+    match number {
+        libc::SYS_mmap if is_fixed && !IN_MEMORY => super::after_refused(a, b),
+        libc::SYS_mremap => super::refused(&move_of([a, b, c, d, e])),
+        _ => {}
+    }
 }
 
 /// Does a call that the kernel has refused with `EFAULT`, where only we are why.
@@ -57,12 +74,16 @@ fn mapping_or_segment(number: c_long, [a, b, c, d, e, f]: [usize; 6]) -> Option<
                 flags,
             };
             if flags & libc::MAP_FIXED != 0 {
-                let elsewhere = |len| super::try_elsewhere(&anon::Call { len, ..call }, int(e), f);
+                let elsewhere = |added| super::try_elsewhere(&call, added, int(e), f);
                 if let Err(error) = super::before_fixed(a, b, elsewhere) {
                     return Some(Err(error));
                 }
             }
-            call.is_concerned().then(|| map_large(&call, int(e), f))
+            let large = call.is_concerned().then(|| map_large(&call, int(e), f));
+            if let Some(Err(_)) = large {
+                refused(number, [a, b, c, d, e, f]);
+            }
+            large
         }
         sys::SYS_SHMDT => attach::shmdt(a).map(|result| result.map(|()| 0)),
         _ => None,
@@ -104,7 +125,6 @@ pub fn note(number: c_long, [a, b, c, d, e, _]: [usize; 6], result: c_long) {
             super::moved(&move_of([a, b, c, d, e]), now);
         }
         libc::SYS_mprotect | sys::PKEY_MPROTECT => anon::committed(a, b, int(c)),
-        libc::SYS_madvise => anon::advised(a, b, int(c)),
         libc::SYS_mlock | libc::SYS_mlock2 => super::locked(a, b),
         libc::SYS_munlock => super::unlocked(a, b),
         libc::SYS_mlockall => super::all_locked(int(a)),

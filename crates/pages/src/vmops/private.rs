@@ -11,7 +11,7 @@ use core::sync::atomic::AtomicBool;
 use super::advice::Kind;
 use super::shared::Access;
 use crate::extent::{index, mlocked};
-use crate::migrate::off_pool;
+use crate::migrate::off_pool::{self, Outcome};
 use crate::rt::message::{Level, say_once};
 use crate::sys::{self, Errno, Result};
 
@@ -33,6 +33,15 @@ pub(super) fn mprotect(range: &Range<usize>, access: Access) -> Option<Result<()
     }
     if !has_huge_pages(range) {
         return protect_ordinary(range, access);
+    }
+    match off_pool::step_down(range.start, range.len()) {
+        Outcome::Moved => {
+            mlocked::restore(range);
+            return protect_ordinary(range, access);
+        }
+        // No address space for what takes their place, or no memory.
+        Outcome::NoMemory => return Some(Err(Errno(libc::ENOMEM))),
+        Outcome::InUse => {}
     }
     say_once(
         &SAID,

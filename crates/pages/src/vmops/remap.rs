@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
-use super::{before_fixed, make_fit, named, private, replaced_by, shared};
+use super::{before_fixed, is_shared, make_fit, named, private, replaced_by, shared};
 use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
@@ -14,8 +14,10 @@ use crate::sys::{self, Errno, Result};
 
 pub(super) mod call;
 mod kept;
+pub(super) mod trial;
 
 pub use call::{Call, MREMAP_DONTUNMAP};
+use trial::Kind;
 
 /// `mremap(2)`; `None` where shared memory and memory that was asked for by name
 /// have nothing to do with it.
@@ -56,10 +58,23 @@ pub fn mremap(call: Call) -> Option<Result<usize>> {
 /// # Errors
 /// Where it cannot be replaced, or the call cannot be done.
 fn make_way(call: &Call) -> Result<()> {
-    match call.is_fixed() {
-        true => before_fixed(call.new_addr, call.new_len, |_| call.try_old()),
-        false => Ok(()),
+    if !call.is_fixed() {
+        return Ok(());
     }
+    let moves = |_| {
+        trial::try_move(call)?;
+        let kind = trial::kind_of(&call.kept());
+        if kind != Kind::One {
+            make_fit(call.new_addr, call.new_len);
+        }
+        // Of what has to go as a whole nothing could stay.
+        let is_whole = || is_shared(call.new_addr, call.new_len);
+        match kind == Kind::Scattered && is_whole() {
+            true => Err(Errno(libc::EFAULT)),
+            false => Ok(()),
+        }
+    };
+    before_fixed(call.new_addr, call.new_len, moves)
 }
 
 fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) -> Result<usize> {

@@ -117,10 +117,15 @@ pub(super) fn make_replaceable(open: &mut Open, region: Region, part: &Range<usi
     if whole(part.start) && whole(part.end) && open.has_places(2) {
         return Ok(());
     }
+    let is_all = part.start <= region.base && region.known().end <= part.end;
     if can_step_down_soon(open, &region) {
-        return step_down(open, region);
+        let result = step_down(open, region);
+        // There may be no address space for a copy.
+        if !is_all || result.is_ok() || !is_entered(open, &region) {
+            return result;
+        }
     }
-    match part.start <= region.base && region.known().end <= part.end {
+    match is_all {
         true => make_room(open, region, part),
         false => Err(refuse("mmap", part)),
     }

@@ -234,6 +234,8 @@ fn settle(piece: &Region) -> Result<()> {
     };
     unmap(tail)?;
     mlocked::restore_all(&piece.known());
+    // From now on the kernel knows.
+    mlocked::cut(&piece.known());
     if piece.hidden {
         // SAFETY: the program's own advice.
         unsafe { sys::madvise(piece.base, piece.len, libc::MADV_DONTDUMP)? };

@@ -59,10 +59,14 @@ pub unsafe extern "C" fn mremap(
         return at;
     }
     if sys::errno() != Errno(libc::EFAULT) {
+        vmops::refused(&call);
         return at;
     }
     match vmops::in_parts(&call) {
-        None => at,
+        None => {
+            vmops::refused(&call);
+            at
+        }
         Some(result) => {
             sys::set_errno(before);
             sys::c_address(result)

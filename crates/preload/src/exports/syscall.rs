@@ -2,7 +2,7 @@
 //! on memory like others. All other numbers go on as they are.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
-use core::ffi::c_long;
+use core::ffi::{c_long, c_void};
 
 use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
@@ -58,6 +58,9 @@ pub unsafe extern "C" fn syscall(
             return next::c_long_result(result);
         }
     }
+    if result == -1 {
+        by_number::refused(number, args);
+    }
     result
 }
 
@@ -86,6 +89,10 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
     if number == libc::SYS_prctl {
         return seccomp::is_lifted(int(a), b).then_some(0);
     }
+    if number == libc::SYS_madvise {
+        // SAFETY: as the caller says.
+        return Some(unsafe { exports::madvise(a as *mut c_void, b, int(c)) }.into());
+    }
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
         // SAFETY: as the caller says.
@@ -113,7 +120,6 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
 /// As the system call says.
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
     use cast::int;
-    use core::ffi::c_void;
     match number {
         sys::SYS_SHMGET => Some(sysv_shm::shmget(int(a), b, int(c)).into()),
         sys::SYS_SHMAT => {

@@ -34,6 +34,7 @@ use crate::registry::borders;
 use crate::rt::fork_gate::GATE;
 use crate::sys::{self, Errno, Result};
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
+use crate::vmops::remap::trial::try_move;
 
 const EFAULT: Errno = Errno(libc::EFAULT);
 const ENOMEM: Errno = Errno(libc::ENOMEM);
@@ -45,8 +46,9 @@ const SPARE: usize = 4;
 const THERE: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
 
 /// After the kernel has answered `EFAULT` to `mremap`: does it part by part. `None` where
-/// that is the answer plainly, or it cannot be told.
-pub fn in_parts(call: &Call) -> Option<Result<usize>> {
+/// that is the answer plainly, or it cannot be told. `make_way` is called before anything goes
+/// where something of ours may lie.
+pub fn in_parts(call: &Call, make_way: impl FnOnce() -> Result<()>) -> Option<Result<usize>> {
     if !is_active() || call.addr % sys::page_size() != 0 {
         return None;
     }
@@ -57,6 +59,10 @@ pub fn in_parts(call: &Call) -> Option<Result<usize>> {
     let kept = old.start..old.start + old.len().min(len);
     if !is_meant || !borders::is_any_within(&kept) {
         return None;
+    }
+    let can = procfile::look(|| Some(Task::of(call, &old, len)?.can_grow()))?;
+    if let Err(error) = can.and_then(|()| make_way()) {
+        return Some(Err(error));
     }
     let done = procfile::look(|| Task::of(call, &old, len)?.run());
     if let Some(Ok(now)) = done {
@@ -105,6 +111,22 @@ impl<'c> Task<'c> {
     fn last(&self) -> Range<usize> {
         let last = self.parts.iter().next_back();
         last.unwrap_or(self.kept.clone())
+    }
+
+    /// Whether the last part may become as long as the call has it, before what lies at a
+    /// place that is named goes for that.
+    fn can_grow(&self) -> Result<()> {
+        let last = self.last();
+        let call = Call {
+            addr: last.start,
+            old_len: last.len(),
+            new_len: self.len - (last.start - self.kept.start),
+            ..*self.call
+        };
+        match call.is_fixed() && call.new_len > call.old_len {
+            true => try_move(&call),
+            false => Ok(()),
+        }
     }
 
     fn run(&self) -> Option<Result<usize>> {
@@ -335,6 +357,31 @@ mod tests {
         assert_eq!(contents(old.start + 3 * page(), 3), [4, 5, 6]);
     }
 
+    /// The last part is gone by then.
+    #[test]
+    fn what_cannot_grow_is_told_before_anything_moves() {
+        let (old, to) = (parted(), parted().start);
+        let call = Call {
+            addr: old.start,
+            old_len: old.len(),
+            new_len: old.len() + page(),
+            flags: THERE,
+            new_addr: to,
+        };
+        let task = Task {
+            call: &call,
+            old: &old,
+            parts: alike::parts(&old).unwrap(),
+            kept: old.clone(),
+            len: call.new_len,
+        };
+        assert_eq!(task.can_grow(), Ok(()));
+        unmap(old.start + 3 * page(), 3);
+        assert_eq!(task.can_grow(), Err(EFAULT));
+        assert_eq!(contents(old.start, 3), [1, 2, 3]);
+        assert_eq!(contents(to, 6), [1, 2, 3, 4, 5, 6]);
+    }
+
     #[test]
     fn nothing_is_done_that_nobody_asked_for() {
         let old = parted();
@@ -345,6 +392,6 @@ mod tests {
             flags: MAYMOVE,
             new_addr: 0,
         };
-        assert_eq!(in_parts(&call), None);
+        assert_eq!(in_parts(&call, || Ok(())), None);
     }
 }

@@ -4,8 +4,8 @@
 use core::ffi::c_int;
 use core::ops::Range;
 
-use crate::sys::{self, Errno, Result};
-use crate::vmops::range::{overlap, pages};
+use crate::sys::{self, Result};
+use crate::vmops::range::{overlap, pages, range_of};
 
 /// What of the flags is known.
 const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
@@ -53,25 +53,10 @@ impl Call {
         is_right.then_some(old)
     }
 
-    /// Tries whether there is anything to be moved, which changes nothing.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub(crate) fn try_old(&self) -> Result<()> {
-        let page = sys::page_size();
-        if self.old_len > 0 {
-            // SAFETY: neither the place nor the length changes.
-            return match unsafe { sys::mremap(self.addr, page, page, 0, 0) } {
-                Err(Errno(libc::EFAULT)) => Err(Errno(libc::EFAULT)),
-                // A part of a huge page.
-                _ => Ok(()),
-            };
-        }
-        let flags = libc::MREMAP_MAYMOVE;
-        // SAFETY: one more mapping of the same, elsewhere.
-        let at = unsafe { sys::mremap(self.addr, 0, self.new_len, flags, 0)? };
-        // SAFETY: mapped just now.
-        unsafe { sys::munmap(at, self.new_len) }
+    /// What of the old range is moved: as much as it is to be long.
+    pub(crate) fn kept(&self) -> Range<usize> {
+        let len = self.old_len.min(self.new_len);
+        range_of(self.addr, len, sys::page_size()).unwrap_or(self.addr..self.addr)
     }
 
     /// # Safety
