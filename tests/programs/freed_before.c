@@ -11,7 +11,7 @@ int main(int argc, char **argv)
 {
 	size_t most = (size_t)(argc > 1 ? atoi(argv[1]) : 16) << 20, size;
 	int blocks = argc > 2 ? atoi(argv[2]) : 600, i;
-	char *table = NULL, *larger;
+	char *table = NULL, *larger = NULL;
 
 	for (size = 1 << 16; size <= most; size *= 2) {
 		if (!(larger = malloc(size)))
@@ -25,6 +25,6 @@ int main(int argc, char **argv)
 			return 1;
 		memset(larger, 2, 100000);
 	}
-	puts(table[7] == 1 && larger[99999] == 2 ? "all right" : "wrong");
+	puts(table && larger && table[7] == 1 && larger[99999] == 2 ? "all right" : "wrong");
 	return 0;
 }
