@@ -122,6 +122,8 @@ pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     }
 }
 
+/// `posix_memalign`: where there is no memory, libcs leave that in `errno`, too.
+///
 /// # Safety
 /// `place` must be writable.
 pub(crate) unsafe fn posix_memalign(
@@ -132,7 +134,7 @@ pub(crate) unsafe fn posix_memalign(
     if !alignment.is_power_of_two() || alignment < size_of::<usize>() {
         return libc::EINVAL;
     }
-    let block = aligned_block(alignment, size);
+    let block = aligned(alignment, size);
     if block.is_null() {
         return libc::ENOMEM;
     }
@@ -180,14 +182,10 @@ unsafe fn usable_size_elsewhere(block: *const c_void) -> usize {
 }
 
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
-    checked(aligned_block(alignment, size))
-}
-
-fn aligned_block(alignment: usize, size: usize) -> *mut c_void {
-    match arena::ready() {
+    checked(match arena::ready() {
         true => aligned_here(alignment.max(LEAST_ALIGNMENT), at_least(size)),
         false => host_malloc::memalign(alignment, size),
-    }
+    })
 }
 
 /// Blocks that are aligned as the begin of every extent is.

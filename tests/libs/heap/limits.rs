@@ -310,6 +310,38 @@ fn threads_in_a_memory_group_live_as_without() {
     }
 }
 
+/// What was freed before a group had little to spare goes back to it: about as much is
+/// needed as without us.
+#[test]
+fn what_was_freed_before_goes_back_to_a_full_memory_group() {
+    let Some(live) = machine("freed before a memory group is full") else {
+        return;
+    };
+    live.set_pool(0);
+    for libc in Libc::ALL {
+        let Some(program) = build("freed_before", libc, &[]) else {
+            continue;
+        };
+        // Plainly it takes 71 and 74 MiB.
+        let limit = match libc {
+            Libc::Glibc => "76M",
+            Libc::Musl => "79M",
+        };
+        let group = MemoryGroup::new("freed before a memory group is full", limit);
+        let Some(group) = group else { return };
+        let enter = format!("echo $$ > {}/cgroup.procs; exec \"$@\"", group.0.display());
+        let mut command = Command::new("sh");
+        command.args(["-c", &enter, "sh"]).arg(hugectl());
+        command.arg("--heap=thp").arg(&program).args(["24", "600"]);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{libc:?}: {output:?}");
+        let ran: Ran = output.into();
+        assert_eq!(ran.out, "all right\n", "{libc:?}: {ran:?}");
+        let said = "the memory control group has little left";
+        assert!(ran.err.contains(said), "{libc:?}: {ran:?}");
+    }
+}
+
 /// What the report needs at the end is little: the kernel kills whoever is beyond
 /// the group's limit.
 #[test]

@@ -25,7 +25,8 @@ static void posix(const char *what, size_t alignment, size_t size)
 	void *block = NULL;
 	int result = posix_memalign(&block, alignment, size);
 
-	printf("%-32s %d\n", what, result);
+	/* Where there is no memory, glibc and musl say so in errno, too. */
+	printf("%-32s %d, errno %d\n", what, result, result == ENOMEM ? errno : 0);
 	if (!result)
 		say(what, block, alignment);
 	errno = 0;

@@ -69,10 +69,17 @@ unsafe fn page_within_limit(heap: *mut c_void, block_size: usize, alignment: usi
     if page.is_null() && growth::is_tight() {
         growth::note_refused();
         if !state::gives_back_at_once() {
-            state::give_back_at_once();
+            give_back_at_once();
         }
     }
     page
+}
+
+/// From now on what is freed goes back at once; what waits for that goes before, since
+/// mimalloc looks for no such thing any more then.
+fn give_back_at_once() {
+    apart(|| mimalloc::hugetools_give_back());
+    state::give_back_at_once();
 }
 
 /// Whether blocks come from elsewhere just now: it is no use to collect what is free.

@@ -30,8 +30,8 @@ pub(crate) fn zeros(size: usize) -> *mut c_void {
     or_extent(block, size)
 }
 
-/// Of an alignment that is a power of two. What `posix_memalign` has no block for leaves
-/// `errno` alone.
+/// Of an alignment that is a power of two. Where there is no block, `errno` is the caller's
+/// to set.
 #[cold]
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     let block = instead(

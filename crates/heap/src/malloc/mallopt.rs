@@ -38,9 +38,11 @@ pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
     c_int::from(taken)
 }
 
-/// A threshold of 0 asks for everything to be given back at once.
+/// A threshold of 0 asks for everything to be given back at once; what waits for that goes
+/// before, since mimalloc looks for no such thing any more then.
 fn set_trim_threshold(value: c_int) -> bool {
     if value == 0 && arena::ready() {
+        on_side_stack(|| mimalloc::hugetools_give_back());
         state::give_back_at_once();
     }
     true
