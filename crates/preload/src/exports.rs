@@ -29,8 +29,9 @@ use hugetools_pages::vmops::{
 };
 
 use crate::kernel_writes::{mlock, populate};
+use crate::next::{self, Way};
 use crate::rt::marker;
-use crate::{next, program_segments, signals, sysv_shm};
+use crate::{program_segments, signals, sysv_shm};
 
 pub mod about_files;
 pub mod about_process;
@@ -234,10 +235,19 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+    // SAFETY: as the caller says.
+    unsafe { advise(Way::Name, addr, len, advice) }
+}
+
+/// `madvise(2)`, however it was asked for.
+///
+/// # Safety
+/// As the system call says.
+pub(crate) unsafe fn advise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     let once = || match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => unsafe { next::madvise(addr, len, advice) },
+        None => unsafe { next::madvise(way, addr, len, advice) },
     };
     let result = populate::made_again(addr, len, advice, once);
     if result == 0 {
@@ -259,7 +269,7 @@ pub unsafe extern "C" fn process_madvise(
     flags: c_uint,
 ) -> isize {
     // SAFETY: as the caller says.
-    unsafe { advise_process(process, ranges, count, advice, flags) }
+    unsafe { advise_process(Way::Name, process, ranges, count, advice, flags) }
 }
 
 /// `process_madvise(2)`, which may be about this very process.
@@ -267,6 +277,7 @@ pub unsafe extern "C" fn process_madvise(
 /// # Safety
 /// As libc's.
 pub(crate) unsafe fn advise_process(
+    way: Way,
     process: c_int,
     ranges: *const libc::iovec,
     count: usize,
@@ -275,7 +286,7 @@ pub(crate) unsafe fn advise_process(
 ) -> isize {
     let before = sys::errno();
     // SAFETY: as the caller says.
-    let call = || unsafe { next::process_madvise(process, ranges, count, advice, flags) };
+    let call = || unsafe { next::process_madvise(way, process, ranges, count, advice, flags) };
     let result = call();
     // With other flags, or more of them, it has not looked at the list at all.
     let was_read = flags == 0 && (1..=1024).contains(&count);
@@ -416,7 +427,7 @@ pub(crate) unsafe fn bind(addr: usize, len: usize, wanted: Wanted) -> c_int {
 /// `shmget(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    sysv_shm::shmget(key, size, flags)
+    sysv_shm::shmget(Way::Name, key, size, flags)
 }
 
 /// `shmat(2)`
@@ -426,7 +437,7 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmat(id, addr, flags) }
+    unsafe { sysv_shm::shmat(Way::Name, id, addr, flags) }
 }
 
 /// `shmdt(2)`
@@ -446,7 +457,7 @@ pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
     // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmctl(id, command, at) }
+    unsafe { sysv_shm::shmctl(Way::Name, id, command, at) }
 }
 
 /// `sigaction(2)`

@@ -181,10 +181,32 @@ fn ask(name: &CStr) -> Option<usize> {
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
+/// How a program has made a call, and so how it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// By the function of its name: to the next one.
+    Name,
+    /// By its number: to the kernel. The next function may be another library's that is made
+    /// of that very call.
+    Number,
+}
+
+impl Way {
+    fn address(self, next: &Next) -> usize {
+        match self {
+            Way::Name => next.address(),
+            Way::Number => 0,
+        }
+    }
+}
+
 /// Calls the next function of that type, or what stands behind `else`.
 macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        match $next.address() {
+        call!(Way::Name, $next as $type, ($($argument),*), else $otherwise)
+    };
+    ($way:expr, $next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
+        match $way.address(&$next) {
             0 => $otherwise,
             address => {
                 // SAFETY: the address of the function of that name, whose type
@@ -233,9 +255,9 @@ pub(crate) unsafe fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     })
 }
 
-pub(crate) unsafe fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+pub(crate) unsafe fn madvise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     type Madvise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-    call!(MADVISE as Madvise, (addr, len, advice), else {
+    call!(way, MADVISE as Madvise, (addr, len, advice), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::madvise(addr as usize, len, advice) })
     })
@@ -257,16 +279,16 @@ pub(crate) unsafe fn mremap(
     })
 }
 
-pub(crate) fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
+pub(crate) fn shmget(way: Way, key: libc::key_t, size: usize, flags: c_int) -> c_int {
     type Shmget = unsafe extern "C" fn(libc::key_t, usize, c_int) -> c_int;
-    call!(SHMGET as Shmget, (key, size, flags), else {
+    call!(way, SHMGET as Shmget, (key, size, flags), else {
         sys::shmget(key, size, flags).unwrap_or_else(|error| sys::c_result(Err(error)))
     })
 }
 
-pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+pub(crate) unsafe fn shmat(way: Way, id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     type Shmat = unsafe extern "C" fn(c_int, *const c_void, c_int) -> *mut c_void;
-    call!(SHMAT as Shmat, (id, addr, flags), else {
+    call!(way, SHMAT as Shmat, (id, addr, flags), else {
         sys::c_address(sys::shmat(id, addr as usize, flags))
     })
 }
@@ -279,9 +301,9 @@ pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
     })
 }
 
-pub(crate) unsafe fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
+pub(crate) unsafe fn shmctl(way: Way, id: c_int, command: c_int, at: *mut c_void) -> c_int {
     type Shmctl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
-    call!(SHMCTL as Shmctl, (id, command, at), else {
+    call!(way, SHMCTL as Shmctl, (id, command, at), else {
         c_int_result(sys::shm_control(id, command, at as usize))
     })
 }
@@ -352,6 +374,7 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
 }
 
 pub(crate) unsafe fn process_madvise(
+    way: Way,
     process: c_int,
     ranges: *const libc::iovec,
     count: usize,
@@ -359,7 +382,7 @@ pub(crate) unsafe fn process_madvise(
     flags: c_uint,
 ) -> isize {
     type Advise = unsafe extern "C" fn(c_int, *const libc::iovec, usize, c_int, c_uint) -> isize;
-    call!(PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
+    call!(way, PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
         let (process, advice) = (cast::extended(process), cast::extended(advice));
         let args = [process, ranges as usize, count, advice, flags as usize, 0];
         // SAFETY: as the caller says.

@@ -8,9 +8,10 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, by_number, library_text};
 
+use crate::next::{self, Way};
 use crate::process::{clones, seccomp};
 use crate::report::end;
-use crate::{exports, next, sysv_shm};
+use crate::{exports, sysv_shm};
 
 /// `syscall(2)`, with as many arguments as a call may have.
 ///
@@ -91,12 +92,13 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
     }
     if number == libc::SYS_madvise {
         // SAFETY: as the caller says.
-        return Some(unsafe { exports::madvise(a as *mut c_void, b, int(c)) }.into());
+        return Some(unsafe { exports::advise(Way::Number, a as *mut c_void, b, int(c)) }.into());
     }
     if number == libc::SYS_process_madvise {
         let (ranges, flags) = (b as *const libc::iovec, unsigned(int(e)));
         // SAFETY: as the caller says.
-        let advised = unsafe { exports::advise_process(int(a), ranges, c, int(d), flags) };
+        let advised =
+            unsafe { exports::advise_process(Way::Number, int(a), ranges, c, int(d), flags) };
         return Some(advised as c_long);
     }
     if number == libc::SYS_mbind {
@@ -121,15 +123,15 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
 unsafe fn on_segment(number: c_long, [a, b, c, ..]: [usize; 6]) -> Option<c_long> {
     use cast::int;
     match number {
-        sys::SYS_SHMGET => Some(sysv_shm::shmget(int(a), b, int(c)).into()),
+        sys::SYS_SHMGET => Some(sysv_shm::shmget(Way::Number, int(a), b, int(c)).into()),
         sys::SYS_SHMAT => {
             // SAFETY: as the caller says.
-            let at = unsafe { sysv_shm::shmat(int(a), b as *const c_void, int(c)) };
+            let at = unsafe { sysv_shm::shmat(Way::Number, int(a), b as *const c_void, int(c)) };
             Some(next::c_long_result(Ok(at as usize)))
         }
         sys::SYS_SHMCTL => {
             // SAFETY: as the caller says.
-            Some(unsafe { sysv_shm::shmctl(int(a), int(b), c as *mut c_void) }.into())
+            Some(unsafe { sysv_shm::shmctl(Way::Number, int(a), int(b), c as *mut c_void) }.into())
         }
         _ => None,
     }
