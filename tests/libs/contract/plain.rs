@@ -30,6 +30,9 @@ rows! {
     a_library_has_functions_of_libcs_names: "own_names" {
         library: true, options: &["--heap=thp"], pools: &[0],
     }
+    a_library_has_functions_made_of_numbers: "made_of_numbers" {
+        library: true, options: &["--heap", "--shm", "--anon"],
+    }
     what_libc_does_not_have: "not_in_libc" { pools: &[0, 60], options: &["--heap=thp"] }
     threads_that_end_in_many_ways: "thread_ends" { pools: &[0, 60] }
 }
