@@ -83,14 +83,28 @@ pub fn has_data_limit() -> bool {
 /// What the machine and the memory control groups leave this process, in bytes;
 /// `None` where it cannot be told.
 pub fn room() -> Option<usize> {
-    let available = available_memory()?;
-    let room = match cgroup::memory_left() {
-        Left::NoLimit => available,
-        Left::Bytes(left) => available.min(left),
-        Left::Hidden | Left::Unknown => return None,
-    };
+    let room = room_beside(Left::Unknown)?;
     LAST_ROOM.store(room, Ordering::Relaxed);
     Some(room)
+}
+
+/// The same for memory that would be ordinary without us: a group that cannot be seen, as in
+/// a chroot, has to hold that plainly, too.
+pub fn room_for_ordinary() -> Option<usize> {
+    room_beside(Left::NoLimit)
+}
+
+fn room_beside(hidden: Left) -> Option<usize> {
+    let available = available_memory()?;
+    let left = match cgroup::memory_left() {
+        Left::Hidden => hidden,
+        left => left,
+    };
+    match left {
+        Left::NoLimit => Some(available),
+        Left::Bytes(left) => Some(available.min(left)),
+        Left::Hidden | Left::Unknown => None,
+    }
 }
 
 /// What [`room`] was when it could be told.
