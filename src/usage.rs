@@ -153,7 +153,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
 pub fn nothing_to_do(argv: &[OsString]) -> String {
     let words = argv.iter().skip(1).filter_map(|word| word.to_str());
     let mut options = words.filter_map(|word| word.split('=').next());
-    let how = options.find(|word| word.starts_with('-') && *word != "--sysroot");
+    let how = options.find(|word| word.starts_with('-') && !matches!(*word, "--" | "--sysroot"));
     let how = how.map(|option| format!(": {option} only says how"));
     format!("no option says what to do{}", how.unwrap_or_default())
 }
@@ -301,7 +301,9 @@ mod tests {
             let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             nothing_to_do(&words)
         };
-        assert_eq!(told("hugeadm"), "no option says what to do");
+        for line in ["hugeadm", "hugeadm --", "hugeadm --sysroot=/copy"] {
+            assert_eq!(told(line), "no option says what to do", "{line}");
+        }
         for line in ["hugeadm --max-size 2MB", "hugeadm --max-size=2MB"] {
             let text = "no option says what to do: --max-size only says how";
             assert_eq!(told(line), text);
