@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use hugetools_model::thp::{self, Thp};
 use hugetools_model::{Machine, PageSize, Root};
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::{AccessFlags, access};
 
 use super::restore::{Before, note};
 use super::tool::{Ran, tool};
@@ -34,6 +35,9 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
         return skip(test, "it needs root");
     }
     let root = live_root();
+    if let Err(errno) = access("/sys/kernel/mm", AccessFlags::W_OK) {
+        return skip(test, &format!("/sys/kernel/mm cannot be written: {errno}"));
+    }
     let lock = OpenOptions::new()
         .create(true)
         .append(true)

@@ -29,6 +29,10 @@ rows! {
     calls_in_its_place_are_refused_as_without: "refused_fixed" {
         options: SHM, pools: &[0, 7, 60], judged: AsPlain,
     }
+    /// Beside another thread nothing is taken for a moment.
+    calls_in_its_place_beside_a_thread_are_refused_as_without: "refused_fixed" {
+        args: &["beside"], options: SHM, pools: &[0, 7, 60], judged: AsPlain,
+    }
     /// For root nothing is too much to lock.
     locked_memory_in_its_place_is_refused_so: "refused_fixed" {
         args: &["lock"], options: SHM, users: &[Nobody], pools: &[0, 7, 60], judged: AsPlain,

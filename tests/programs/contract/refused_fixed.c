@@ -1,7 +1,7 @@
 /* Calls that put something in the place of shared memory and that a limit refuses, or a hole
    in what is to be moved: what the kernel answers, printed with what is there afterwards, to
    be compared with a plain run. Argument: lock for those that a limit of locked memory
-   refuses. */
+   refuses, beside for another thread. */
 #include "contract.h"
 #include <sys/resource.h>
 
@@ -187,6 +187,12 @@ static void lock(int with_heir)
 	grow_locked(with_heir);
 }
 
+static void *wait_for_ever(void *nothing)
+{
+	pause();
+	return nothing;
+}
+
 int main(int argc, char **argv)
 {
 	int locks = argc > 1 && !strcmp(argv[1], "lock"), with_heir;
@@ -194,6 +200,8 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	CHECK(!setrlimit(RLIMIT_CORE, &none));
+	if (argc > 1 && !strcmp(argv[1], "beside"))
+		start(wait_for_ever, NULL);
 	for (with_heir = 0; with_heir < 2; with_heir++)
 		for (length = 4 * MIB; length <= 5 * MIB; length += MIB) {
 			printf("%zu bytes%s\n", length, with_heir ? " that a child has, too" : "");

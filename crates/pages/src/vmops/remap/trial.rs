@@ -11,7 +11,7 @@ use hugetools_kernfs::smaps;
 
 use super::call::Call;
 use crate::extent::address_space;
-use crate::kernel::procfile;
+use crate::kernel::{facts, procfile};
 use crate::registry;
 use crate::sys::{self, Errno, Result};
 use crate::vmops::range::range_of;
@@ -61,6 +61,14 @@ fn try_alias(call: &Call) -> Result<()> {
     unsafe { sys::munmap(at, call.new_len) }
 }
 
+/// Whether it is one mapping, as far as that can be told.
+fn is_one(range: &Range<usize>) -> Result<()> {
+    match kind_of(range) {
+        Kind::One => Ok(()),
+        Kind::Several | Kind::Scattered => Err(EFAULT),
+    }
+}
+
 /// Where it is, as far as there is room behind it.
 fn grow_there(old: &Range<usize>, len: usize) -> Result<()> {
     // SAFETY: only what is free behind it is taken.
@@ -70,6 +78,10 @@ fn grow_there(old: &Range<usize>, len: usize) -> Result<()> {
 }
 
 fn try_growth(old: &Range<usize>, len: usize) -> Result<()> {
+    // What is taken behind it for a moment another thread may ask for by its address.
+    if facts::has_threads() {
+        return is_one(old).and_then(|()| try_limits(old, len - old.len()));
+    }
     match grow_there(old, len) {
         // A limit, or only no room behind it.
         Err(ENOMEM) => try_limits(old, len - old.len()),
@@ -101,6 +113,9 @@ fn is_data(addr: usize) -> bool {
 
 /// Whether what stays of one that is cut is one mapping: else the kernel does not move it.
 fn try_cut(new: &Range<usize>, old: &Range<usize>) -> Result<()> {
+    if facts::has_threads() {
+        return is_one(new);
+    }
     let page = sys::page_size();
     let first = new.start..new.start + page;
     // What may not grow at all is refused likewise.
