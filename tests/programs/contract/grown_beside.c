@@ -40,7 +40,7 @@ static char *both(int file, int order)
 
 static void in_file(int file, int order)
 {
-	char *at = both(file, order), *now, *to = place(LARGE);
+	char *at = both(file, order), *now, *to;
 
 	now = mremap(at, LARGE + SMALL, LARGE + 4 * SMALL, MREMAP_MAYMOVE);
 	say("a file grows", now);
@@ -48,6 +48,7 @@ static void in_file(int file, int order)
 	CHECK(now[0] == 7 && now[LARGE] == 7);
 	munmap(now, LARGE + 4 * SMALL);
 	at = both(file, order);
+	to = place(LARGE);
 	now = mremap(at, LARGE + SMALL, LARGE + 2 * SMALL, MREMAP_MAYMOVE | MREMAP_FIXED, to);
 	say("a file grows elsewhere", now);
 	now = now == MAP_FAILED ? at : now;
