@@ -42,7 +42,7 @@ pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
 fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
     let pieces = runs::pieces(extent, piece);
     pieces
-        .filter_map(|(units, state)| off_pool::move_units(extent, units, state, shield))
+        .filter_map(|(units, state)| off_pool::move_units(extent, units, state, shield).ok())
         .sum()
 }
 

@@ -110,7 +110,7 @@ fn leave(extent: &Extent, free: usize, shield: &Shield) {
         let take = |left: usize| left.checked_sub(1);
         let taken = LEFT.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
         if taken.is_err()
-            || off_pool::move_units(extent, unit..unit + 1, State::Huge, shield).is_none()
+            || off_pool::move_units(extent, unit..unit + 1, State::Huge, shield).is_err()
         {
             return;
         }

@@ -12,7 +12,7 @@ use crate::migrate::replace;
 use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::rt::{fork_gate, side_stack};
-use crate::sys::{self, Filter, PastLimit};
+use crate::sys::{self, Errno, Filter, PastLimit, Result};
 
 /// What became of memory that was to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub enum Outcome {
     /// All of it is ordinary memory.
     Moved,
     /// Some of it is written by a device or a ring, by page and not by address,
-    /// and stays.
+    /// or another thread has it just now, and stays.
     InUse,
     /// There was no memory for some of it.
     NoMemory,
@@ -90,11 +90,12 @@ fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) ->
     let is_written = dma_users::writers().may_write_now();
     for (extent, page, state) in pages {
         let addr = extent.address(page.start);
-        if is_written && !is_shared(addr) {
-            outcome = Outcome::InUse;
-        } else if !move_page(extent, page, state, &shield, is_written) && outcome == Outcome::Moved
-        {
-            outcome = Outcome::NoMemory;
+        let became = match is_written && !is_shared(addr) {
+            true => Outcome::InUse,
+            false => move_page(extent, page, state, &shield, is_written),
+        };
+        if outcome == Outcome::Moved || became == Outcome::InUse {
+            outcome = became;
         }
     }
     outcome
@@ -108,14 +109,14 @@ fn is_shared(addr: usize) -> bool {
 }
 
 /// Moves a page, which another thread may be changing just now, and where devices write
-/// (`is_written`) only while it is shared; whether it is ordinary memory then.
+/// (`is_written`) only while it is shared.
 fn move_page(
     extent: &Extent,
     page: Range<usize>,
     state: State,
     shield: &Shield,
     is_written: bool,
-) -> bool {
+) -> Outcome {
     /// A page that another thread has changed and left where it is.
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];
@@ -124,20 +125,38 @@ fn move_page(
         true => move_units_where(extent, page.clone(), state, shield, || is_shared(addr)),
         false => move_units(extent, page.clone(), state, shield),
     };
-    (0..TIMES).any(|_| {
-        let moved = word.load().0 == state && try_once().is_some();
-        moved || !word.settled().0.is_hugetlb()
-    })
+    let mut outcome = Outcome::InUse;
+    for _ in 0..TIMES {
+        let moved = match word.load().0 == state {
+            true => try_once().map(|_| ()),
+            false => Err(BUSY),
+        };
+        if moved.is_ok() || !word.settled().0.is_hugetlb() {
+            return Outcome::Moved;
+        }
+        outcome = match moved {
+            Err(Errno(libc::ENOMEM)) => Outcome::NoMemory,
+            _ => Outcome::InUse,
+        };
+    }
+    outcome
 }
 
+/// Another thread, a device or a ring has the page.
+const BUSY: Errno = Errno(libc::EBUSY);
+
 /// Moves whole pages that are in one state, while the shield keeps others from
-/// writing; how many bytes in use were moved. `None` where they stay.
+/// writing; how many bytes in use were moved.
+///
+/// # Errors
+/// They stay: `EBUSY` where another thread, a device or a ring has them, or those of
+/// [`replace::replace`].
 pub(crate) fn move_units(
     extent: &Extent,
     units: Range<usize>,
     state: State,
     shield: &Shield,
-) -> Option<usize> {
+) -> Result<usize> {
     // Another thread may have come to give a buffer to a device since the caller
     // has asked: while the pages are closed none can be given.
     let may = || !shield.is_needed() || !dma_users::newcomers().may_write_now();
@@ -145,13 +164,16 @@ pub(crate) fn move_units(
 }
 
 /// The same, where `may` says so once nobody writes.
+///
+/// # Errors
+/// Likewise.
 pub(crate) fn move_units_where(
     extent: &Extent,
     units: Range<usize>,
     state: State,
     shield: &Shield,
     may: impl FnOnce() -> bool,
-) -> Option<usize> {
+) -> Result<usize> {
     let words = &extent.units()[units.clone()];
     let range = extent.range_of(&units);
     let claimed = words
@@ -161,17 +183,17 @@ pub(crate) fn move_units_where(
     if claimed < words.len() {
         // Another thread changes one of them just now.
         publish(&words[..claimed], state);
-        return None;
+        return Err(BUSY);
     }
     // SAFETY: whole pages, claimed.
     #[expect(unsafe_code, reason = "replaces memory")]
     let result = unsafe { replace::replace(extent, units, shield, may) };
     publish(words, *result.as_ref().unwrap_or(&state));
-    result.ok()?;
+    result?;
     mlocked::restore_all(&range);
     release::give_units(extent, state, words.len() * extent.layout.unit);
     let used = words.iter().map(|unit| unit.load().1 as usize);
-    Some(used.sum::<usize>() * SLICE)
+    Ok(used.sum::<usize>() * SLICE)
 }
 
 fn publish(units: &[Unit], state: State) {

@@ -104,7 +104,7 @@ fn mend_once(extent: &Extent, unit: usize, state: State) -> bool {
         return true;
     }
     let shield = Shield::best();
-    let moved = off_pool::move_units_where(extent, page, state, &shield, || !is_alone()).is_some()
+    let moved = off_pool::move_units_where(extent, page, state, &shield, || !is_alone()).is_ok()
         || move_in_place(extent, &shield);
     if moved {
         pool_backoff::BACKOFF.note(Shortfall::Copy);

@@ -127,8 +127,8 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
     }
     let move_run = || off_pool::move_units_where(extent, run, from, &Shield::best(), || true);
     match side_stack::on_side_stack(move_run) {
-        Some(_) => Ok(()),
-        None => Err(Errno(libc::ENOMEM)),
+        Ok(_) => Ok(()),
+        Err(_) => Err(Errno(libc::ENOMEM)),
     }
 }
 
