@@ -48,6 +48,16 @@ pub(crate) fn mounts(test: &str) -> bool {
     skip::<()>(test, why.trim_end()).is_some()
 }
 
+/// Whether the control groups can be seen, as they cannot in most chroots: what takes memory
+/// ahead of its use is not done where nobody knows how much a group has left.
+pub(crate) fn control_groups(test: &str) -> bool {
+    let roots =
+        ["", "unified/", "memory/"].map(|root| format!("/sys/fs/cgroup/{root}cgroup.procs"));
+    let seen = !Path::new("/proc/self/cgroup").exists()
+        || roots.iter().any(|root| Path::new(root).exists());
+    seen || skip::<()>(test, "no control groups at /sys/fs/cgroup").is_some()
+}
+
 /// Whether every user can run what was built here, as it is not where a folder above is
 /// root's alone.
 pub(crate) fn others(test: &str, program: &Path) -> bool {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::same_under;
 use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine, skip};
-use crate::support::needs::libraries;
+use crate::support::needs::{control_groups, libraries};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
@@ -144,6 +144,9 @@ fn what_is_taken_in_small_steps_is_huge() {
     let Some(_live) = ready("small steps with --anon") else {
         return;
     };
+    if !control_groups("small steps") {
+        return;
+    }
     let tcmalloc = &["-Wl,--no-as-needed", "-ltcmalloc_minimal", "-lpthread"];
     for (how, flags) in [("reserved", &["-lpthread"][..]), ("threads", tcmalloc)] {
         if !libraries("small steps", flags) {

@@ -18,6 +18,7 @@ use crate::support::tool::{Ran, copy, tool};
 struct Server {
     dir: tempfile::TempDir,
     bin: PathBuf,
+    uid: String,
 }
 
 impl Server {
@@ -25,7 +26,8 @@ impl Server {
         let (bin, user) = postgres::installed("PostgreSQL")?;
         let dir = tempfile::tempdir().unwrap();
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        let server = Server { dir, bin };
+        let uid = user.uid.to_string();
+        let server = Server { dir, bin, uid };
         let data = server.data();
         fs::create_dir(&data).unwrap();
         chown(&data, Some(user.uid.as_raw()), Some(user.gid.as_raw())).unwrap();
@@ -37,6 +39,23 @@ impl Server {
 
     fn data(&self) -> PathBuf {
         self.dir.path().join("data")
+    }
+
+    /// How many System V segments its user has.
+    fn segments(&self) -> usize {
+        let text = fs::read_to_string(Path::new("/proc/sysvipc/shm")).unwrap();
+        let is_its = |line: &&str| line.split_whitespace().nth(7) == Some(&self.uid);
+        text.lines().filter(is_its).count()
+    }
+
+    /// The same once there are so many, or after a while: one that is removed stays until
+    /// the last process that has it has ended.
+    fn segments_at_last(&self, count: usize) -> usize {
+        let end = Instant::now() + Duration::from_secs(5);
+        while self.segments() != count && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.segments()
     }
 
     /// Where user postgres can run it.
@@ -153,15 +172,10 @@ impl Drop for Server {
     }
 }
 
-fn segments() -> usize {
-    let text = fs::read_to_string(Path::new("/proc/sysvipc/shm")).unwrap();
-    text.lines().count() - 1
-}
-
 /// Starts, tries and stops a server; what it had on huge pages, and its log.
 fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, String) {
     server.configure(kind, huge_pages);
-    let (free, before) = (live.free_pages(), segments());
+    let (free, before) = (live.free_pages(), server.segments());
     let ran = server.start(&[]);
     assert_eq!(
         ran.status,
@@ -177,12 +191,8 @@ fn life(live: &Live, server: &Server, kind: &str, huge_pages: &str) -> (u64, Str
         free,
         "{kind} {huge_pages}: a page is left"
     );
-    // Removed, it stays until the last process that has it has ended.
-    let end = Instant::now() + Duration::from_secs(5);
-    while segments() != before && Instant::now() < end {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(segments(), before, "{kind} {huge_pages}: a segment is left");
+    let left = server.segments_at_last(before);
+    assert_eq!(left, before, "{kind} {huge_pages}: a segment is left");
     (huge, log)
 }
 

@@ -73,6 +73,14 @@ rows! {
     few_mappings_are_left_beside_a_device: "few_mappings" {
         args: &["3", "0", "1"], pools: HOLDING,
     }
+    /// A group that cannot be seen, as in a chroot, has to hold a copy plainly, too.
+    no_mapping_is_left_in_a_group_that_is_hidden: "few_mappings" {
+        args: &["0", "0", "1"], pools: HOLDING, users: &[Root],
+        words: &[
+            "unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"",
+            "sh", "{hugectl}", "{program}",
+        ],
+    }
     memory_that_can_be_written_is_limited_for_a_while: "limited_data" {
         args: &["400"], pools: HOLDING,
     }

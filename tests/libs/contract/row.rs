@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::run::{End, How, run};
 use crate::support::live::{Live, machine};
 use crate::support::long;
-use crate::support::needs::others;
+use crate::support::needs::{mounts, others};
 use crate::support::program::{Libc, build_as};
 use crate::support::tool::hugectl;
 
@@ -221,6 +221,9 @@ fn crowd() -> &'static str {
 pub(super) fn hold(test: &str, row: &Row) {
     let mut wrong = Vec::new();
     let mut plain = None;
+    if row.words.contains(&"unshare") && !mounts(test) {
+        return;
+    }
     for state in row.states() {
         let Some(program) = row.build(state.libc) else {
             return;

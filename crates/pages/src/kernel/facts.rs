@@ -80,31 +80,19 @@ pub fn has_data_limit() -> bool {
     HAS.get(|| usize::from(matches!(sys::data_limit(), SpaceLimit::Bytes(_)))) == 1
 }
 
-/// What the machine and the memory control groups leave this process, in bytes;
-/// `None` where it cannot be told.
+/// What the machine and the memory control groups leave this process for ordinary memory,
+/// in bytes; `None` where it cannot be told. A group that cannot be seen, as in a chroot,
+/// has to hold plainly, too, what this is asked for: memory that moves off a pool, or a copy
+/// of it for a child.
 pub fn room() -> Option<usize> {
-    let room = room_beside(Left::Unknown)?;
+    let available = available_memory()?;
+    let room = match cgroup::memory_left() {
+        Left::NoLimit | Left::Hidden => available,
+        Left::Bytes(left) => available.min(left),
+        Left::Unknown => return None,
+    };
     LAST_ROOM.store(room, Ordering::Relaxed);
     Some(room)
-}
-
-/// The same for memory that would be ordinary without us: a group that cannot be seen, as in
-/// a chroot, has to hold that plainly, too.
-pub fn room_for_ordinary() -> Option<usize> {
-    room_beside(Left::NoLimit)
-}
-
-fn room_beside(hidden: Left) -> Option<usize> {
-    let available = available_memory()?;
-    let left = match cgroup::memory_left() {
-        Left::Hidden => hidden,
-        left => left,
-    };
-    match left {
-        Left::NoLimit => Some(available),
-        Left::Bytes(left) => Some(available.min(left)),
-        Left::Hidden | Left::Unknown => None,
-    }
 }
 
 /// What [`room`] was when it could be told.
