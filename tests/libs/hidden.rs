@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::judge::Judged;
 use crate::support::live::{Live, machine};
-use crate::support::needs::mounts;
+use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, copy, tool};
 
@@ -119,6 +119,9 @@ fn without_control_groups_it_is_tried_and_said() {
     let Some(_live) = live("hidden control groups") else {
         return;
     };
+    if !control_groups("hidden control groups") {
+        return;
+    }
     let program = build("steps", Libc::Glibc, &[]).unwrap();
     // What lies below is in the mount table all the same.
     for hide in [

@@ -39,7 +39,16 @@ pub(crate) fn terminal(test: &str) -> bool {
 /// Whether a test can have mounts of its own: not without root, in most containers, and
 /// in a chroot whose `/` is no mount.
 pub(crate) fn mounts(test: &str) -> bool {
-    let output = Command::new("unshare").args(["--mount", "true"]).output();
+    unshares(test, "--mount")
+}
+
+/// Whether a test can be in a user namespace with mounts of its own: not in a chroot.
+pub(crate) fn user_namespaces(test: &str) -> bool {
+    unshares(test, "-rm")
+}
+
+fn unshares(test: &str, how: &str) -> bool {
+    let output = Command::new("unshare").args([how, "true"]).output();
     let why = match output {
         Ok(output) if output.status.success() => return true,
         Ok(output) => String::from_utf8_lossy(&output.stderr).into_owned(),

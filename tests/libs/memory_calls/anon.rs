@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::support::live::{Group, Live, machine};
+use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl, tool};
 
@@ -97,6 +98,9 @@ fn addresses_parts_and_errors_are_those_of_a_plain_run() {
     let Some(_live) = machine("calls on private mappings") else {
         return;
     };
+    if !control_groups("calls on private mappings") {
+        return;
+    }
     for libc in Libc::ALL {
         let Some(program) = build("anon_calls", libc, &[]) else {
             continue;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::live::{Live, machine};
-use crate::support::needs::others;
+use crate::support::needs::{control_groups, others};
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, hugectl};
 
@@ -233,6 +233,9 @@ fn the_maps_after_each_call_are_as_without() {
     let Some(live) = machine("maps after calls") else {
         return;
     };
+    if !control_groups("maps after calls") {
+        return;
+    }
     let Some(program) = build("maps_calls", Libc::Glibc, &["-pthread"]) else {
         return;
     };

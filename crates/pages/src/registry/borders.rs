@@ -60,11 +60,15 @@ pub fn clear(range: &Range<usize>) {
 }
 
 /// What is new lies in a range, and was advised or was not; its neighbours, before it and
-/// behind it, likewise.
-pub fn settle(range: &Range<usize>, is_advised: bool, (before, behind): (bool, bool)) {
+/// behind it, likewise, or that cannot be told.
+pub fn settle(
+    range: &Range<usize>,
+    is_advised: bool,
+    (before, behind): (Option<bool>, Option<bool>),
+) {
     clear(range);
     for (at, neighbour) in [(range.start, before), (range.end, behind)] {
-        if neighbour != is_advised {
+        if neighbour != Some(is_advised) {
             note(at);
         }
     }
@@ -101,12 +105,12 @@ mod tests {
     #[test]
     fn borders_come_and_go() {
         assert!(!is_noted(10) && !is_any_within(&(0..usize::MAX)));
-        settle(&(10..20), true, (false, false));
+        settle(&(10..20), true, (Some(false), Some(false)));
         assert_eq!(sorted(), [10, 20]);
         // One that is advised like its neighbour, and another one that is not.
-        settle(&(20..30), true, (true, false));
+        settle(&(20..30), true, (Some(true), Some(false)));
         assert_eq!(sorted(), [10, 30]);
-        settle(&(14..18), false, (true, true));
+        settle(&(14..18), false, (Some(true), None));
         assert_eq!(sorted(), [10, 14, 18, 30]);
         assert!(is_noted(14) && is_any_within(&(10..18)) && !is_any_within(&(14..18)));
         // Moved, shorter, and in its place.
@@ -117,7 +121,7 @@ mod tests {
         assert_eq!(sorted(), [10, 30, 114, 214]);
         moved(&(110..120), &(110..114));
         assert_eq!(sorted(), [10, 30, 214]);
-        settle(&(200..300), true, (true, true));
+        settle(&(200..300), true, (Some(true), Some(true)));
         assert_eq!(sorted(), [10, 30]);
         clear(&(0..usize::MAX));
         assert!(sorted().is_empty());
