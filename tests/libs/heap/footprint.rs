@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::libs::heap::without_pool;
 use crate::support::live::machine;
+use crate::support::long;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
@@ -54,8 +55,8 @@ const MIXED: [(&[&str], u64); 4] = [
 /// How much more that may be, in hundredths.
 const MORE_MIXED: u64 = 125;
 
-/// What is free goes back by the clock, so that a run may end just before: the
-/// figure is the median of so many.
+/// What is free goes back by the clock, so that a run may end just before: the median of
+/// so many holds, and a short test ends with the first that does.
 const RUNS: usize = 5;
 
 fn figure(ran: &Ran, name: &str) -> u64 {
@@ -69,17 +70,23 @@ fn figure(ran: &Ran, name: &str) -> u64 {
 
 fn judge(program: &Path, what: &str, rows: &[(&[&str], u64)], more: u64) {
     for (args, others) in rows {
-        let run = |_| -> u64 {
+        let run = || -> u64 {
             let mut command = tool("hugectl");
             command.args(["--heap", "-q"]).arg(program).args(*args);
             figure(&command.output().unwrap().into(), "thousandths")
         };
-        let mut ours: Vec<u64> = (0..RUNS).map(run).collect();
-        ours.sort_unstable();
-        assert!(
-            ours[RUNS / 2] * 100 <= others * more,
-            "{what} {args:?}: {others}, {ours:?}"
-        );
+        let enough = match long::length().as_secs() {
+            0..20 => 1,
+            _ => RUNS / 2 + 1,
+        };
+        let (mut good, mut bad) = (0, Vec::new());
+        while good < enough && bad.len() <= RUNS / 2 {
+            match run() {
+                ours if ours * 100 <= others * more => good += 1,
+                ours => bad.push(ours),
+            }
+        }
+        assert!(good >= enough, "{what} {args:?}: {others}, {bad:?}");
     }
 }
 
