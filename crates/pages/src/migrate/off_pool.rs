@@ -128,7 +128,7 @@ fn move_page(
     let mut outcome = Outcome::InUse;
     for _ in 0..TIMES {
         let moved = match word.load().0 == state {
-            true => try_once().map(|_| ()),
+            true => try_once().map(drop),
             false => Err(BUSY),
         };
         if moved.is_ok() || !word.settled().0.is_hugetlb() {

@@ -126,16 +126,11 @@ pub fn is_beside(range: &Range<usize>) -> bool {
 /// Whether what lies before a range, and what lies behind it, was advised. `None` where it
 /// cannot be told: of a mapping that was not advised as a whole, parts may have been.
 pub fn neighbours(range: &Range<usize>) -> (Option<bool>, Option<bool>) {
-    let holds = |known: &Range<usize>, at: usize| known.start <= at && at < known.end;
-    let of = |at: usize| {
-        let known = used().map(|(_, known)| known);
-        let mut known = known.filter(|known| holds(&known.range, at));
-        match known.next() {
-            None => Some(false),
-            Some(known) => known.is_advised.then_some(true),
-        }
+    let of = |at: usize| match holding(&(at..at + 1)) {
+        None => Some(false),
+        Some(known) => known.is_advised.then_some(true),
     };
-    (of(range.start.wrapping_sub(1)), of(range.end))
+    (of(range.start.saturating_sub(1)), of(range.end))
 }
 
 /// The parts of a range that lie in such mappings.

@@ -126,10 +126,8 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
         unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
     }
     let move_run = || off_pool::move_units_where(extent, run, from, &Shield::best(), || true);
-    match side_stack::on_side_stack(move_run) {
-        Ok(_) => Ok(()),
-        Err(_) => Err(Errno(libc::ENOMEM)),
-    }
+    let moved = side_stack::on_side_stack(move_run);
+    moved.map(drop).map_err(|_| Errno(libc::ENOMEM))
 }
 
 /// `munmap`
