@@ -17,7 +17,7 @@ const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are aske
 const POOLS: &str = "no huge page pool can be seen, since /proc/meminfo is not there";
 
 /// hugectl where empty folders lie over these, in a name space of its own.
-fn hugectl(hidden: &[&str]) -> Command {
+pub(super) fn hugectl(hidden: &[&str]) -> Command {
     let mounts: String = hidden
         .iter()
         .map(|folder| format!("mount -t tmpfs none {folder} && "))

@@ -2,10 +2,10 @@
 //! huge pages were advised for some of it, comes to what it does without. What it has in
 //! parts in any run is refused in any.
 
-use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
+use crate::libs::hidden;
 use crate::support::live::machine;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
@@ -19,29 +19,25 @@ const OPENED: [&str; 2] = ["4", "109"];
 
 const CALLS: &str = "60";
 
+fn seeing_all() -> Command {
+    tool("hugectl")
+}
+
 /// Without control groups in sight, as in a chroot, what is reserved is not advised; as
 /// where a group limits memory each part is when it is opened.
-const HIDDEN: &[&str] = &[
-    "unshare",
-    "--mount",
-    "sh",
-    "-c",
-    "mount -t tmpfs none /sys/fs/cgroup && exec \"$@\"",
-    "sh",
-];
+fn without_groups() -> Command {
+    hidden::hugectl(&["/sys/fs/cgroup"])
+}
 
-fn is_as_without(before: &[&str], program: &Path, args: &[&str]) {
+fn is_as_without(hugectl: fn() -> Command, program: &Path, args: &[&str]) {
     let plain: Ran = Command::new(program).args(args).output().unwrap().into();
     assert!(
         plain.status == 0 && plain.out.ends_with("end\n"),
         "{plain:?}"
     );
     for options in [&["--anon"][..], &["--anon", "--heap=thp"]] {
-        let hugectl = tool("hugectl");
-        let words = before.iter().map(OsStr::new).chain([hugectl.get_program()]);
-        let mut words = words.chain(options.iter().map(OsStr::new));
-        let mut command = Command::new(words.next().unwrap());
-        command.args(words).arg(program).args(args);
+        let mut command = hugectl();
+        command.args(options).arg(program).args(args);
         let ours: Ran = command.output().unwrap().into();
         let mut lines = plain.out.lines().zip(ours.out.lines());
         let differs = lines.find(|(plain, ours)| plain != ours);
@@ -63,9 +59,9 @@ fn what_is_in_parts_moves_as_one() {
         let Some(program) = build("moved_parts", libc, &[]) else {
             continue;
         };
-        is_as_without(&[], &program, &["cases"]);
+        is_as_without(seeing_all, &program, &["cases"]);
         for seed in SEEDS {
-            is_as_without(&[], &program, &["draw", seed, CALLS]);
+            is_as_without(seeing_all, &program, &["draw", seed, CALLS]);
         }
     }
 }
@@ -82,8 +78,8 @@ fn what_was_opened_in_parts_moves_as_one() {
     let Some(program) = build("moved_parts", Libc::Glibc, &[]) else {
         return;
     };
-    is_as_without(HIDDEN, &program, &["cases"]);
+    is_as_without(without_groups, &program, &["cases"]);
     for seed in OPENED {
-        is_as_without(HIDDEN, &program, &["draw", seed, CALLS]);
+        is_as_without(without_groups, &program, &["draw", seed, CALLS]);
     }
 }

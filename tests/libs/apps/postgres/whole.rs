@@ -6,7 +6,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::Server;
-use crate::support::live::machine;
+use crate::support::live::{Live, machine};
 use crate::support::tool::Ran;
 
 /// As many clients are there at once.
@@ -122,6 +122,17 @@ fn files() -> usize {
         .count()
 }
 
+/// The pool, of which all pages are to be free after a server has ended.
+const PAGES: u64 = 320;
+
+/// What that leaves, once its last process is gone: free pages, segments, files.
+fn left(live: &Live, server: &Server) -> (u64, usize, usize) {
+    let pages = live.free_pages_at_last(PAGES);
+    (pages, server.segments_at_last(), files())
+}
+
+const NOTHING: (u64, usize, usize) = (PAGES, 0, 0);
+
 #[test]
 fn page_tables_are_a_small_part_of_what_they_were() {
     let Some(live) = machine("page tables of PostgreSQL") else {
@@ -129,23 +140,14 @@ fn page_tables_are_a_small_part_of_what_they_were() {
     };
     let Some(server) = Server::new() else { return };
     server.fill();
-    let before = server.segments();
-    live.set_pool(320);
+    live.set_pool(PAGES);
     let mut tables = Vec::new();
     for way in [&[][..], WAYS[0], WAYS[1]] {
         let ran = server.start_by(way);
         assert_eq!(ran.status, 0, "{way:?} {ran:?}");
         tables.push(server.page_tables_under_load());
         server.stop();
-        assert_eq!(
-            (
-                live.free_pages_at_last(320),
-                server.segments_at_last(before),
-                files()
-            ),
-            (320, before, 0),
-            "{way:?}"
-        );
+        assert_eq!(left(&live, &server), NOTHING, "{way:?}");
     }
     // What is not shared memory's is as it was; with 2 GB of buffers it is a tenth.
     let [plain, auto, all] = tables[..] else {
@@ -200,8 +202,7 @@ fn parallel_queries_and_a_killed_backend_are_as_without() {
     };
     let Some(server) = Server::new() else { return };
     server.fill();
-    let before = server.segments();
-    live.set_pool(320);
+    live.set_pool(PAGES);
     let ran = live.hugeadm(&["--set-shm-group", "postgres"]);
     assert_eq!(ran.status, 0, "{ran:?}");
     let [plain, recovered] = life(&server, &[], "posix");
@@ -210,12 +211,7 @@ fn parallel_queries_and_a_killed_backend_are_as_without() {
         for way in WAYS {
             let answers = life(&server, way, kind);
             assert_eq!(answers, [&*plain, &*plain], "{way:?} {kind}");
-            let left = (
-                live.free_pages_at_last(320),
-                server.segments_at_last(before),
-                files(),
-            );
-            assert_eq!(left, (320, before, 0), "{way:?} {kind}");
+            assert_eq!(left(&live, &server), NOTHING, "{way:?} {kind}");
         }
     }
 }
