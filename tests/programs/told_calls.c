@@ -114,12 +114,12 @@ static long get_attributes(int process, void *about, unsigned len, unsigned flag
 	return call ? call(process, about, len, flags) : syscall(SYS_sched_getattr, process, about, len, flags);
 }
 
-/* musl's getdents has no 64 in its name. */
-static ssize_t get_entries(int dir, void *buffer, size_t len)
+/* musl's getdents has no 64 in its name, and gives an int. */
+static int get_entries(int dir, void *buffer, size_t len)
 {
-	ssize_t (*call)(int, void *, size_t) = (ssize_t (*)(int, void *, size_t))dlsym(RTLD_DEFAULT, "getdents");
+	int (*call)(int, void *, size_t) = (int (*)(int, void *, size_t))dlsym(RTLD_DEFAULT, "getdents");
 
-	return call ? call(dir, buffer, len) : syscall(SYS_getdents64, dir, buffer, len);
+	return call ? call(dir, buffer, len) : (int)syscall(SYS_getdents64, dir, buffer, len);
 }
 
 static void process(void)

@@ -31,21 +31,11 @@ pub(crate) struct Live {
 /// The machine, or a skip that is heard: on standard error, and with
 /// `HUGETOOLS_CI=1` as a failure.
 pub(crate) fn machine(test: &str) -> Option<Live> {
-    if !nix::unistd::geteuid().is_root() {
-        return skip(test, "it needs root");
+    if !can_be_set(test) {
+        return None;
     }
     let root = live_root();
-    if let Err(errno) = access("/sys/kernel/mm", AccessFlags::W_OK) {
-        return skip(test, &format!("/sys/kernel/mm cannot be written: {errno}"));
-    }
-    let lock = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(LOCK)
-        .unwrap();
-    let lock = Flock::lock(lock, FlockArg::LockExclusive)
-        .map_err(|(_, errno)| errno)
-        .unwrap();
+    let lock = lock(FlockArg::LockExclusive);
     let found = Machine::read(&root).unwrap();
     if found.default_pool().is_none() {
         return skip(test, "this machine has no huge pages");
@@ -58,6 +48,28 @@ pub(crate) fn machine(test: &str) -> Option<Live> {
     // As distributions have it, whatever has been set here before.
     live.set_shmem_enabled("never");
     Some(live)
+}
+
+/// Waits for the machine: for it alone, or beside others that leave it as it is.
+pub(super) fn lock(how: FlockArg) -> Flock<fs::File> {
+    let file = OpenOptions::new().create(true).append(true).open(LOCK);
+    let lock = Flock::lock(file.unwrap(), how);
+    lock.map_err(|(_, errno)| errno).unwrap()
+}
+
+/// Whether the machine is there to be changed, or a skip likewise: for what a test does
+/// before it takes the machine, so that others have it meanwhile.
+pub(crate) fn can_be_set(test: &str) -> bool {
+    if !nix::unistd::geteuid().is_root() {
+        return skip::<()>(test, "it needs root").is_some();
+    }
+    match access("/sys/kernel/mm", AccessFlags::W_OK) {
+        Ok(()) => true,
+        Err(errno) => {
+            let why = format!("/sys/kernel/mm cannot be written: {errno}");
+            skip::<()>(test, &why).is_some()
+        }
+    }
 }
 
 /// Says that a test did not run; in CI that is a failure.
@@ -85,7 +97,7 @@ pub(crate) fn skip_aloud(test: &str, why: &str) {
     let _ = io::stderr().write_all(format!("\nSKIPPED {test}: {why}\n").as_bytes());
 }
 
-fn live_root() -> Root {
+pub(super) fn live_root() -> Root {
     Root::live()
 }
 

@@ -1,5 +1,5 @@
 //! How long the tests last that could go on for ever: `HUGETOOLS_SECONDS`,
-//! 2 without it, so that all tests together take a newcomer a few minutes.
+//! 1 without it, so that all tests together take a newcomer a few minutes.
 
 use std::time::Duration;
 
@@ -7,5 +7,5 @@ use std::time::Duration;
 pub(crate) fn length() -> Duration {
     let seconds = std::env::vars_os().find(|(name, _)| name == "HUGETOOLS_SECONDS");
     let seconds = seconds.and_then(|(_, value)| value.to_str()?.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(2))
+    Duration::from_secs(seconds.unwrap_or(1))
 }

@@ -3,6 +3,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -55,6 +56,18 @@ fn unshares(test: &str, how: &str) -> bool {
         Err(error) => format!("unshare: {error}"),
     };
     skip::<()>(test, why.trim_end()).is_some()
+}
+
+/// Whether there are connections within the machine, as there are not in a network namespace
+/// whose loopback is down.
+pub(crate) fn loopback(test: &str) -> bool {
+    let connected = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .and_then(TcpStream::connect);
+    match connected {
+        Ok(_) => true,
+        Err(error) => skip::<()>(test, &format!("no loopback: {error}")).is_some(),
+    }
 }
 
 /// Whether the control groups can be seen, as they cannot in most chroots: what takes memory

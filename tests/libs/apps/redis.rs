@@ -117,7 +117,7 @@ fn life(options: Option<&[&str]>) -> [String; 2] {
 fn a_copy_is_what_it_is_without() {
     let name = "a copy of Redis";
     let Some(live) = machine(name) else { return };
-    if !needs::programs(name, &["redis-server", "redis-cli"]) {
+    if !needs::programs(name, &["redis-server", "redis-cli"]) || !needs::loopback(name) {
         return;
     }
     live.set_pool(64);

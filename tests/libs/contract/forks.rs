@@ -2,6 +2,7 @@
 
 use super::row::User::{Crowd, Nobody, Root};
 use super::row::{HOLDING, Judged, SERVED, rows};
+use crate::support::needs::loopback;
 use crate::support::program::Libc;
 
 rows! {
@@ -156,10 +157,12 @@ rows! {
     }
     others_free_while_a_child_gets_copies: "frees_meanwhile" { pools: &[60, 100] }
     streams_are_read_while_a_child_is_made: "streams" { pools: &[40, 80] }
-    what_the_kernel_hands_over_is_not_lost: "handed_over" { pools: &[40, 80] }
-    threads_of_c11_are_threads: "handed_over" { flags: &["-DC11"], pools: &[40, 80] }
-    messages_are_taken_while_a_child_is_made: "taken_messages" { pools: &[40, 80] }
-    the_kernel_is_asked_while_a_child_is_made: "asked" { pools: &[40, 80] }
+    what_the_kernel_hands_over_is_not_lost: "handed_over" { pools: &[40, 80], needs: loopback }
+    threads_of_c11_are_threads: "handed_over" {
+        flags: &["-DC11"], pools: &[40, 80], needs: loopback,
+    }
+    messages_are_taken_while_a_child_is_made: "taken_messages" { pools: &[40, 80], needs: loopback }
+    the_kernel_is_asked_while_a_child_is_made: "asked" { pools: &[40, 80], needs: loopback }
     much_else_is_asked_while_a_child_is_made: "told" { pools: &[40, 80] }
     plain_files_are_read_where_no_page_is_left: "plain_files" { pools: &[70, 120] }
     signals_are_blocked_by_other_names: "blocked_otherwise" { pools: &[70, 60] }

@@ -21,7 +21,7 @@
 //! the heap, once the heap but not twice, ample), users, libcs. The program
 //! says `right`, or what is wrong; it is run plainly as well, which shows that
 //! it asks for nothing but what every program gets. One that does not end has
-//! failed. A newcomer's run takes two of the row's states, `.ci/run` each once,
+//! failed. A newcomer's run takes one of the row's states, `.ci/run` each once,
 //! one of more than 20 seconds (`HUGETOOLS_SECONDS`) all combinations.
 
 mod forks;

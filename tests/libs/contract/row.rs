@@ -5,10 +5,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use super::run::{End, How, run};
-use crate::support::live::{Live, machine};
+use crate::support::live::{Live, can_be_set, machine};
 use crate::support::long;
 use crate::support::needs::{mounts, others};
 use crate::support::program::{Libc, build_as};
+use crate::support::still::without_pool;
 use crate::support::tool::hugectl;
 
 /// Who runs a program.
@@ -58,6 +59,8 @@ pub(super) struct Row {
     pub(super) users: &'static [User],
     pub(super) libcs: &'static [Libc],
     pub(super) judged: Judged,
+    /// What the machine must have; where it has not, the row is skipped, aloud.
+    pub(super) needs: fn(&str) -> bool,
     /// After which it hangs.
     pub(super) seconds: u64,
 }
@@ -75,6 +78,7 @@ pub(super) const ROW: Row = Row {
     users: &[User::Root, User::Nobody],
     libcs: &Libc::ALL,
     judged: Judged::Right,
+    needs: |_| true,
     seconds: 10,
 };
 
@@ -105,15 +109,19 @@ struct State {
 }
 
 impl Row {
-    /// All combinations in a long run, else each state once; two in a short one.
-    fn states(&self) -> Vec<State> {
+    /// All combinations in a long run, else each state once. A short one has one: with the
+    /// most pages as root, or with fewer as nobody, half of the rows each.
+    fn states(&self, test: &str) -> Vec<State> {
         let long = long::length() > Duration::from_secs(20);
         let lengths = [self.pools.len(), self.users.len(), self.libcs.len()];
         let once = lengths.into_iter().max().unwrap();
-        let count = match long::length().as_secs() {
-            0..20 => once.min(2),
-            20 => once,
-            _ => lengths.iter().product(),
+        let states = match long::length().as_secs() {
+            0..20 => {
+                let at = test.len() % once.min(2);
+                at..at + 1
+            }
+            20 => 0..once,
+            _ => 0..lengths.iter().product(),
         };
         let state = |at: usize| State {
             user: self.users[at % self.users.len()],
@@ -124,7 +132,7 @@ impl Row {
                 false => self.pools[self.pools.len() - 1 - at % self.pools.len()],
             },
         };
-        (0..count).map(state).collect()
+        states.map(state).collect()
     }
 
     fn build(&self, libc: Libc) -> Option<PathBuf> {
@@ -158,6 +166,12 @@ impl Row {
         command.env_clear().envs(self.environment.iter().copied());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin");
         command.env("LC_ALL", "C").current_dir("/");
+        if long::length() < Duration::from_secs(20) {
+            command.env("CONTRACT_SHORT", "1");
+        }
+        if !hugectl.is_empty() {
+            command.env("CONTRACT_WITH_US", "1");
+        }
         // The program looks whether it is where the test wants it.
         if state.pool > 0 && self.options.contains(&"--heap") && !hugectl.is_empty() {
             command.env("CONTRACT_ON_POOL", "1");
@@ -183,6 +197,21 @@ impl Row {
             self.args,
         );
         end.out
+    }
+
+    /// How it ends with such a pool, and what that has lost. The machine is taken for each
+    /// state, so that others get their turn.
+    fn with_pool(&self, test: &str, program: &Path, state: State) -> Option<(End, Option<String>)> {
+        if state.pool == 0 {
+            let _still = without_pool(test)?;
+            return Some((self.under_hugectl(program, state), None));
+        }
+        let live = machine(test)?;
+        live.set_pool(state.pool);
+        // What was killed in the test before gives its pages back by and by.
+        let free = live.free_pages_at_last(state.pool);
+        let end = self.under_hugectl(program, state);
+        Some((end, kept(&live, free)))
     }
 
     fn under_hugectl(&self, program: &Path, state: State) -> End {
@@ -221,26 +250,26 @@ fn crowd() -> &'static str {
 pub(super) fn hold(test: &str, row: &Row) {
     let mut wrong = Vec::new();
     let mut plain = None;
-    if row.words.contains(&"unshare") && !mounts(test) {
+    let own_mounts = row.words.contains(&"unshare");
+    if !can_be_set(test) || !(row.needs)(test) || own_mounts && !mounts(test) {
         return;
     }
-    for state in row.states() {
+    for state in row.states(test) {
         let Some(program) = row.build(state.libc) else {
             return;
         };
-        // For each state, so that others get their turn.
-        let Some(live) = machine(test) else { return };
         if state.user != User::Root && !others(test, &program) {
             return;
         }
-        live.set_pool(state.pool);
-        let free = live.free_pages();
+        // It leaves the pool alone.
         let expected = plain.get_or_insert_with(|| row.plain(&program, state));
-        let end = row.under_hugectl(&program, state);
+        let Some((end, lost)) = row.with_pool(test, &program, state) else {
+            return;
+        };
         if end.how != How::Status(0) || end.out != *expected {
             wrong.push(format!("{state:?}: {end:#?}"));
         }
-        wrong.extend(kept(&live, free).map(|what| format!("{state:?}: {what}")));
+        wrong.extend(lost.map(|what| format!("{state:?}: {what}")));
     }
     assert!(
         wrong.is_empty(),

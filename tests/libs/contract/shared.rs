@@ -67,14 +67,14 @@ rows! {
     }
     a_segment_of_one_of_ours_stays_as_it_is: "segment_of_another" {
         options: SHM, users: &[Root], pools: &[0, 12, 60],
-        words: &["{hugectl}", "{program}", "make", "1213548357", "unshare", "-C", "{hugectl}", "{program}", "use", "1213548357"],
+        words: &["{hugectl}", "{program}", "make", "1213548358", "unshare", "-C", "{hugectl}", "{program}", "use", "1213548358"],
     }
     a_segment_is_asked_for_under_a_policy: "segment_of_another" {
         options: SHM, users: &[Root, Nobody], pools: &[0, 12, 60],
-        words: &["{hugectl}", "{program}", "make", "1213548357", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548357"],
+        words: &["{hugectl}", "{program}", "make", "1213548359", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548359"],
     }
     a_plain_segment_is_asked_for_under_a_policy: "segment_of_another" {
         options: SHM, users: &[Root, Nobody], pools: &[0, 12, 60],
-        words: &["{program}", "make", "1213548357", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548357"],
+        words: &["{program}", "make", "1213548360", "{program}", "confine", "{hugectl}", "{program}", "use", "1213548360"],
     }
 }

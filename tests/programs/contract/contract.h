@@ -99,11 +99,13 @@ static UNUSED void check_heap(const char *who)
 				fail("%s: byte %zu of block %zu is %d", who, k, i, heap_blocks[i][k]);
 }
 
-/* Reserves what the pool has left. */
+/* Reserves what the pool has left; run plainly, where it is nobody's concern, not. */
 static UNUSED void empty_pool(void)
 {
 	int i, flags = MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB;
 
+	if (!getenv("CONTRACT_WITH_US"))
+		return;
 	for (i = 0; i < 1000; i++)
 		if (mmap(NULL, 2 * MIB, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED)
 			return;
@@ -144,6 +146,13 @@ static UNUSED double seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* How long that goes on which only time tells the end of: so many seconds, half a one in
+   a short test. */
+static UNUSED double span(double most)
+{
+	return getenv("CONTRACT_SHORT") && most > 0.5 ? 0.5 : most;
 }
 
 #ifdef __GLIBC__

@@ -3,8 +3,6 @@
 #include "contract.h"
 #include <malloc.h>
 
-#define SECONDS 2
-
 static volatile int over;
 
 static void *come_and_go(void *unused)
@@ -52,7 +50,7 @@ int main(void)
 
 	for (k = 0; k < 6; k++)
 		CHECK(!pthread_create(&thread[k], NULL, work[k], NULL));
-	sleep(SECONDS);
+	usleep((useconds_t)(span(2) * 1e6));
 	over = 1;
 	for (k = 0; k < 6; k++)
 		CHECK(!pthread_join(thread[k], NULL));

@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; get_pages && i < threads; i++)
 		start(give_back, NULL);
-	end = seconds() + 2;
+	end = seconds() + span(2);
 	do {
 		pid_t child = fork();
 

@@ -29,7 +29,7 @@ int main(void)
 {
 	struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
 	struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
-	double end = seconds() + 1.5;
+	double end = seconds() + span(1.5);
 	char *kept = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int id = shmget(IPC_PRIVATE, 4 * MIB, IPC_CREAT | 0600);
 

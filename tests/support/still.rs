@@ -1,0 +1,82 @@
+//! The running machine with an empty pool and nothing changed: what needs no more than
+//! that goes on beside others that do not either.
+
+use std::fs;
+
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::thp::Thp;
+use hugetools_model::{Machine, PageSize};
+use nix::fcntl::{Flock, FlockArg};
+
+use super::live::{Live, can_be_set, live_root, lock, machine, skip};
+
+/// The machine, for tests that leave it as it is.
+pub(crate) enum Still {
+    /// It is so already.
+    AsFound(Box<Found>),
+    /// It has been made so, for one test.
+    Emptied(Box<Live>),
+}
+
+/// As it was found, and stays.
+pub(crate) struct Found {
+    machine: Machine,
+    /// Shared with others.
+    _lock: Flock<fs::File>,
+}
+
+/// The machine without pages in the pool of the default size, or a skip as `machine`'s.
+pub(crate) fn without_pool(test: &str) -> Option<Still> {
+    if !can_be_set(test) {
+        return None;
+    }
+    let found = Found {
+        _lock: lock(FlockArg::LockShared),
+        machine: Machine::read(&live_root()).unwrap(),
+    };
+    if is_empty(&found.machine) {
+        return Some(Still::AsFound(Box::new(found)));
+    }
+    drop(found);
+    let live = machine(test)?;
+    live.set_pool(0);
+    Some(Still::Emptied(Box::new(live)))
+}
+
+/// The same where private memory can be on transparent huge pages.
+pub(crate) fn with_thp(test: &str) -> Option<Still> {
+    let still = without_pool(test)?;
+    match still.thp_serves() {
+        true => Some(still),
+        false => skip(test, "transparent huge pages are off"),
+    }
+}
+
+fn is_empty(machine: &Machine) -> bool {
+    let has_none = |pool: &Pool| {
+        pool.minimum().get() == 0 && pool.overcommit.is_none_or(|pages| pages.get() == 0)
+    };
+    let shmem = machine
+        .thp
+        .as_ref()
+        .and_then(|thp| thp.shmem_enabled.as_deref());
+    machine.default_pool().is_some_and(has_none) && shmem.is_none_or(|word| word == "never")
+}
+
+impl Still {
+    /// The default size of huge pages.
+    pub(crate) fn default_size(&self) -> PageSize {
+        match self {
+            Still::AsFound(found) => found.machine.default_pool().unwrap().size,
+            Still::Emptied(live) => live.default_size(),
+        }
+    }
+
+    /// Whether private memory can be on transparent huge pages.
+    pub(crate) fn thp_serves(&self) -> bool {
+        match self {
+            Still::AsFound(found) => found.machine.thp.as_ref().is_some_and(Thp::serves_madvise),
+            Still::Emptied(live) => live.thp_serves(),
+        }
+    }
+}
