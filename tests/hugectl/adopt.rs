@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use serde_json::Value;
 
 use super::place::Done;
-use crate::support::live::{Live, skip};
+use crate::support::live::skip;
 use crate::support::tool::tool;
 
 /// A program that says a line when it is ready, and is ended at the end of the test.
@@ -121,8 +121,8 @@ fn share(process: &Value) -> f64 {
 }
 
 /// Whether this kernel collapses the memory of others, and THP are there.
-fn is_possible(test: &str, live: &Live) -> bool {
-    if !live.thp_serves() {
+fn is_possible(test: &str, thp_serves: bool) -> bool {
+    if !thp_serves {
         return skip::<()>(test, "this machine has no transparent huge pages").is_some();
     }
     let release = nix::sys::utsname::uname().unwrap();

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::judge::Judged;
-use crate::support::live::{Live, machine};
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, copy, tool};
 
 const SAID: &str = "/sys/kernel/mm is not there: transparent huge pages are asked for";
@@ -29,10 +29,9 @@ pub(super) fn hugectl(hidden: &[&str]) -> Command {
 }
 
 /// The machine, where private memory has transparent huge pages.
-fn live(test: &str) -> Option<Live> {
-    let live = machine(test)?;
+fn live(test: &str) -> Option<Still> {
     mounts(test).then_some(())?;
-    live.set_pool(0);
+    let live = without_pool(test)?;
     live.thp_serves().then_some(live)
 }
 

@@ -66,14 +66,14 @@ fn a_program_as_it_is() {
         };
         let expected = plain(&program);
         let whole = |segment| Part::find(&expected.out, segment).whole;
-        let arrays = 480_000_000 / 1024;
-        assert!(whole("bss") * 100 >= arrays * 99, "{expected:?}");
-        for pages in [0, 100, 300] {
+        let arrays = 120_000_000 / 1024;
+        assert!(whole("bss") + (4 << 10) >= arrays, "{expected:?}");
+        for pages in [0, 25, 100] {
             live.set_pool(pages);
             let ran = under_hugectl(&program, &["--text=2MB", "--data=2MB", "-q"]);
             assert_eq!(result(&ran), result(&expected));
             assert_huge(&ran, |kb| match pages {
-                300 => kb * 100 >= (whole("text") + whole("data") + whole("bss")) * 99,
+                100 => kb * 100 >= (whole("text") + whole("data") + whole("bss")) * 99,
                 _ => kb == pages * 2048,
             });
             assert_eq!(live.free_pages_at_last(pages), pages, "{ran:?}");
@@ -86,7 +86,7 @@ fn a_variable_alone_or_transparent_pages_alone() {
     let Some(live) = machine("HUGETLB_ELFMAP") else {
         return;
     };
-    live.set_pool(300);
+    live.set_pool(100);
     let Some(program) = build("stream", Libc::Glibc, &[]) else {
         return;
     };
@@ -100,7 +100,7 @@ fn a_variable_alone_or_transparent_pages_alone() {
     };
     let ran = preload("RW");
     assert_eq!((ran.err.as_str(), result(&ran)), ("", result(&expected)));
-    assert_huge(&ran, |kb| kb > 460 << 10);
+    assert_huge(&ran, |kb| kb > 115 << 10);
     let ran = preload("R=thp:W=thp");
     assert_eq!((ran.err.as_str(), result(&ran)), ("", result(&expected)));
     assert_huge(&ran, |kb| kb == 0);
@@ -139,12 +139,12 @@ fn what_a_pool_lacks_for_segments_is_told() {
         command.env("HUGETLB_ELFMAP", "RW").output().unwrap().into()
     };
     let told = "the pool has no page left (to grow the pool: hugeadm --pool-pages-min 2MB:+";
-    let ran = run(100);
+    let ran = run(20);
     let (_, advice) = ran.err.split_once(told).expect(&ran.err);
     let lacking: u64 = advice.trim_end().trim_end_matches(')').parse().unwrap();
-    let ran = run(100 + lacking - 1);
+    let ran = run(20 + lacking - 1);
     assert!(ran.err.ends_with(&format!("{told}1)\n")), "{ran:?}");
-    assert_eq!(run(100 + lacking).err, "", "{advice}");
+    assert_eq!(run(20 + lacking).err, "", "{advice}");
 }
 
 #[test]
@@ -378,11 +378,13 @@ fn moving_costs_little_more_than_copying() {
         (median(moved), median(copied))
     };
     for (elfmap, pages) in [("W", "pool"), ("W=thp", "thp")] {
-        let all: Vec<_> = (0..3).map(|_| measure(elfmap, pages)).collect();
-        let is_enough = |(moved, copied): &(Duration, Duration)| {
-            *moved <= copied.mul_f64(1.3) + Duration::from_micros(200)
-        };
-        assert!(all.iter().any(is_enough), "{elfmap}: {all:?}");
+        let mut all = Vec::new();
+        let is_enough = (0..3).any(|_| {
+            let (moved, copied) = measure(elfmap, pages);
+            all.push((moved, copied));
+            moved <= copied.mul_f64(1.3) + Duration::from_micros(200)
+        });
+        assert!(is_enough, "{elfmap}: {all:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::live::machine;
+use crate::support::still::without_pool;
 
 fn once(words: &[&str]) -> Duration {
     let start = Instant::now();
@@ -31,7 +31,7 @@ fn ratio(a: &[&str], b: &[&str], times: u32) -> f64 {
 /// is slower in hugectl itself, so here the libraries alone are held to it.
 #[test]
 fn the_libraries_add_little_to_a_start() {
-    let Some(_live) = machine("start-up") else {
+    let Some(_live) = without_pool("start-up") else {
         return;
     };
     for (library, variables) in [

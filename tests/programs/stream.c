@@ -7,7 +7,7 @@
 #include "segments.h"
 
 #ifndef N
-#define N (20 * 1000 * 1000) /* 160 MB each */
+#define N (5 * 1000 * 1000) /* 40 MB each */
 #endif
 static double a[N], b[N], c[N];
 static long table[700 * 1000] = {1, 2, 3};

@@ -1,9 +1,9 @@
 //! Programs in C from `tests/programs`, built once for each libc.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::bless::project;
 use super::live::skip;
@@ -39,12 +39,18 @@ pub(crate) fn build(name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
 /// for one.
 pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Option<PathBuf> {
     // Once for all tests: what one of them runs cannot be written.
-    static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    static BUILT: Mutex<BTreeMap<String, Arc<Mutex<bool>>>> = Mutex::new(BTreeMap::new());
+    let all = BUILT.lock();
+    let this = Arc::clone(
+        all.unwrap_or_else(PoisonError::into_inner)
+            .entry(new.to_owned())
+            .or_default(),
+    );
+    let mut is_built = this.lock().unwrap_or_else(PoisonError::into_inner);
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
     std::fs::create_dir_all(&dir).unwrap();
     let program = dir.join(new.replace('/', "-"));
-    if built.contains(new) {
+    if *is_built {
         return Some(program);
     }
     let c = project("tests/programs").join(format!("{name}.c"));
@@ -59,7 +65,7 @@ pub(crate) fn build_as(new: &str, name: &str, libc: Libc, flags: &[&str]) -> Opt
     command.arg(source).arg("-o").arg(&program);
     match command.output() {
         Ok(output) if output.status.success() => {
-            built.insert(new.to_owned());
+            *is_built = true;
             Some(program)
         }
         Ok(output) => panic!("{name}: {}", String::from_utf8_lossy(&output.stderr)),

@@ -54,7 +54,10 @@ const WAYS: [Way; 8] = [
 fn build(place: &Place, options: &str) -> String {
     let name: String = options.replace(['$', '/', ' ', ','], "_");
     let source = project("tests/programs/stream.c");
-    let size = if options == LARGE { "" } else { "-DN=2000000" };
+    let size = match options {
+        LARGE => "-DN=20000000",
+        _ => "-DN=2000000",
+    };
     place.ok(&format!(
         "HUGETLB_DEPRECATED_LINK=yes gcc -B $PLACE/B -O2 {size} '{}' {options} -o '{name}'",
         source.display()

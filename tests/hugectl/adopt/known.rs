@@ -98,7 +98,7 @@ fn own_time() -> Duration {
 fn a_python_of_800_megabytes() {
     let name = "adopted Python";
     let Some(live) = machine(name) else { return };
-    if !is_possible(name, &live) || !needs::programs(name, &["python3"]) {
+    if !is_possible(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
         return;
     }
     let mut subject = Subject::start(Command::new("python3").args(["-c", PYTHON]));
@@ -133,7 +133,7 @@ fn a_python_of_800_megabytes() {
 fn a_look_keeps_to_the_budget() {
     let name = "looks at what is to be adopted";
     let Some(live) = machine(name) else { return };
-    if !is_possible(name, &live) || !needs::programs(name, &["python3"]) {
+    if !is_possible(name, live.thp_serves()) || !needs::programs(name, &["python3"]) {
         return;
     }
     let subject = Subject::start(Command::new("python3").args(["-c", SHARED]));
@@ -150,7 +150,7 @@ fn a_go_program_that_collects_garbage() {
     let Some(live) = machine(name) else { return };
     let go = std::path::Path::new("/usr/local/go/bin/go");
     let go = if go.exists() { go } else { "go".as_ref() };
-    if !is_possible(name, &live) {
+    if !is_possible(name, live.thp_serves()) {
         return;
     }
     if Command::new(go).arg("version").output().is_err() {
@@ -177,7 +177,7 @@ fn a_go_program_that_collects_garbage() {
 fn a_java_heap_under_collection() {
     let name = "adopted Java";
     let Some(live) = machine(name) else { return };
-    if !is_possible(name, &live) {
+    if !is_possible(name, live.thp_serves()) {
         return;
     }
     // One that runs a source: it has a compiler.

@@ -7,6 +7,7 @@ use super::{Subject, document, huge, hugectl, is_possible, is_sound, number, onl
 use crate::support::live::machine;
 use crate::support::needs;
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 
 /// A program with so many megabytes of a kind of memory, which checks them at the end.
 fn program(kind: &str, megabytes: &str) -> Option<Subject> {
@@ -18,10 +19,10 @@ fn program(kind: &str, megabytes: &str) -> Option<Subject> {
 
 #[test]
 fn memory_becomes_huge_and_stays_as_it_was() {
-    let Some(live) = machine("adopted memory") else {
+    let Some(live) = without_pool("adopted memory") else {
         return;
     };
-    if !is_possible("adopted memory", &live) {
+    if !is_possible("adopted memory", live.thp_serves()) {
         return;
     }
     let Some(subject) = program("anon", "64") else {
@@ -46,10 +47,10 @@ fn memory_becomes_huge_and_stays_as_it_was() {
 
 #[test]
 fn the_segments_that_are_named_are_meant() {
-    let Some(live) = machine("adopted segments") else {
+    let Some(live) = without_pool("adopted segments") else {
         return;
     };
-    if !is_possible("adopted segments", &live) {
+    if !is_possible("adopted segments", live.thp_serves()) {
         return;
     }
     let Some(subject) = program("anon", "32") else {
@@ -73,13 +74,12 @@ fn the_segments_that_are_named_are_meant() {
 
 #[test]
 fn what_cannot_be_has_its_reason() {
-    let Some(live) = machine("adopted, and not") else {
+    let Some(live) = without_pool("adopted, and not") else {
         return;
     };
-    if !is_possible("adopted, and not", &live) {
+    if !is_possible("adopted, and not", live.thp_serves()) {
         return;
     }
-    live.set_shmem_enabled("never");
     for (kind, options, reason) in [
         ("declined", &["--anon"][..], "MADV_NOHUGEPAGE"),
         ("off", &["--anon"], "PR_SET_THP_DISABLE"),
@@ -105,10 +105,10 @@ fn what_cannot_be_has_its_reason() {
 /// program, then ends.
 #[test]
 fn whatever_the_program_does_meanwhile_harms_nobody() {
-    let Some(live) = machine("adopted and restless") else {
+    let Some(live) = without_pool("adopted and restless") else {
         return;
     };
-    if !is_possible("adopted and restless", &live) {
+    if !is_possible("adopted and restless", live.thp_serves()) {
         return;
     }
     for end in ["restless", "executes", "ends"] {
@@ -139,10 +139,10 @@ fn whatever_the_program_does_meanwhile_harms_nobody() {
 
 #[test]
 fn a_watch_follows_what_is_allocated_later() {
-    let Some(live) = machine("adopted later") else {
+    let Some(live) = without_pool("adopted later") else {
         return;
     };
-    if !is_possible("adopted later", &live) {
+    if !is_possible("adopted later", live.thp_serves()) {
         return;
     }
     let Some(subject) = program("grows", "48") else {
@@ -168,10 +168,10 @@ fn a_watch_follows_what_is_allocated_later() {
 
 #[test]
 fn children_come_with_it() {
-    let Some(live) = machine("adopted children") else {
+    let Some(live) = without_pool("adopted children") else {
         return;
     };
-    if !is_possible("adopted children", &live) {
+    if !is_possible("adopted children", live.thp_serves()) {
         return;
     }
     let Some(program) = build("adopt", Libc::Glibc, &[]) else {
@@ -197,7 +197,7 @@ fn a_memory_group_is_not_overdrawn() {
     let Some(live) = machine("adopted within a limit") else {
         return;
     };
-    if !is_possible("adopted within a limit", &live) {
+    if !is_possible("adopted within a limit", live.thp_serves()) {
         return;
     }
     let name = "adopted within a limit";

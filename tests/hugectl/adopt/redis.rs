@@ -107,7 +107,7 @@ fn start(dir: &Path) -> (Server, Client) {
 fn no_answer_is_wrong_and_none_is_late() {
     let name = "adopted Redis";
     let Some(live) = machine(name) else { return };
-    if !is_possible(name, &live) || !needs::programs(name, &["redis-server"]) {
+    if !is_possible(name, live.thp_serves()) || !needs::programs(name, &["redis-server"]) {
         return;
     }
     let mut figures = Vec::new();

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use super::{hugectl, refused, starts};
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
 /// What `required_anon` prints where so many of its calls are refused with this error.
@@ -36,7 +37,7 @@ const ALL: &str = "map small reserve grow thread tiny";
 
 #[test]
 fn what_the_machine_gives_none_for_fails() {
-    let Some(_live) = machine("private mappings that are required") else {
+    let Some(_live) = without_pool("private mappings that are required") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -86,7 +87,7 @@ fn what_the_machine_gives_none_for_fails() {
 
 #[test]
 fn a_main_stack_is_measured() {
-    let Some(_live) = machine("stacks that are required") else {
+    let Some(_live) = without_pool("stacks that are required") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {
@@ -143,7 +144,7 @@ fn transparent_huge_pages_that_are_switched_off() {
 
 #[test]
 fn a_report_says_what_was_required() {
-    let Some(_live) = machine("reports of private mappings that are required") else {
+    let Some(_live) = without_pool("reports of private mappings that are required") else {
         return;
     };
     let Some(program) = build("required_anon", Libc::Glibc, &["-pthread"]) else {

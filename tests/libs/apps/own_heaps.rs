@@ -5,16 +5,16 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::same_under;
+use super::Plain;
 use crate::libs::judge::Judged;
-use crate::support::live::{Live, machine, skip};
+use crate::support::live::skip;
 use crate::support::needs::{control_groups, libraries};
 use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, tool};
 
-fn ready(test: &str) -> Option<Live> {
-    let live = machine(test)?;
-    live.set_pool(0);
+fn ready(test: &str) -> Option<Still> {
+    let live = without_pool(test)?;
     live.thp_serves().then_some(live)
 }
 
@@ -195,7 +195,13 @@ fn they_do_what_they_do_without() {
     let php = "php -r '$a = range(1, 300000); shuffle($a); sort($a); echo md5(implode($a));'";
     let node = "node -e 'const a = Array.from({length: 300000}, (_, i) => `${i * 7919 % 300007}`);\
                 a.sort(); console.log(a.length, a[7], Buffer.alloc(9000000, 7).at(-1))'";
-    same_under(&all, "java", "java -Xshare:auto -version");
-    same_under(&all, "php", php);
-    same_under(&all, "node", node);
+    for (name, script) in [
+        ("java", "java -Xshare:auto -version"),
+        ("php", php),
+        ("node", node),
+    ] {
+        if let Some(plain) = Plain::run(name, script) {
+            plain.is_same_under(&all);
+        }
+    }
 }

@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use crate::libs::heap::without_pool;
 use crate::libs::judge::Judged;
 use crate::support::live::machine;
 use crate::support::long;
 use crate::support::program::{Libc, build};
+use crate::support::still::with_thp;
 use crate::support::tool::{Ran, tool};
 
 /// Threads that write.
@@ -63,7 +63,7 @@ fn a_small_beginning_moves_up_to_the_pool_under_all_who_write_to_it() {
 
 #[test]
 fn it_becomes_transparent_huge_pages_where_the_pool_has_none() {
-    let Some(_live) = without_pool("beginning without a pool") else {
+    let Some(_live) = with_thp("beginning without a pool") else {
         return;
     };
     for threads in THREADS {

@@ -6,6 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use crate::libs::judge::Judged;
 use crate::support::live::{Live, machine, skip};
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
 /// The time in which nearly all must be given back, and how long the program
@@ -50,10 +51,9 @@ fn a_quiet_program_gives_the_pool_its_pages_back() {
 
 #[test]
 fn without_a_pool_the_machine_gets_its_memory_back() {
-    let Some(live) = machine("giving back") else {
+    let Some(_live) = without_pool("giving back") else {
         return;
     };
-    live.set_pool(0);
     for mode in ["mixed", "one", "threads"] {
         if let Some(ran) = run(Libc::Glibc, mode, "--heap", "no") {
             let later = Judged::find(&ran.out, "later");

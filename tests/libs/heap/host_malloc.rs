@@ -28,14 +28,19 @@ fn run(options: &[&str], start: &[&str], program: &Path, words: &[&str]) -> Ran 
 
 #[test]
 fn a_sanitizer_keeps_its_malloc_and_finds_what_it_finds() {
+    let checked = |sanitizer| Some((sanitizer, build("checked", Libc::Glibc, &[sanitizer])?));
+    let Some(programs) = SANITIZERS
+        .map(checked)
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+    else {
+        return;
+    };
     let Some(live) = machine("sanitizers") else {
         return;
     };
     live.set_pool(40);
-    for sanitizer in SANITIZERS {
-        let Some(program) = build("checked", Libc::Glibc, &[sanitizer]) else {
-            return;
-        };
+    for (sanitizer, program) in programs {
         for (options, start) in OPTIONS.iter().flat_map(|o| STARTS.map(|s| (*o, s))) {
             let ran = run(options, start, &program, &[]);
             let found = (ran.status, ran.out.as_str());

@@ -11,6 +11,7 @@ use std::process::Command;
 use crate::libs::judge::Judged;
 use crate::support::live::{machine, remove_group, skip};
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, hugectl, tool};
 
 /// Runs `blocks` under hugectl, started by a shell that says `before` first.
@@ -25,8 +26,9 @@ fn limited(before: &str, heap: &str, mode: &str, mib: &str) -> Option<Ran> {
 
 #[test]
 fn a_program_that_turns_transparent_pages_off_is_told() {
-    let Some(live) = machine("prctl") else { return };
-    live.set_pool(0);
+    let Some(_live) = without_pool("prctl") else {
+        return;
+    };
     let (Some(no_thp), Some(blocks)) = (
         build("no_thp", Libc::Glibc, &[]),
         build("blocks", Libc::Glibc, &[]),
@@ -119,10 +121,9 @@ fn a_limited_address_space_is_said_and_suffices() {
 
 #[test]
 fn blocks_that_are_aligned_far_stay_whole_in_a_narrow_address_space() {
-    let Some(live) = machine("ulimit -v") else {
+    let Some(_live) = without_pool("ulimit -v") else {
         return;
     };
-    live.set_pool(0);
     for libc in Libc::ALL {
         let Some(program) = build("far_aligned", libc, &[]) else {
             continue;

@@ -9,9 +9,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::live::{Group, Live, machine};
+use crate::support::live::Group;
 use crate::support::needs::control_groups;
 use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, hugectl, tool};
 
 /// Ways to make mappings of which all that is touched is to be huge.
@@ -57,9 +58,8 @@ fn run(options: &[&str], program: &PathBuf, args: &[&str]) -> Ran {
 }
 
 /// The machine, where private memory has transparent huge pages, and the program.
-fn ready(test: &str) -> Option<(Live, PathBuf)> {
-    let live = machine(test)?;
-    live.set_pool(0);
+fn ready(test: &str) -> Option<(Still, PathBuf)> {
+    let live = without_pool(test)?;
     let program = build("anon", Libc::Glibc, &[])?;
     live.thp_serves().then_some((live, program))
 }
@@ -95,7 +95,7 @@ fn large_private_mappings_are_huge_and_others_are_not() {
 
 #[test]
 fn addresses_parts_and_errors_are_those_of_a_plain_run() {
-    let Some(_live) = machine("calls on private mappings") else {
+    let Some(_live) = without_pool("calls on private mappings") else {
         return;
     };
     if !control_groups("calls on private mappings") {

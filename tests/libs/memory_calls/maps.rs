@@ -4,10 +4,13 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use crate::support::live::{Live, machine};
+use crate::support::live::{can_be_set, machine};
+use crate::support::long;
 use crate::support::needs::{control_groups, others};
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, hugectl};
 
 /// Options of hugectl, alone and together.
@@ -211,39 +214,61 @@ fn differences(plain: &str, ours: &str, options: &[&str], pool: u64) -> Vec<Stri
         .collect()
 }
 
-fn compare(live: &Live, program: &Path, as_nobody: bool) {
+/// The options in a long test with each user; in a short one root has them one by one,
+/// nobody all together.
+fn options(pool: u64, as_nobody: bool) -> impl Iterator<Item = &'static [&'static str]> {
+    let is_short = long::length() < Duration::from_secs(20);
+    OPTIONS.into_iter().filter(move |options| {
+        let concerns = pool > 0 || options.iter().any(|it| ASK_A_POOL.contains(it));
+        let several = options.len() > 1;
+        concerns && (!is_short || as_nobody == several)
+    })
+}
+
+/// Does it with such a pool, whose pages come back. The machine is taken for each, so that
+/// others get their turn.
+fn with_pool<T>(pool: u64, what: impl Fn() -> T) -> Option<T> {
+    if pool == 0 {
+        let _still = without_pool(TEST)?;
+        return Some(what());
+    }
+    let live = machine(TEST)?;
+    live.set_pool(pool);
+    let done = what();
+    assert_eq!(live.free_pages_at_last(pool), pool);
+    Some(done)
+}
+
+fn compare(program: &Path, as_nobody: bool) {
     let plain = run(program, &[], as_nobody);
     assert!(plain.lines().count() > 1200, "{plain}");
     for pool in POOLS {
-        live.set_pool(pool);
-        let concerns =
-            |options: &&[&str]| pool > 0 || options.iter().any(|it| ASK_A_POOL.contains(it));
-        for options in OPTIONS.into_iter().filter(concerns) {
-            let ours = run(program, options, as_nobody);
+        for options in options(pool, as_nobody) {
+            let Some(ours) = with_pool(pool, || run(program, options, as_nobody)) else {
+                return;
+            };
             let wrong = differences(&plain, &ours, options, pool);
             let what = format!("{options:?}, pool {pool}, as nobody: {as_nobody}");
             assert!(wrong.is_empty(), "{what}:\n{}", wrong.join("\n"));
-            assert_eq!(live.free_pages_at_last(pool), pool, "{what}");
         }
     }
 }
 
+const TEST: &str = "maps after calls";
+
 #[test]
 fn the_maps_after_each_call_are_as_without() {
-    let Some(live) = machine("maps after calls") else {
-        return;
-    };
-    if !control_groups("maps after calls") {
+    if !can_be_set(TEST) || !control_groups(TEST) {
         return;
     }
     let Some(program) = build("maps_calls", Libc::Glibc, &["-pthread"]) else {
         return;
     };
     for as_nobody in [false, true] {
-        if as_nobody && !others("maps after calls", &program) {
+        if as_nobody && !others(TEST, &program) {
             return;
         }
-        compare(&live, &program, as_nobody);
+        compare(&program, as_nobody);
     }
 }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::libs::hidden;
-use crate::support::live::machine;
 use crate::support::needs::{control_groups, mounts};
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
 /// With these seeds calls failed whose old range was in parts, each for a reason of its own.
@@ -48,13 +48,12 @@ fn is_as_without(hugectl: fn() -> Command, program: &Path, args: &[&str]) {
 
 #[test]
 fn what_is_in_parts_moves_as_one() {
-    let Some(live) = machine("moves of memory in parts") else {
+    let Some(_live) = without_pool("moves of memory in parts") else {
         return;
     };
     if !control_groups("moves of memory in parts") {
         return;
     }
-    live.set_pool(0);
     for libc in Libc::ALL {
         let Some(program) = build("moved_parts", libc, &[]) else {
             continue;
@@ -68,13 +67,12 @@ fn what_is_in_parts_moves_as_one() {
 
 #[test]
 fn what_was_opened_in_parts_moves_as_one() {
-    let Some(live) = machine("moves of memory in parts, in a hidden group") else {
+    let Some(_live) = without_pool("moves of memory in parts, in a hidden group") else {
         return;
     };
     if !mounts("moves of memory in parts, in a hidden group") {
         return;
     }
-    live.set_pool(0);
     let Some(program) = build("moved_parts", Libc::Glibc, &[]) else {
         return;
     };

@@ -5,16 +5,15 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, tool};
 
 /// As V8 makes its heap, in any program.
 const ANY: &str = "256k";
 
-fn ready(test: &str) -> Option<(Live, PathBuf)> {
-    let live = machine(test)?;
-    live.set_pool(0);
+fn ready(test: &str) -> Option<(Still, PathBuf)> {
+    let live = without_pool(test)?;
     let program = build("pieces", Libc::Glibc, &[])?;
     live.thp_serves().then_some((live, program))
 }

@@ -278,7 +278,7 @@ fn what_was_required_is_told() {
     let Some(live) = machine("the report of what was required") else {
         return;
     };
-    live.set_pool(60);
+    live.set_pool(120);
     let Some(program) = build("ends", Libc::Glibc, &[]) else {
         return;
     };
@@ -291,6 +291,9 @@ fn what_was_required_is_told() {
     };
     let mut killed = start(&["--require=heap:50", &report("killed")], &["KILL", "48"]);
     assert_eq!(killed.line(), "ready");
+    // The parent's memory leaves the pool for its child.
+    let mut parent = start(&["--require=heap:50", &report("child")], &["child", "48"]);
+    let child: u32 = parent.line().parse().unwrap();
     be_seen(killed.child.id());
     assert_eq!(killed.end().0.signal(), Some(9));
     let all = lines(&dir.path().join("killed"), 1);
@@ -301,10 +304,6 @@ fn what_was_required_is_told() {
     );
     assert_eq!(required["met"], true, "{all:?}");
     assert!(required["huge"].as_u64() >= Some(SIZE << 20), "{all:?}");
-    // The parent's memory leaves the pool for its child.
-    let mut parent = start(&["--require=heap:50", &report("child")], &["child", "48"]);
-    let child: u32 = parent.line().parse().unwrap();
-    be_seen(child);
     for pid in [child, parent.child.id()] {
         let pid = Pid::from_raw(pid.try_into().unwrap());
         kill(pid, Signal::SIGKILL).unwrap();

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::live::{Live, machine};
 use crate::support::program::{Libc, build};
+use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, tool};
 
 /// So much of each stack is used.
@@ -46,9 +46,8 @@ fn run(options: &[&str], program: &Path) -> Ran {
     ran.unwrap().into()
 }
 
-fn ready(test: &str) -> Option<(Live, PathBuf)> {
-    let live = machine(test)?;
-    live.set_pool(0);
+fn ready(test: &str) -> Option<(Still, PathBuf)> {
+    let live = without_pool(test)?;
     let program = build("stack", Libc::Glibc, &["-pthread"])?;
     live.thp_serves().then_some((live, program))
 }

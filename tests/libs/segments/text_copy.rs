@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use crate::libs::judge::parts::Part;
 use crate::support::live::{Group, machine};
 use crate::support::program::{Libc, build};
+use crate::support::still::with_thp;
 use crate::support::tool::{Ran, copy, tool};
 
 /// Runs a line of `sh`, which finds the program as `$1`.
@@ -20,13 +21,9 @@ fn behind_a_shell(program: &Path, line: &str) -> Ran {
 
 #[test]
 fn a_copy_is_for_the_program_that_was_started() {
-    let Some(live) = machine("copies of code") else {
+    let Some(_live) = with_thp("copies of code") else {
         return;
     };
-    if !live.thp_serves() {
-        return;
-    }
-    live.set_pool(0);
     let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {
         return;
     };
@@ -57,13 +54,9 @@ fn a_copy_is_for_the_program_that_was_started() {
 
 #[test]
 fn what_others_map_is_not_copied() {
-    let Some(live) = machine("code that others map") else {
+    let Some(_live) = with_thp("code that others map") else {
         return;
     };
-    if !live.thp_serves() {
-        return;
-    }
-    live.set_pool(0);
     let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {
         return;
     };
