@@ -2,7 +2,7 @@
 //! that all users reach; looked for in one place.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,13 +61,16 @@ fn unshares(test: &str, how: &str) -> bool {
 /// Whether there are connections within the machine, as there are not in a network namespace
 /// whose loopback is down.
 pub(crate) fn loopback(test: &str) -> bool {
-    let connected = TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .and_then(TcpStream::connect);
-    match connected {
-        Ok(_) => true,
+    match connection() {
+        Ok(()) => true,
         Err(error) => skip::<()>(test, &format!("no loopback: {error}")).is_some(),
     }
+}
+
+/// Makes one, and closes it.
+fn connection() -> io::Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    TcpStream::connect(listener.local_addr()?).map(drop)
 }
 
 /// Whether the control groups can be seen, as they cannot in most chroots: what takes memory
