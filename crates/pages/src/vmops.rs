@@ -14,6 +14,7 @@
 //! * [`named`]: huge pages that the program asked for by name behave as the
 //!   kernel's.
 //! * [`library_text`]: code of libraries, which is not registered.
+//! * [`remap_file`]: what comes to lie in shared memory twice.
 //! * [`by_number`]: the same calls, made through `syscall(2)`.
 //! * [`anon`]: large private mappings of the program's own are advised, and known for
 //!   that; the kernel does the rest.
@@ -51,6 +52,7 @@ pub mod own_code;
 pub mod private;
 mod range;
 pub mod remap;
+pub mod remap_file;
 pub mod shared;
 pub mod step_down;
 

@@ -80,6 +80,7 @@ static PROCESS_MADVISE: Next = Next::named(c"process_madvise");
 static SHMDT: Next = Next::named(c"shmdt");
 static SHMCTL: Next = Next::named(c"shmctl");
 static PKEY_MPROTECT: Next = Next::named(c"pkey_mprotect");
+static REMAP_FILE_PAGES: Next = Next::named(c"remap_file_pages");
 static POSIX_MADVISE: Next = Next::named(c"posix_madvise");
 static MLOCK: Next = Next::named(c"mlock");
 static MLOCK2: Next = Next::named(c"mlock2");
@@ -109,7 +110,7 @@ pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
 }
 
 /// All of them.
-static ALL: [&Next; 24] = [
+static ALL: [&Next; 25] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -122,6 +123,7 @@ static ALL: [&Next; 24] = [
     &SHMDT,
     &SHMCTL,
     &PKEY_MPROTECT,
+    &REMAP_FILE_PAGES,
     &POSIX_MADVISE,
     &MLOCK,
     &MLOCK2,
@@ -318,6 +320,20 @@ pub(crate) unsafe fn pkey_mprotect(
     call!(PKEY_MPROTECT as Pkey, (addr, len, prot, key), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::pkey_mprotect(addr as usize, len, prot, key) })
+    })
+}
+
+pub(crate) unsafe fn remap_file_pages(
+    addr: *mut c_void,
+    len: usize,
+    prot: c_int,
+    page: usize,
+    flags: c_int,
+) -> c_int {
+    type Remap = unsafe extern "C" fn(*mut c_void, usize, c_int, usize, c_int) -> c_int;
+    call!(REMAP_FILE_PAGES as Remap, (addr, len, prot, page, flags), else {
+        // SAFETY: as the caller says.
+        sys::c_result(unsafe { sys::remap_file_pages(addr as usize, len, prot, page, flags) })
     })
 }
 

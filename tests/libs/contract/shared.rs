@@ -3,6 +3,7 @@
 use super::row::Judged::AsPlain;
 use super::row::User::{Nobody, Root};
 use super::row::rows;
+use crate::support::program::Libc;
 
 const SHM: &[&str] = &["--shm"];
 const BOTH: &[&str] = &["--heap", "--shm"];
@@ -53,6 +54,9 @@ rows! {
     a_thread_that_blocks_all_signals_writes_to_a_segment: "attached_while_written" {
         options: SHM, users: &[Root], pools: &[0, 60],
         words: &["{program}", "{hugectl}", "{program}"],
+    }
+    what_is_mapped_twice_stays_the_same: "mapped_twice" {
+        options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 150],
     }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {

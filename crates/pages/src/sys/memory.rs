@@ -79,6 +79,21 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, args)
 }
 
+/// `remap_file_pages(2)`.
+///
+/// # Safety
+/// The range must be the caller's to replace.
+pub unsafe fn remap_file_pages(
+    addr: usize,
+    len: usize,
+    prot: c_int,
+    page: usize,
+    flags: c_int,
+) -> Result<()> {
+    let args = [addr, len, extended(prot), page, extended(flags), 0];
+    call(libc::SYS_remap_file_pages, args).map(drop)
+}
+
 /// Gives anonymous memory a name in `/proc/<pid>/maps`; since Linux 5.17, with
 /// `CONFIG_ANON_VMA_NAME`.
 pub fn name_memory(addr: usize, len: usize, name: &CStr) {

@@ -69,21 +69,27 @@ fn advise(addr: usize, len: usize, fd: c_int) {
 /// with a smaller mapping beside it, of the same file, is advised as a whole, and so one. `None`
 /// where that is not why.
 pub fn joined(call: &Call) -> Option<Result<usize>> {
-    let config = config::get();
-    let is_asked = config.shm.is_some() && config.fallback == Fallback::Thp;
     let old = pages(call.addr, call.old_len).ok()?;
-    if !is_asked || old.is_empty() {
+    if !join(&old) {
         return None;
     }
-    let are_parts = side_stack::on_side_stack(|| procfile::look(|| are_parts_of_one(&old)));
-    if are_parts != Some(true) {
-        return None;
-    }
-    // SAFETY: the advice changes no contents.
-    unsafe { sys::madvise(old.start, old.len(), libc::MADV_HUGEPAGE) }.ok()?;
     // SAFETY: what the program asked for.
     let done = unsafe { call.pass_on() };
     Some(done).filter(|done| *done != Err(Errno(libc::EFAULT)))
+}
+
+/// Advises a range as a whole, of which only our advice for a part keeps it from being one
+/// mapping; whether that was so.
+pub(super) fn join(range: &Range<usize>) -> bool {
+    let config = config::get();
+    let is_asked = config.shm.is_some() && config.fallback == Fallback::Thp;
+    if !is_asked || range.is_empty() {
+        return false;
+    }
+    let are_parts = side_stack::on_side_stack(|| procfile::look(|| are_parts_of_one(range)));
+    // SAFETY: the advice changes no contents.
+    let advise = || unsafe { sys::madvise(range.start, range.len(), libc::MADV_HUGEPAGE) };
+    are_parts == Some(true) && advise().is_ok()
 }
 
 /// Whether a range consists of mappings of one file that go on in each other, with one that

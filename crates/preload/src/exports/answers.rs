@@ -9,7 +9,6 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use hugetools_pages::{sys, vmops};
 use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
-use crate::exports::syscall::again_if_fit;
 use crate::kernel_writes::buffers::{again, can_be_read, range};
 use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
 use crate::next::following::Following;
@@ -276,22 +275,25 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
             c_int::of(from_kernel(libc::SYS_ioctl, &words))
         }
     };
-    // The kernel watches whole huge pages only; it has read the argument by then.
-    // SAFETY: as the caller says.
-    let is_fit = || request == sys::UFFDIO_REGISTER && unsafe { make_fit(argument.cast()) };
-    again(buffers, || again_if_fit(call, is_fit))
+    if request == sys::UFFDIO_REGISTER {
+        // The kernel watches whole huge pages only, and fills and protects no part of them
+        // then.
+        // SAFETY: as the caller says.
+        unsafe { make_fit(argument.cast()) };
+    }
+    again(buffers, call)
 }
 
 /// # Safety
 /// It must be the argument of [`sys::UFFDIO_REGISTER`].
-unsafe fn make_fit(watched: *const [u64; 2]) -> bool {
+unsafe fn make_fit(watched: *const [u64; 2]) {
     if !can_be_read(&range(watched as usize, size_of::<[u64; 2]>())) {
-        return false;
+        return;
     }
     // SAFETY: as the caller says.
     let words = unsafe { watched.read_unaligned() };
     let [start, len] = words.map(|word| usize::try_from(word).unwrap_or(usize::MAX));
-    vmops::make_fit(start, len)
+    vmops::make_fit(start, len);
 }
 
 /// Asks for a value and how long it is.

@@ -1,14 +1,15 @@
 //! `mremap(2)`: memory of ours becomes fit for it, large mappings of the program's own go to
 //! where their huge pages need not be split, and what only our advice has cut in parts is
-//! moved as one.
+//! moved as one. `remap_file_pages(2)`, which puts pages of shared memory elsewhere in it.
 #![expect(unsafe_code, reason = "a function of libc that is replaced")]
 
 use core::ffi::{c_int, c_void};
 
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno};
-use hugetools_pages::vmops::{self, remap};
+use hugetools_pages::vmops::{self, remap, remap_file};
 
+use super::syscall::again_if_fit;
 use crate::next;
 
 /// `mremap(2)`. The last argument is read only where the flags say that there
@@ -72,4 +73,33 @@ pub unsafe extern "C" fn mremap(
             sys::c_address(result)
         }
     }
+}
+
+/// `remap_file_pages(2)`
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn remap_file_pages(
+    addr: *mut c_void,
+    len: usize,
+    prot: c_int,
+    page: usize,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: as the caller says.
+    let call = || unsafe { next::remap_file_pages(addr, len, prot, page, flags) };
+    with_ordinary_pages(addr as usize, len, call)
+}
+
+/// Makes such a call, however it was asked for.
+pub(super) fn with_ordinary_pages<T>(addr: usize, len: usize, call: impl Fn() -> T) -> T
+where
+    T: PartialEq + From<i8>,
+{
+    if let Err(error) = remap_file::before(addr, len) {
+        sys::set_errno(error);
+        return T::from(-1);
+    }
+    again_if_fit(call, || remap_file::rejoined(addr, len))
 }

@@ -101,6 +101,11 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
             unsafe { exports::advise_process(Way::Number, int(a), ranges, c, int(d), flags) };
         return Some(advised as c_long);
     }
+    if number == libc::SYS_remap_file_pages {
+        // SAFETY: as the caller says.
+        let call = || unsafe { next::syscall(number, args) };
+        return Some(exports::mremap::with_ordinary_pages(a, b, call));
+    }
     if number == libc::SYS_mbind {
         let (mode, flags) = (c, args[5]);
         let wanted = Wanted {
