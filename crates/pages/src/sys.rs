@@ -41,9 +41,9 @@ pub(crate) use futex::futex_wait_shared;
 pub use futex::{futex_requeue, futex_wait_for, futex_wake_shared};
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
 pub use memory::{
-    MSEAL, PKEY_MPROTECT, free_memory, is_readable, keep_in_memory, knows_advice, let_be_swapped,
-    madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap, munlock, munlockall, munmap,
-    name_memory, pkey_mprotect, remap_file_pages, written_by_kernel,
+    MSEAL, PKEY_MPROTECT, free_memory, is_readable, is_readable_by_futex, keep_in_memory,
+    knows_advice, let_be_swapped, madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap,
+    munlock, munlockall, munmap, name_memory, pkey_mprotect, remap_file_pages, written_by_kernel,
 };
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,

@@ -5,6 +5,7 @@ use super::row::rows;
 use crate::support::program::Libc;
 
 const GLIBC: &[Libc] = &[Libc::Glibc];
+const HEAP_AND_SHM: &[&str] = &["--heap", "--shm"];
 
 rows! {
     data_that_the_program_limits: "limits" { args: &["data", "400", "200"] }
@@ -17,6 +18,10 @@ rows! {
     a_filter_after_a_heap_by_the_call_itself: "confined" { args: &["64", "raw"] }
     a_filter_after_a_fork: "confined" { args: &["64", "raw", "fork"] }
     a_filter_for_all_threads: "confined" { args: &["64", "raw", "", "4"] }
+    lists_that_nobody_can_read: "bad_lists" { pools: &[0, 60], options: HEAP_AND_SHM }
+    lists_that_nobody_can_read_under_a_filter: "bad_lists" {
+        args: &["filter"], pools: &[0, 60], options: HEAP_AND_SHM,
+    }
     parts_of_blocks_are_sealed_and_watched: "parts" { libcs: GLIBC }
     a_message_without_a_standard_error: "messages" {
         words: &["{program}", "closed", "{hugectl}", "{program}", "heap"],

@@ -137,15 +137,41 @@ pub unsafe fn written_by_kernel(addr: usize) -> Result<()> {
 /// Whether the kernel can read where a range begins and where it ends, so that who reads
 /// there gets no signal. Of a program that filters its own calls it is not asked, and holds.
 pub fn is_readable(range: &core::ops::Range<usize>) -> bool {
-    const WORD: usize = 8;
-    const NO_SUCH_WAY: c_int = -1;
-    let is_there = |at: usize| {
-        let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
-        call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
+    filter() == Filter::Own || can_be_read(range, is_there)
+}
+
+/// The same where it is to be asked of such a program, too: by `futex(2)`, which malloc
+/// makes.
+pub fn is_readable_by_futex(range: &core::ops::Range<usize>) -> bool {
+    let is_there = match filter() {
+        Filter::Own => is_there_by_futex,
+        Filter::None | Filter::Inherited => is_there,
     };
+    can_be_read(range, is_there)
+}
+
+fn can_be_read(range: &core::ops::Range<usize>, is_there: fn(usize) -> bool) -> bool {
     let (first, last) = (range.start, range.end.saturating_sub(1).max(range.start));
     let is_one = first / WORD == last / WORD;
-    filter() == Filter::Own || is_there(first) && (is_one || is_there(last))
+    is_there(first) && (is_one || is_there(last))
+}
+
+/// What is asked about at once.
+const WORD: usize = 8;
+
+fn is_there(at: usize) -> bool {
+    const NO_SUCH_WAY: c_int = -1;
+    let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
+    call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
+}
+
+/// Waits there for no time.
+fn is_there_by_futex(at: usize) -> bool {
+    let no_time = [0_u64; 2];
+    let operation = extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
+    let at = at & !(WORD - 1);
+    let args = [at, operation, 0, no_time.as_ptr() as usize, 0, 0];
+    call(libc::SYS_futex, args) != Err(Errno(libc::EFAULT))
 }
 
 /// `mlock(2)`

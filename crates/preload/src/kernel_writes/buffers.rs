@@ -17,7 +17,18 @@ pub(crate) fn range(addr: usize, len: usize) -> Range<usize> {
 
 /// Whether what the program names can be read, as the kernel finds out.
 pub(crate) fn can_be_read(range: &Range<usize>) -> bool {
-    range.is_empty() || index::holds(range.start) || sys::is_readable(range)
+    can_be(range, sys::is_readable)
+}
+
+/// The same of what a call names that was refused with `EFAULT`, or may have been.
+fn could_be_read(range: &Range<usize>) -> bool {
+    can_be(range, sys::is_readable_by_futex)
+}
+
+fn can_be(range: &Range<usize>, is_readable: fn(&Range<usize>) -> bool) -> bool {
+    // From the last address on, −1, a range is empty however long it should be.
+    let is_somewhere = range.start != usize::MAX;
+    is_somewhere && (range.is_empty() || index::holds(range.start) || is_readable(range))
 }
 
 /// The ranges of several; none where they cannot be read.
@@ -29,7 +40,7 @@ pub(crate) unsafe fn ranges(
     count: usize,
 ) -> impl Iterator<Item = Range<usize>> {
     let list = range(all as usize, count.saturating_mul(size_of::<libc::iovec>()));
-    let count = if can_be_read(&list) { count } else { 0 };
+    let count = if could_be_read(&list) { count } else { 0 };
     // SAFETY: as the caller says.
     unsafe { listed(all, count) }
 }
@@ -56,7 +67,7 @@ pub(crate) unsafe fn of_message(
     message: *const libc::msghdr,
 ) -> impl Iterator<Item = Range<usize>> {
     let (mut all, mut count, mut control) = (core::ptr::null(), 0, 0..0);
-    if can_be_read(&range(message as usize, size_of::<libc::msghdr>())) {
+    if could_be_read(&range(message as usize, size_of::<libc::msghdr>())) {
         // SAFETY: as the caller says.
         let message = unsafe { &*message };
         (all, count) = (message.msg_iov.cast_const(), half(message.msg_iovlen));
