@@ -53,3 +53,28 @@ fn valgrind_finds_no_fault_in_us() {
         assert_eq!(live.free_pages_at_last(pages), pages);
     }
 }
+
+/// DRD and helgrind find nothing either: in threads with stacks that were asked for, and
+/// where a fork has been on a stack of ours.
+#[test]
+fn what_looks_for_races_finds_none_in_us() {
+    let Some(_live) = machine("valgrind") else {
+        return;
+    };
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return skip("valgrind", "there is none").unwrap_or(());
+    }
+    let Some(program) = build("raced", Libc::Glibc, &[]) else {
+        return;
+    };
+    let ours = [hugectl().to_str().unwrap(), "--heap=thp", "--stack", "-q"];
+    for tool in ["--tool=drd", "--tool=helgrind"] {
+        let words = [&ours[..], &CHECK, &[tool]].concat();
+        let ran = run(&words, &program, "1");
+        assert_eq!(
+            (ran.status, &*ran.out),
+            (0, "threads and a fork\n"),
+            "{words:?}: {ran:?}"
+        );
+    }
+}

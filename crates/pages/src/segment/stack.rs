@@ -149,6 +149,12 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
     }
 }
 
+/// Whether a thread that is made now has its stack prepared. Under valgrind nothing is won,
+/// and helgrind takes what our threads tell each other for races of the program's.
+pub fn is_for_threads() -> bool {
+    is_asked() && (STACK.share().is_some() || !sys::is_under_valgrind())
+}
+
 /// For another thread, on its stack: before it begins. `end` is an address above all that it
 /// uses; below that are `len` bytes, of which the lowest `guard` may be such that nobody may
 /// touch.

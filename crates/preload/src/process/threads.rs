@@ -97,7 +97,7 @@ pub(crate) unsafe fn create(
     one_is_near();
     // SAFETY: the address of the function of that name.
     let next = unsafe { core::mem::transmute::<usize, Call>(address) };
-    let shape = match stack::is_asked() {
+    let shape = match stack::is_for_threads() {
         // SAFETY: as the caller says.
         true => unsafe { shape(attributes) },
         false => None,
