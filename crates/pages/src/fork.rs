@@ -77,7 +77,7 @@ use crate::registry;
 use crate::registry::named::region;
 use crate::rt::message::{Amount, Level, say};
 use crate::rt::{fork_gate, lock, side_room, side_stack, weak};
-use crate::sys::PastLimit;
+use crate::sys::{self, PastLimit};
 
 pub use apart::apart;
 pub use elsewhere::{Child, Start, elsewhere, note_number};
@@ -321,6 +321,7 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
+    sys::note_first_thread();
     lock::forget_others();
     sigsegv::HANDLER.inherit();
     sigbus::HANDLER.inherit();

@@ -179,4 +179,10 @@ rows! {
     a_registered_buffer_and_threads: "registered_buffer" {
         args: &["3"], pools: HOLDING, users: &[Nobody, Root],
     }
+    a_registered_buffer_and_the_first_thread_has_ended: "registered_buffer" {
+        args: &["0", "1"], pools: HOLDING, users: &[Nobody, Root],
+    }
+    a_registered_buffer_and_threads_but_the_first: "registered_buffer" {
+        args: &["3", "1"], pools: HOLDING, users: &[Nobody, Root],
+    }
 }

@@ -1,6 +1,7 @@
 /* A buffer that is registered with io_uring, by system calls alone: what the
    kernel reads into it is seen by the program, after mprotect of a neighbour
-   block, and after a fork. Arguments: other threads. */
+   block, and after a fork. Arguments: other threads; 1 where the first thread
+   has ended by then. */
 #include "contract.h"
 #include "ring.h"
 #include <fcntl.h>
@@ -30,14 +31,15 @@ static void read_into(struct ring *ring, int file, char *buffer, int byte, const
 	free(wanted);
 }
 
-int main(int argc, char **argv)
+static int threads;
+
+static void go_on(void)
 {
 	char name[] = "/tmp/contract-XXXXXX", *buffer, *guard;
-	int i, file, threads = number(argc, argv, 1, 0);
 	struct ring ring;
+	int i, file;
 	pid_t child;
 
-	fill_heap(60);
 	buffer = get_aligned(4096, LENGTH);
 	guard = get_aligned(4096, LENGTH);
 	memset(guard, 0, LENGTH);
@@ -66,4 +68,28 @@ int main(int argc, char **argv)
 	read_into(&ring, file, buffer, 'e', "after the child");
 	check_heap("parent");
 	right();
+}
+
+static void *after_first(void *first)
+{
+	CHECK(!pthread_join(*(pthread_t *)first, NULL));
+	/* The kernel ends it a moment later. */
+	while (!access("/proc/self/exe", F_OK))
+		usleep(1000);
+	go_on();
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static pthread_t first;
+
+	threads = number(argc, argv, 1, 0);
+	first = pthread_self();
+	fill_heap(60);
+	if (number(argc, argv, 2, 0)) {
+		start(after_first, &first);
+		pthread_exit(NULL);
+	}
+	go_on();
 }

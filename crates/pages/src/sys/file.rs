@@ -8,6 +8,10 @@ use super::limit;
 use crate::sys::cast::{extended, int, unsigned};
 use hugetools_kernfs::pagemap::scan::{self, Found};
 
+pub use told_of::note_first_thread;
+
+mod told_of;
+
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]
 pub struct File(c_int);
@@ -15,7 +19,7 @@ pub struct File(c_int);
 impl File {
     /// Opens a file.
     pub fn open(path: &CStr, flags: c_int) -> Result<File> {
-        File::open_mode(path, flags, 0)
+        told_of::told(path, |path| File::open_mode(path, flags, 0))
     }
 
     /// Opens a file, creating it with `mode` where `flags` say so.
@@ -284,15 +288,12 @@ fn take_signal(set: u64) {
 
 /// `readlink(2)`; how long the name is.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
-    let args = [
-        extended(libc::AT_FDCWD),
-        path.as_ptr() as usize,
-        buffer.as_mut_ptr() as usize,
-        buffer.len(),
-        0,
-        0,
-    ];
-    look(libc::SYS_readlinkat, args)
+    let (start, len) = (buffer.as_mut_ptr() as usize, buffer.len());
+    told_of::told(path, |path| {
+        let name = path.as_ptr() as usize;
+        let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
+        look(libc::SYS_readlinkat, args)
+    })
 }
 
 /// Reads once from an offset of an open file into a buffer; how much.
@@ -397,15 +398,13 @@ pub fn inode(path: &CStr) -> Option<u64> {
 
 pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    let args = [
-        extended(libc::AT_FDCWD),
-        path.as_ptr() as usize,
-        stat.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-    ];
-    look(libc::SYS_newfstatat, args).ok()?;
+    let start = stat.as_mut_ptr() as usize;
+    let filled = told_of::told(path, |path| {
+        let name = path.as_ptr() as usize;
+        let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
+        look(libc::SYS_newfstatat, args)
+    });
+    filled.ok()?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Some(unsafe { stat.assume_init() })
 }
