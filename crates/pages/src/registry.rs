@@ -6,6 +6,7 @@
 //! | huge pages that the program asked for by name | [`crate::extent::index`], as regions | [`crate::registry::named::region`] |
 //! | what it got in the place of such | [`crate::registry::named::fallback`] | the same |
 //! | shared memory: mappings and attached System V segments | [`shared`] | [`crate::vmops`] |
+//! | what of the program's segments comes from its file | [`own_file`] | `crate::segment` |
 //! | System V segments that this process has made | [`sysv`] | the same |
 //! | large mappings of the program's own, on transparent huge pages | [`anon`] | [`crate::vmops`] |
 //! | where advice for these may have cut one mapping in two | [`borders`] | the same |
@@ -33,6 +34,7 @@ pub mod borders;
 pub mod born;
 pub mod gone;
 pub mod named;
+pub mod own_file;
 pub mod pieces;
 pub mod region;
 pub mod rows;

@@ -10,7 +10,8 @@
 //!   [`attach`] attaches segments, [`step_down`] turns either into ordinary
 //!   shared memory, [`remap`] moves it.
 //! * [`private`]: blocks of the heap, the program's own segments: they become
-//!   ordinary memory where the call names a part of a huge page.
+//!   ordinary memory where the call names a part of a huge page, and what is dropped of the
+//!   latter comes from the program's file again.
 //! * [`named`]: huge pages that the program asked for by name behave as the
 //!   kernel's.
 //! * [`library_text`]: code of libraries, which is not registered.
@@ -111,6 +112,7 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
         mlocked::cut(&range);
+        registry::own_file::cut(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
@@ -138,13 +140,23 @@ pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Opt
 /// `madvise(2)`
 pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
-    if !registry::meets(&range) {
+    let others = |part: &Range<usize>| match madvise_ours(part, advice) {
+        Some(result) => result,
+        #[expect(unsafe_code, reason = "passes the program's advice on")]
+        // SAFETY: the program's own advice.
+        None => unsafe { sys::madvise(part.start, part.len(), advice) },
+    };
+    private::own_file::madvise(&range, advice, others).or_else(|| madvise_ours(&range, advice))
+}
+
+fn madvise_ours(range: &Range<usize>, advice: c_int) -> Option<Result<()>> {
+    if !registry::meets(range) {
         return None;
     }
     let _change = Change::begin();
     // The kernel goes on behind what is not mapped, and says so at the end.
     let mut hole = Ok(());
-    let result = divide(&range, |open, region, part| {
+    let result = divide(range, |open, region, part| {
         let result = match region {
             Some(region) => shared::madvise(open, region, &part, advice),
             None if index::meets(&part) => private::madvise(&part, advice),
@@ -315,6 +327,7 @@ pub fn after_fixed(addr: usize, len: usize) {
         return;
     };
     mlocked::cut(&range);
+    registry::own_file::cut(&range);
     named_replaced(&range);
     if registry::shared::meets(&range) {
         shared_replaced(&mut open(), &range);
@@ -399,6 +412,7 @@ fn left_behind(call: &remap::Call, now: usize) {
     if let (Some(old), Some(kept)) = (old, kept) {
         if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
             mlocked::cut(&(kept.end..old.end));
+            registry::own_file::cut(&(kept.end..old.end));
         }
     }
 }

@@ -26,6 +26,12 @@ rows! {
     a_page_of_bss_is_kept_from_children: "changed_before" {
         library: true, args: &["3"], options: &["--data", "--bss"], pools: &[0, 60],
     }
+    what_a_program_drops_of_its_own_comes_from_its_file: "drops_its_own" {
+        options: &["--text", "--data", "--bss"], pools: &[0, 60],
+    }
+    what_it_drops_without_proc: "drops_its_own" {
+        args: &["1"], options: &["--text", "--data", "--bss"], users: &[Root], pools: &[0, 60],
+    }
     malloc_answers_as_libc_does: "malloc_answers" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
     }

@@ -15,6 +15,8 @@ use crate::migrate::off_pool::{self, Outcome};
 use crate::rt::message::{Level, say_once};
 use crate::sys::{self, Errno, Result};
 
+pub(super) mod own_file;
+
 /// Prepares memory for a call that changes its access, or unmaps it.
 pub(super) fn before_change(range: &Range<usize>) {
     if index::meets(range) {
