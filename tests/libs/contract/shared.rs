@@ -21,6 +21,9 @@ rows! {
     calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
+    shared_memory_of_a_thread_on_a_small_stack: "shared_on_a_small_stack" {
+        options: SHM, pools: &[0, 60],
+    }
     calls_in_the_place_of_shared_memory_answer_so: "fixed_calls" {
         options: SHM, pools: &[0, 7, 60], judged: AsPlain,
     }

@@ -1,4 +1,5 @@
-//! The name of the process's group, for a message that names a command.
+//! The name of the process's group, for a message that names a command. Looked for on a
+//! stack of ours: the program's may be small.
 
 use hugetools_kernfs::number;
 use hugetools_pages::kernel::procfile;
@@ -7,27 +8,23 @@ use hugetools_pages::sys;
 /// The name of the effective group in `/etc/group`, or its number.
 pub(crate) fn group_name(buffer: &mut [u8; 64]) -> &str {
     let gid = sys::getegid();
-    let mut text = [0; 16384];
-    let text = procfile::head(c"/etc/group", &mut text);
-    let name = name_of(text, gid).filter(|name| name.len() <= buffer.len());
-    let len = match name {
-        Some(name) => {
-            buffer[..name.len()].copy_from_slice(name);
-            name.len()
-        }
-        None => write_number(gid, buffer),
+    let copy = |line: &[u8]| {
+        let name = name_in(line, gid)?;
+        buffer.get_mut(..name.len())?.copy_from_slice(name);
+        Some(name.len())
     };
+    let found = procfile::look(|| procfile::each_line(c"/etc/group", copy));
+    let len = found.unwrap_or_else(|| write_number(gid, buffer));
     core::str::from_utf8(&buffer[..len]).unwrap_or("GROUP")
 }
 
-/// The group with this number in a text such as `postgres:x:115:a,b`.
-fn name_of(text: &[u8], gid: u32) -> Option<&[u8]> {
-    text.split(|b| *b == b'\n').find_map(|line| {
-        let mut words = line.split(|b| *b == b':');
-        let name = words.next()?;
-        let number = number::leading(words.nth(1)?)?;
-        (number == u64::from(gid)).then_some(name)
-    })
+/// The name in a line such as `postgres:x:115:a,b`, if it is about the group with this
+/// number.
+fn name_in(line: &[u8], gid: u32) -> Option<&[u8]> {
+    let mut words = line.split(|b| *b == b':');
+    let name = words.next()?;
+    let number = number::leading(words.nth(1)?)?;
+    (number == u64::from(gid)).then_some(name)
 }
 
 fn write_number(number: u32, buffer: &mut [u8; 64]) -> usize {
