@@ -60,7 +60,7 @@ pub use process::{
 pub(crate) use seccomp_filter::{
     Call, bar, is_barred, is_filter_untried, note_files_pass, note_no_filter, note_untried_filter,
 };
-pub use seccomp_filter::{Filter, filter, note_own_filter};
+pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};
 pub use shm::{
     SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
     shm_remove, shm_state, shmat, shmdt, shmget,

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::support::live::machine;
 use crate::support::program::{Libc, build};
+use crate::support::still::without_pool;
 use crate::support::tool::{Ran, tool};
 
 /// A filter is in the way of mremap, and there is memory enough.
@@ -225,4 +226,26 @@ fn behind_hugectl_a_filter_keeps_copies_away() {
     let ran: Ran = command.arg(filter).arg(program).output().unwrap().into();
     assert_eq!(ran.status, 0, "{ran:?}");
     assert!(ran.err.contains("was set behind hugectl"), "{ran:?}");
+}
+
+/// A call that sets a filter and fails has set none, whoever else sets one meanwhile.
+#[test]
+fn a_filter_that_was_refused_is_none() {
+    let Some(_live) = without_pool("filters that are refused") else {
+        return;
+    };
+    for libc in Libc::ALL {
+        let Some(program) = build("asks_for_filters", libc, &["-pthread"]) else {
+            continue;
+        };
+        for (what, is_told) in [("asked", true), ("left", true), ("beside", false)] {
+            let mut command = tool("hugectl");
+            command.args(["--heap=thp", "--report"]).arg(&program);
+            let ran: Ran = command.arg(what).output().unwrap().into();
+            let of = format!("{libc:?} {what}: {ran:?}");
+            assert_eq!((ran.status, ran.out.as_str()), (0, "right\n"), "{of}");
+            // Beside a filter of its own a program tells nothing of itself.
+            assert_eq!(ran.err.contains("\nended by itself "), is_told, "{of}");
+        }
+    }
 }

@@ -11,48 +11,80 @@
 //! was set between hugectl and the program, nobody has tried it: then nothing is copied
 //! in the place of the program's segments, which no malloc would do.
 
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 /// Which filter there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub enum Filter {
     /// None, as far as is known: one that was set by an instruction of the
     /// program's own instead of a function of libc's goes unseen until
     /// somebody looks.
-    None = 0,
+    None,
     /// One that was there when the program began, or may have been: nobody has looked.
-    Inherited = 1,
-    /// One that the program has set.
-    Own = 2,
+    Inherited,
+    /// One that the program has set, or is about to.
+    Own,
 }
 
+/// Whether there was one when the program began, or may have been.
+const INHERITED: u32 = 1;
+
+/// One that the program has set, or is about to: how many there are is counted.
+const OWN: u32 = 2;
+
 /// Until somebody looks; in unit tests nobody does.
-const BEFORE: Filter = match cfg!(test) {
-    true => Filter::None,
-    false => Filter::Inherited,
+const BEFORE: u32 = match cfg!(test) {
+    true => 0,
+    false => INHERITED,
 };
 
-static FILTER: AtomicU8 = AtomicU8::new(BEFORE as u8);
+/// What is known: [`INHERITED`], and [`OWN`] for each call that has set one, or that nobody
+/// knows yet to have failed.
+struct Known(AtomicU32);
 
-/// Which filter there is.
-pub fn filter() -> Filter {
-    match FILTER.load(Ordering::Relaxed) {
-        0 => Filter::None,
-        1 => Filter::Inherited,
-        _ => Filter::Own,
+static KNOWN: Known = Known(AtomicU32::new(BEFORE));
+
+impl Known {
+    fn filter(&self) -> Filter {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Filter::None,
+            INHERITED => Filter::Inherited,
+            _ => Filter::Own,
+        }
+    }
+
+    fn one_more(&self) {
+        self.0.fetch_add(OWN, Ordering::SeqCst);
+    }
+
+    fn one_less(&self) {
+        self.0.fetch_sub(OWN, Ordering::SeqCst);
+    }
+
+    fn none_before(&self) {
+        self.0.fetch_and(!INHERITED, Ordering::Relaxed);
     }
 }
 
-/// Notes that the program has set one.
+/// Which filter there is.
+pub fn filter() -> Filter {
+    KNOWN.filter()
+}
+
+/// Notes that the program is about to set one: from now on it is there.
 pub fn note_own_filter() {
-    FILTER.store(Filter::Own as u8, Ordering::Relaxed);
+    KNOWN.one_more();
+}
+
+/// Notes that a call which [`note_own_filter`] was for has failed: without those of other
+/// calls there is what was there before.
+pub fn note_failed_filter() {
+    KNOWN.one_less();
 }
 
 /// Notes that none was there when the program began.
 pub(crate) fn note_no_filter() {
-    let (maybe, none) = (Filter::Inherited as u8, Filter::None as u8);
-    let _ = FILTER.compare_exchange(maybe, none, Ordering::Relaxed, Ordering::Relaxed);
+    KNOWN.none_before();
 }
 
 /// Whether files may be read.
@@ -114,5 +146,27 @@ pub(super) fn may_make_files() -> bool {
         Filter::None => true,
         Filter::Inherited => FILES_PASS.load(Ordering::Relaxed),
         Filter::Own => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_before_a_call_that_failed_is_there_again() {
+        let known = Known(AtomicU32::new(INHERITED));
+        known.one_more();
+        known.one_more();
+        known.one_less();
+        // The other call may have set one.
+        assert_eq!(known.filter(), Filter::Own);
+        known.one_less();
+        assert_eq!(known.filter(), Filter::Inherited);
+        known.one_more();
+        known.none_before();
+        assert_eq!(known.filter(), Filter::Own);
+        known.one_less();
+        assert_eq!(known.filter(), Filter::None);
     }
 }

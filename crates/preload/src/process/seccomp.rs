@@ -1,8 +1,9 @@
 //! A program that confines itself: from then on nothing is asked of the kernel
 //! that the program does not expect of its malloc. libc has two doors by which
 //! filters of system calls are set, `prctl` and `syscall`; both are watched here
-//! and otherwise left as they are. Which calls are made then is for
-//! `hugetools_pages::sys`, in its file `seccomp_filter`.
+//! and otherwise left as they are. A call that fails has set none: programs ask so what
+//! the kernel knows. Which calls are made then is for `hugetools_pages::sys`, in its file
+//! `seccomp_filter`.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::{c_int, c_long};
@@ -29,7 +30,11 @@ use crate::rt::marker;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     if option == libc::PR_SET_SECCOMP {
-        begin();
+        // SAFETY: as the caller says.
+        return setting(
+            || unsafe { next::prctl(option, a, b, c, d) },
+            |result| result == 0,
+        );
     }
     if is_lifted(option, a) {
         return 0;
@@ -79,27 +84,62 @@ fn begin() {
     sys::note_own_filter();
 }
 
-/// Notes what a call by number is about to do.
-#[inline]
-pub(crate) fn watch(number: c_long, args: [usize; 6]) {
-    if number == libc::SYS_seccomp || number == libc::SYS_prctl {
-        note(number, cast::int(args[0]), args[1]);
+/// Makes a call that sets a filter, unless it fails. While it is made another thread's may
+/// set one, too, for all of them.
+fn setting<T: Copy>(call: impl FnOnce() -> T, has_set: impl FnOnce(T) -> bool) -> T {
+    begin();
+    let result = call();
+    if !has_set(result) {
+        sys::note_failed_filter();
     }
+    result
+}
+
+/// Makes a call by number that sets a filter; `None` for all others, of which is noted what
+/// they are about to do.
+#[inline]
+pub(crate) fn by_number(
+    number: c_long,
+    args: [usize; 6],
+    call: impl FnOnce() -> c_long,
+) -> Option<c_long> {
+    if number != libc::SYS_seccomp && number != libc::SYS_prctl {
+        return None;
+    }
+    let operation = cast::int(args[0]);
+    if !is_setting(number, operation) {
+        note(number, operation, args[1]);
+        return None;
+    }
+    let flags = match number {
+        libc::SYS_seccomp => args[1],
+        _ => 0,
+    };
+    Some(setting(call, |result| has_set(result, flags)))
+}
+
+fn is_setting(number: c_long, operation: c_int) -> bool {
+    /// The operations of `seccomp(2)` that set a filter: a strict one and one of
+    /// the program's own.
+    const SETTING: [c_int; 2] = [0, 1];
+    match number {
+        libc::SYS_seccomp => SETTING.contains(&operation),
+        _ => operation == libc::PR_SET_SECCOMP,
+    }
+}
+
+/// Whether a call with these flags has set a filter: its result is 0 then, or a descriptor
+/// where one was asked for. Another number is that of a thread which cannot have it, so
+/// that none has.
+fn has_set(result: c_long, flags: usize) -> bool {
+    const NEW_LISTENER: usize = 1 << 3;
+    result == 0 || result > 0 && flags & NEW_LISTENER != 0
 }
 
 #[cold]
 fn note(number: c_long, operation: c_int, value: usize) {
-    /// The operations of `seccomp(2)` that set a filter: a strict one and one of
-    /// the program's own.
-    const SETTING: [c_int; 2] = [0, 1];
-    match (number, operation) {
-        (libc::SYS_seccomp, operation) if SETTING.contains(&operation) => {
-            begin();
-        }
-        (libc::SYS_prctl, libc::PR_SET_SECCOMP) => begin(),
-        (libc::SYS_prctl, libc::PR_SET_THP_DISABLE) if !is_lifted(operation, value) => {
-            note_disabled(value != 0);
-        }
-        _ => {}
+    let is_ban = number == libc::SYS_prctl && operation == libc::PR_SET_THP_DISABLE;
+    if is_ban && !is_lifted(operation, value) {
+        note_disabled(value != 0);
     }
 }
