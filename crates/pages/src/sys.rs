@@ -54,8 +54,8 @@ pub use policy::{
 pub use process::thread::{Function, begin_thread, wait_for_thread};
 pub use process::{
     FAULTS, FORK, NoSignals, block_signals, exit, fill_at_random, futex_wait, futex_wake, getegid,
-    geteuid, getpid, getppid, gettid, getuid, has_child, host, is_secure, look_at, page_size,
-    program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
+    geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, look_at,
+    page_size, program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, bar, is_barred, is_filter_untried, note_files_pass, note_no_filter, note_untried_filter,

@@ -21,15 +21,14 @@ use hugetools_contract::env::Pages;
 use hugetools_contract::said::Kind;
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
-use hugetools_pages::extent::page_sizes;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
-use hugetools_pages::kernel::{constraints, populate};
+use hugetools_pages::kernel::{constraints, facts, populate};
 use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::registry::sysv::On;
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung};
+use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung, page_size};
 
 use crate::kernel_writes::buffers::{again, one};
 use crate::next::{self, Way};
@@ -58,6 +57,7 @@ fn get(way: Way, key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         Ok(id) => {
             required::count_shm(size, false);
             attach::made(id, On::Huge(page), key == libc::IPC_PRIVATE);
+            facts::learn_room();
             return id;
         }
         // Somebody's, with all that the kernel says of it.
@@ -104,7 +104,7 @@ fn get_ordinary(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
 /// The page size for a segment that is being made. Looking one up, or asking
 /// for huge pages oneself, is left alone; so is a segment smaller than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
-    let page = page_sizes::asked_size(pages)?;
+    let page = page_size(pages)?;
     (makes_plain(key, flags) && size >= page).then_some(page)
 }
 

@@ -61,6 +61,15 @@ rows! {
     what_is_mapped_twice_stays_the_same: "mapped_twice" {
         options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 150],
     }
+    a_page_is_closed_in_a_root_without_proc: "closed_when_confined" {
+        args: &["0"], options: SHM, libcs: &[Libc::Glibc], users: &[Root], pools: &[0, 60],
+    }
+    a_page_is_closed_without_descriptors: "closed_when_confined" {
+        args: &["1"], options: SHM, libcs: &[Libc::Glibc], pools: &[0, 60],
+    }
+    a_page_is_closed_under_a_filter: "closed_when_confined" {
+        args: &["2"], options: SHM, libcs: &[Libc::Glibc], pools: &[0, 60],
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],

@@ -107,6 +107,14 @@ pub fn room_or_last() -> Option<usize> {
     })
 }
 
+/// Has it told once, so that [`room_or_last`] knows something later, whatever the program
+/// denies itself by then.
+pub fn learn_room() {
+    if LAST_ROOM.load(Ordering::Relaxed) == 0 {
+        let _ = room();
+    }
+}
+
 /// Bytes that the kernel says of the machine's memory.
 fn memory(tag: &[u8]) -> Option<usize> {
     bytes_in(c"/proc/meminfo", tag)
@@ -233,11 +241,12 @@ pub fn has_threads() -> bool {
 /// How many threads the process has; 0 where it cannot be told.
 pub fn threads() -> usize {
     // Of a folder, two are its own.
-    sys::links(c"/proc/self/task").map_or(0, |links| {
-        usize::try_from(links)
+    match sys::links(c"/proc/self/task") {
+        Some(links) => usize::try_from(links)
             .unwrap_or(usize::MAX)
-            .saturating_sub(2)
-    })
+            .saturating_sub(2),
+        None => usize::from(sys::is_alone() == Some(true)),
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::call::{Errno, Result, ask, call, look};
 use super::clock::now;
 use super::file::File;
+use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// `getpid(2)`.
@@ -103,6 +104,20 @@ pub fn has_child() -> Option<bool> {
     match ask(libc::SYS_waitid, [ANY, 0, answer, extended(how), 0, 0]) {
         Ok(_) => Some(true),
         Err(Errno(libc::ECHILD)) => Some(false),
+        Err(_) => None,
+    }
+}
+
+/// Whether nobody else runs in this memory, as the kernel knows it without `/proc`: to have
+/// it apart from others changes nothing then, and is refused where there are any. `None`
+/// where it cannot be told; under a filter it is not asked.
+pub fn is_alone() -> Option<bool> {
+    if filter() != Filter::None {
+        return None;
+    }
+    match call(libc::SYS_unshare, [libc::CLONE_VM as usize, 0, 0, 0, 0, 0]) {
+        Ok(_) => Some(true),
+        Err(Errno(libc::EINVAL)) => Some(false),
         Err(_) => None,
     }
 }

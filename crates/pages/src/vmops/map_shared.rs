@@ -16,7 +16,7 @@ use crate::policy::pool_backoff::{self, PoolBackoff};
 use crate::policy::thp::{self, NoThp};
 use crate::policy::{first_look, required};
 use crate::rt::message::Amount;
-use crate::sys::{self, Errno, Result};
+use crate::sys::{self, Errno, Filter, Result};
 use hugetools_contract::env::{Fallback, Pages};
 use hugetools_contract::said::Kind;
 use hugetools_kernfs::size_name::SizeName;
@@ -49,6 +49,13 @@ pub fn wants(
     (plain && data && addr == 0 && len > 0 && offset == 0).then_some(pages)
 }
 
+/// The size of the huge pages for shared memory. None for a program that has set a filter of
+/// system calls: what it changes a part of could not become ordinary memory any more.
+pub fn page_size(pages: Pages) -> Option<usize> {
+    let may_become_ordinary = sys::filter() != Filter::Own;
+    page_sizes::asked_size(pages).filter(|_| may_become_ordinary)
+}
+
 /// Maps shared memory for the program.
 ///
 /// # Errors
@@ -56,7 +63,7 @@ pub fn wants(
 /// pages.
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
     first_look::take();
-    let size = page_sizes::asked_size(pages).filter(|size| *size <= len);
+    let size = page_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {
         required::count_shm(len, false);
@@ -100,6 +107,7 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     };
     let shape = (known, mapped, size);
     if filled.is_ok() && open().enter(base, shape, prot, Backing::Anonymous) {
+        facts::learn_room();
         mlocked::came(&(base..base + known));
         return Ok(base);
     }

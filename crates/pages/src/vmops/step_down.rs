@@ -91,7 +91,7 @@ pub(super) fn can_step_down_soon(open: &mut Open, region: &Region) -> bool {
 
 /// Whether it is known that there is memory for a copy.
 fn has_room(len: usize) -> bool {
-    facts::room().is_some_and(|room| room >= len.saturating_add(MARGIN))
+    facts::room_or_last().is_some_and(|room| room >= len.saturating_add(MARGIN))
 }
 
 /// Whether a segment can become one on ordinary memory: nobody else has it.
