@@ -15,10 +15,9 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
-use hugetools_pages::extent::{Extent, address_space, index, usage};
+use hugetools_pages::extent::{Extent, address_space, index, room, usage};
 use hugetools_pages::fork::{recollapse, torn};
 use hugetools_pages::heap::commit::{self, Wish};
-use hugetools_pages::kernel::facts;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::policy::{first_look, growth};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
@@ -55,9 +54,9 @@ const PATIENCE: usize = 1000;
 /// A page of mimalloc's for several blocks has at most so many bytes: see `slices.c`.
 const OF_MANY_BLOCKS: usize = 48 * SLICE;
 
-/// Where the address space is limited an extent takes such a part of what is left of it:
-/// the program's own blocks and mappings come from there, too.
-const PART_OF_LIMIT: usize = 4;
+/// Where the address space is limited another extent can wait until such a part of what
+/// there are is free.
+const PART_FREE: usize = 4;
 
 /// Room for mimalloc's tables before the first larger page of an extent.
 const TABLES: usize = 32 << 20;
@@ -141,13 +140,16 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
         return false;
     }
     let lead = if layout.big > 0 { TABLES } else { 0 };
-    let mut len = len.min(most_under_limit());
+    let most = room::ahead();
+    // Where blocks lie in extents or nowhere there is one, however narrow it is.
+    let least = if is_strict() { FIRST } else { 0 };
+    let mut len = len.min((most / SMALLEST * SMALLEST).max(least));
     loop {
-        if len < SMALLEST {
+        let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
+        if len < SMALLEST || least == 0 && len_of_pages > most {
             too_narrow();
             break;
         }
-        let len_of_pages = len.max(layout.big.saturating_mul(4)).min(LARGEST);
         if let Ok(extent) = index::create(lead, len_of_pages, SLICE, layout) {
             if hand_over(extent, node) {
                 MANAGED.fetch_add(extent.len, Ordering::Relaxed);
@@ -162,23 +164,16 @@ fn add(len: usize, layout: Layout, node: c_int) -> bool {
     true
 }
 
-/// The largest extent where the address space is limited: tried as it is, each would take
-/// as much as there is.
-fn most_under_limit() -> usize {
-    let SpaceLimit::Bytes(limit) = sys::address_space_limit() else {
-        return usize::MAX;
-    };
-    let taken = facts::address_space().unwrap_or(0).max(managed());
-    let part = limit.saturating_sub(taken) / PART_OF_LIMIT;
-    part.next_multiple_of(SMALLEST).max(FIRST)
-}
-
 /// Notes that there is no room for an extent: mimalloc then maps its pages one
 /// by one, and only large ones get huge pages. That the address space is
 /// limited, hugectl has said.
 fn too_narrow() {
     static SAID: AtomicBool = AtomicBool::new(false);
     BACKOFF.note(Shortfall::AddressSpace);
+    if managed() == 0 {
+        // There is no page that could be of use again, but only mappings that take room.
+        mimalloc::mi_option_set(mimalloc::PURGE_DELAY, 0);
+    }
     match sys::address_space_limit() {
         SpaceLimit::Bytes(limit) => say_once(
             &SAID,
@@ -288,7 +283,7 @@ fn grow(used: usize) {
 /// Whether an extent can wait where the address space is limited, since there is more room
 /// in those that there are than the smallest has.
 fn is_early_under_limit(used: usize, managed: usize) -> bool {
-    let has_room = managed.saturating_sub(used) > SMALLEST.max(managed / PART_OF_LIMIT);
+    let has_room = managed.saturating_sub(used) > SMALLEST.max(managed / PART_FREE);
     has_room && matches!(sys::address_space_limit(), SpaceLimit::Bytes(_))
 }
 

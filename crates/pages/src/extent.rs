@@ -33,6 +33,7 @@ pub mod block_end;
 pub mod index;
 pub mod mlocked;
 pub mod page_sizes;
+pub mod room;
 pub mod slice_bitmap;
 pub mod spare_range;
 pub mod stacks;
@@ -134,12 +135,12 @@ impl Extent {
         extent
     }
 
-    /// Reserves the extent up to so many bytes, and as much again as there was: for
-    /// the owner of its only block.
+    /// Reserves the extent up to so many bytes, and as much again as there was, but no more
+    /// than may be reserved `ahead`: for the owner of its only block.
     ///
     /// # Errors
     /// When there is no address space for it, or something else lies there.
-    pub fn extend(&self, len: usize) -> Result<()> {
+    pub fn extend(&self, len: usize, ahead: impl FnOnce() -> usize) -> Result<()> {
         let reserved = self.reserved.load(Ordering::Relaxed);
         if len <= reserved {
             return Ok(());
@@ -148,9 +149,15 @@ impl Extent {
             let end = end.next_multiple_of(self.layout.unit).min(self.len);
             address_space::reserve_at(self.base + reserved, end - reserved).map(|()| end)
         };
-        let end = more(len.max(2 * reserved)).or_else(|_| more(len))?;
+        let most = len.saturating_add(ahead());
+        let end = more(len.max(most.min(2 * reserved))).or_else(|_| more(len))?;
         self.reserved.store(end, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// How many bytes of address space are reserved.
+    fn reserved_bytes(&self) -> usize {
+        self.reserved.load(Ordering::Relaxed)
     }
 
     /// How many units are reserved: behind them may lie what is none of ours.

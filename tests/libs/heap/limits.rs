@@ -119,6 +119,39 @@ fn a_limited_address_space_is_said_and_suffices() {
     }
 }
 
+/// What a heap only reserves is a small part of what there is, however little that is: a
+/// program needs hardly more than plainly, and no more of it is worse.
+#[test]
+fn a_narrow_address_space_is_the_programs_own() {
+    let Some(_live) = without_pool("a narrow address space") else {
+        return;
+    };
+    for libc in Libc::ALL {
+        let Some(program) = build("contract/leaves_room", libc, &["-pthread"]) else {
+            continue;
+        };
+        let under = |kib: u32, words: &[&str]| -> Ran {
+            let limited = format!("ulimit -v {kib} && exec \"$0\"");
+            let mut command = match words {
+                [] => Command::new("sh"),
+                _ => {
+                    let mut command = tool("hugectl");
+                    command.args(words).arg("sh");
+                    command
+                }
+            };
+            command.arg("-c").arg(limited).arg(&program);
+            command.output().unwrap().into()
+        };
+        let suffices = |kib: &u32| under(*kib, &[]).status == 0;
+        let least = (20_000..60_000).step_by(1000).find(suffices).unwrap();
+        for kib in (least + 8000..150_000).step_by(2500) {
+            let ran = under(kib, &["--heap=thp", "-q"]);
+            assert_eq!(ran.status, 0, "{libc:?} {kib}, plainly {least}: {ran:?}");
+        }
+    }
+}
+
 #[test]
 fn blocks_that_are_aligned_far_stay_whole_in_a_narrow_address_space() {
     let Some(_live) = without_pool("ulimit -v") else {

@@ -9,7 +9,7 @@ use hugetools_contract::segment::GROWING_AREA;
 pub(crate) use hugetools_pages::extent::address_space::Space;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
-use hugetools_pages::extent::{Extent, index};
+use hugetools_pages::extent::{Extent, index, room};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
 use hugetools_pages::rt::side_stack::on_side_stack;
@@ -26,7 +26,7 @@ pub(crate) const SMALLEST: usize = 8 << 20;
 const MOST: usize = 256;
 
 /// The room that a block has is the machine's memory, between these. Only twice
-/// the block's size is reserved: a limit of address space counts that.
+/// the block's size is reserved, or less: a limit of address space counts that.
 const LEAST_ROOM: usize = 16 << 30;
 const MOST_ROOM: usize = 256 << 30;
 
@@ -63,10 +63,10 @@ pub(crate) fn create(size: usize) -> Option<*mut c_void> {
     }
     let twice = size.checked_mul(2)?;
     let memory = facts::total_memory().unwrap_or(LEAST_ROOM);
-    let room = memory.clamp(LEAST_ROOM, MOST_ROOM).max(twice);
+    let most = memory.clamp(LEAST_ROOM, MOST_ROOM).max(twice);
     let space = Space {
-        first: twice,
-        room,
+        first: size.saturating_add(size.min(room::ahead())),
+        room: most,
         align: layout.unit,
     };
     with_extent(space, layout, |extent| {
@@ -131,7 +131,8 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     if new > extent.len || new < least(&extent.layout) / 2 {
         return false;
     }
-    if new > old && !(overcommit::may_be_had(new - old) && extent.extend(new).is_ok()) {
+    if new > old && !(overcommit::may_be_had(new - old) && extent.extend(new, room::ahead).is_ok())
+    {
         return false;
     }
     new == old || on_side_stack(|| set_len(extent, old, new))

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::extent::slice_bitmap::SLICE;
-use hugetools_pages::extent::{Extent, index};
+use hugetools_pages::extent::{Extent, index, room};
 use hugetools_pages::heap::commit;
 use hugetools_pages::sys::Result;
 
@@ -22,7 +22,10 @@ const MOST_BLOCKS: usize = 160;
 /// where there is no place for an extent, or it is not worth one.
 pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     let layout = of_block(len);
-    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS || aligned::is_too_small(len, layout.unit) {
+    if BLOCKS.load(Ordering::Relaxed) >= MOST_BLOCKS
+        || aligned::is_too_small(len, layout.unit)
+        || !has_room_behind(len, layout.unit)
+    {
         return None;
     }
     let extent = index::create(0, len, layout.unit, layout).ok()?;
@@ -35,6 +38,13 @@ pub(crate) fn map_block(len: usize) -> Option<Result<usize>> {
     BLOCK_BYTES.fetch_add(bytes_of(extent), Ordering::Relaxed);
     watch_growth();
     Some(Ok(extent.base))
+}
+
+/// Whether there is address space for the rest of a block's last huge page, which it does
+/// not use: little to the block, or to what a limit leaves.
+fn has_room_behind(len: usize, unit: usize) -> bool {
+    let rest = len.next_multiple_of(unit) - len;
+    rest <= len / 16 || rest <= room::ahead() / 256
 }
 
 /// Unmaps a part of a block, or all of it; `false` where it is none of ours.

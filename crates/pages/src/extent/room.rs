@@ -1,0 +1,50 @@
+//! How much address space may be reserved ahead where it is limited (`ulimit -v`): the
+//! program's own blocks and mappings come from there, too.
+
+use crate::extent::slice_bitmap::SLICE;
+use crate::extent::{Holds, index};
+use crate::kernel::facts;
+use crate::sys::{self, SpaceLimit};
+
+/// What is reserved and not in use is at most such a part of what there is besides what is
+/// in use.
+const PART: usize = 4;
+
+/// How many bytes may be reserved beyond what is taken into use at once; `usize::MAX` where
+/// there is no limit.
+pub fn ahead() -> usize {
+    match sys::address_space_limit() {
+        SpaceLimit::Bytes(limit) => ahead_of(limit),
+        SpaceLimit::None | SpaceLimit::Unknown => usize::MAX,
+    }
+}
+
+fn ahead_of(limit: usize) -> usize {
+    let (mut reserved, mut used) = (0, 0);
+    index::look(|| {
+        for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
+            reserved += extent.reserved_bytes();
+            used += extent.used_slices() * SLICE;
+        }
+    });
+    let taken = facts::address_space().unwrap_or(0).max(reserved);
+    part_of(limit.saturating_sub(taken), reserved.saturating_sub(used))
+}
+
+/// What may be reserved where so much is free, and so much reserved without being in use.
+fn part_of(free: usize, unused: usize) -> usize {
+    (free.saturating_add(unused) / PART).saturating_sub(unused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_is_reserved_in_all() {
+        const MIB: usize = 1 << 20;
+        assert_eq!(part_of(400 * MIB, 0), 100 * MIB);
+        assert_eq!(part_of(340 * MIB, 60 * MIB), 40 * MIB);
+        assert_eq!(part_of(100 * MIB, 60 * MIB), 0);
+    }
+}
