@@ -66,7 +66,7 @@ pub use shm::{
     shm_remove, shm_state, shmat, shmdt, shmget,
 };
 pub use signal::{NoSignalStack, SignalStack, send_again, sigaltstack, signal_stack};
-pub use userfault::{UFFDIO_REGISTER, WriteProtection};
+pub use userfault::{UFFDIO_MOVE, UFFDIO_REGISTER, UFFDIO_REGISTER_MODE_MISSING, WriteProtection};
 pub use valgrind::{is_under_valgrind, tell_valgrind};
 
 #[cfg(test)]

@@ -190,6 +190,21 @@ pub fn make_fit(addr: usize, len: usize) -> bool {
     is_private || stepped
 }
 
+/// Before `UFFDIO_REGISTER` of `userfaultfd(2)`: the kernel watches whole huge pages only, and
+/// fills and protects no part of them then.
+pub fn before_watch(addr: usize, len: usize, mode: u64) {
+    let Some(range) = touched(addr, len).filter(|range| !range.is_empty()) else {
+        return;
+    };
+    private::before_watch(&range, mode & sys::UFFDIO_REGISTER_MODE_MISSING != 0);
+    if registry::shared::meets(&range) {
+        let _ = divide(&range, |open, region, _| match region {
+            Some(region) => shared::make_watchable(open, region),
+            None => Ok(()),
+        });
+    }
+}
+
 /// `posix_madvise(3)`: mere hints, for which huge pages are as good. Whether
 /// memory of ours is meant.
 pub fn is_hint(addr: usize, len: usize) -> bool {

@@ -37,6 +37,7 @@ pub mod about_files;
 pub mod about_process;
 pub mod answers;
 pub mod ends;
+mod fit;
 pub mod messages;
 pub mod mremap;
 pub mod reads;
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
             // SAFETY: as the caller says.
             let call = || unsafe { next::mprotect(addr, len, prot) };
             let make_fit = || library_text::leave_pool(at, whole);
-            anon_committed(addr, len, prot, syscall::again_if_fit(call, make_fit))
+            anon_committed(addr, len, prot, fit::again_if_fit(call, make_fit))
         }
     }
 }
@@ -216,7 +217,7 @@ pub unsafe extern "C" fn pkey_mprotect(
             // SAFETY: as the caller says.
             let call = || unsafe { next::pkey_mprotect(addr, len, prot, key) };
             let make_fit = || library_text::leave_pool(addr as usize, len);
-            anon_committed(addr, len, prot, syscall::again_if_fit(call, make_fit))
+            anon_committed(addr, len, prot, fit::again_if_fit(call, make_fit))
         }
     }
 }

@@ -70,6 +70,15 @@ rows! {
     a_page_is_closed_under_a_filter: "closed_when_confined" {
         args: &["2"], options: SHM, libcs: &[Libc::Glibc], pools: &[0, 60],
     }
+    what_was_never_touched_is_missing_where_it_is_watched: "watched" {
+        args: &["shared"], options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 40, 150], judged: AsPlain,
+    }
+    what_was_never_touched_of_a_block_is_missing: "watched" {
+        args: &["heap"], options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 40, 150], judged: AsPlain,
+    }
+    what_was_never_touched_of_a_mapping_is_missing: "watched" {
+        args: &["mapped"], options: &["--heap", "--anon"], libcs: &[Libc::Glibc], pools: &[0, 150], judged: AsPlain,
+    }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
         args: &["3"], options: BOTH, pools: &[0, 60],

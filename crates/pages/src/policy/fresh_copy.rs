@@ -1,7 +1,10 @@
 //! A copy in memory that nobody has touched, made so that it costs the least.
 #![expect(unsafe_code, reason = "copies memory by address")]
 
+use core::ops::Range;
+
 use crate::kernel::facts;
+use crate::sys;
 
 /// Copies by transparent huge pages of the copy. Zeros are there already, and are left
 /// out, so that what was never used takes no memory. Of the others the last byte is
@@ -27,6 +30,59 @@ pub(super) unsafe fn copy(from: usize, to: usize, len: usize) {
     }
 }
 
+/// Copies what holds something, base page by base page, and leaves the others out. Of shared
+/// memory a page that was only looked at is there, too; of this copy it is not.
+///
+/// # Safety
+/// As for [`copy`].
+pub(super) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
+    for (part, is_zero) in runs(from, len) {
+        if !is_zero {
+            let to = (to + (part.start - from)) as *mut u8;
+            // SAFETY: as the caller says.
+            unsafe { core::ptr::copy_nonoverlapping(part.start as *const u8, to, part.len()) };
+        }
+    }
+}
+
+/// The same over an earlier copy: what holds nothing any more goes from that.
+///
+/// # Safety
+/// As for [`copy`], but that the copy may hold anything.
+pub(super) unsafe fn copy_again(from: usize, to: usize, len: usize) {
+    for (part, is_zero) in runs(from, len) {
+        let at = to + (part.start - from);
+        // Of memory that is not shared the kernel does not take it.
+        // SAFETY: as the caller says.
+        let free = || unsafe { sys::madvise(at, part.len(), libc::MADV_REMOVE) };
+        if is_zero && free().is_ok() {
+            continue;
+        }
+        // SAFETY: as the caller says.
+        unsafe {
+            core::ptr::copy_nonoverlapping(part.start as *const u8, at as *mut u8, part.len());
+        };
+    }
+}
+
+/// The parts of whole base pages that are zero, each page of them, and those that are not.
+fn runs(from: usize, len: usize) -> impl Iterator<Item = (Range<usize>, bool)> {
+    let page = sys::page_size();
+    let end = from + len;
+    // SAFETY: as the callers' callers say.
+    let look = move |at: usize| unsafe { is_zero(at, page.min(end - at)) };
+    let mut at = from;
+    core::iter::from_fn(move || {
+        let start = at;
+        let is_zero = (start < end).then(|| look(start))?;
+        at += page;
+        while at < end && look(at) == is_zero {
+            at += page;
+        }
+        Some((start..at.min(end), is_zero))
+    })
+}
+
 /// Whether whole base pages are zero, up to the first byte that is not.
 ///
 /// # Safety
@@ -44,7 +100,47 @@ unsafe fn is_zero(addr: usize, len: usize) -> bool {
 mod tests {
     use super::*;
     use crate::kernel::pagemap;
-    use crate::sys;
+
+    fn are_there(range: Range<usize>) -> usize {
+        let mut there = 0;
+        pagemap::scan(range, |_, page| {
+            there += usize::from(page != pagemap::Page::Absent);
+        })
+        .unwrap();
+        there
+    }
+
+    #[test]
+    fn base_pages_of_zeros_stay_holes_of_shared_memory() {
+        let page = sys::page_size();
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping.
+        let map = || unsafe { sys::mmap(0, 16 * page, prot, flags, -1, 0).unwrap() };
+        let (from, to) = (map(), map());
+        let write = |page_number: usize, value: u8| {
+            // SAFETY: mapped just now.
+            unsafe { ((from + page_number * page + 77) as *mut u8).write(value) };
+        };
+        let is_same = || {
+            // SAFETY: mapped just now, both of them.
+            let byte = |at: usize, k: usize| unsafe { ((at + k) as *const u8).read() };
+            (0..16 * page).all(|k| byte(from, k) == byte(to, k))
+        };
+        for page in [0, 5, 6, 15] {
+            write(page, 7);
+        }
+        // SAFETY: memory of the test.
+        unsafe { copy_what_is_there(from, to, 16 * page) };
+        assert_eq!(are_there(to..to + 16 * page), 4);
+        for (page, value) in [(5, 0), (15, 0), (9, 1)] {
+            write(page, value);
+        }
+        // SAFETY: likewise.
+        unsafe { copy_again(from, to, 16 * page) };
+        assert_eq!(are_there(to..to + 16 * page), 3);
+        assert!(is_same());
+    }
 
     #[test]
     fn zeros_take_no_memory_in_a_copy() {
@@ -64,12 +160,7 @@ mod tests {
         }
         // SAFETY: memory of the test.
         unsafe { copy(from, to, 4 * size) };
-        let mut there = 0;
-        pagemap::scan(to + size..to + 2 * size, |_, page| {
-            there += usize::from(page != pagemap::Page::Absent);
-        })
-        .unwrap();
-        assert_eq!(there, 0);
+        assert_eq!(are_there(to + size..to + 2 * size), 0);
         for at in (0..4 * size).step_by(8) {
             let is = if written.contains(&at) { at } else { 0 };
             // SAFETY: memory of the test.

@@ -49,19 +49,30 @@ pub fn is_divided() -> bool {
 /// to a program that makes no such calls.
 ///
 /// # Safety
-/// Both must be `len` bytes of memory, the original readable and the copy
-/// writable and the caller's alone.
+/// Both must be `len` bytes of memory, whole base pages, the original readable and the copy
+/// writable and the caller's alone. What it had of zeros goes where that is shared memory.
 pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
     spread(original..original + len, step, |part| {
         let to = copy + (part.start - original);
         // SAFETY: as the caller says.
-        unsafe {
-            core::ptr::copy_nonoverlapping(part.start as *const u8, to as *mut u8, part.len());
-        }
+        unsafe { fresh_copy::copy_again(part.start, to, part.len()) };
     });
 }
 
-/// The same where nothing of the copy is there yet, so that it is zero.
+/// The same where nothing of the copy is there yet, which is shared memory: base pages of
+/// zeros are not there afterwards, either.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn copy_what_is_there(original: usize, copy: usize, len: usize, step: usize) {
+    spread(original..original + len, step, |part| {
+        let to = copy + (part.start - original);
+        // SAFETY: as the caller says.
+        unsafe { fresh_copy::copy_what_is_there(part.start, to, part.len()) };
+    });
+}
+
+/// The same of private memory: what is zero by whole transparent huge pages stays out.
 ///
 /// # Safety
 /// As for [`copy`], of whole base pages.

@@ -7,6 +7,13 @@
 //! without a key that no other process has attached. (A process that was told
 //! its number and attaches it after this finds it removed.)
 //!
+//! The new object holds what holds something: base pages that are all zero are not there, as
+//! those that nobody has touched are not in plain memory. Which of them the program had
+//! written zeros to, or had filled as it was mapped, cannot be told; only a program that
+//! watches for missing pages by `userfaultfd(2)` could, and it is told of these, too. For
+//! such a one nothing else comes to be there, either: no advice is given. What is there is in
+//! the page tables, as it was.
+//!
 //! Meanwhile nobody writes there: threads wait. A ring or a device does not, and goes on with
 //! the pages that it was given: where there may be one, what is unmapped in part stays as it
 //! is. Who waits for a word there comes along: see `waiters`.
@@ -17,7 +24,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::map_shared::advise;
 use crate::extent::mlocked;
-use crate::kernel::{dma_users, facts};
+use crate::kernel::pagemap::{self, Page};
+use crate::kernel::{dma_users, facts, populate};
 use crate::migrate::shield::Shield;
 use crate::policy::numa_copy;
 use crate::registry::born::Born;
@@ -36,6 +44,15 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Memory that stays for others.
 const MARGIN: usize = 64 << 20;
+
+/// What becomes ordinary memory comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum For {
+    /// A call on some of its base pages. It is advised, as if it had never been on huge pages.
+    Call,
+    /// A program that wants to be told which pages are missing.
+    Watch,
+}
 
 /// Whether a region can become ordinary memory.
 pub(super) fn can_step_down(open: &mut Open, region: &Region) -> bool {
@@ -125,9 +142,17 @@ fn is_of(region: &Region, id: i32) -> bool {
 /// # Errors
 /// What has come between: what of it is entered still is as it was.
 pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
+    step_down_for(For::Call, open, region)
+}
+
+/// The same for what comes then.
+///
+/// # Errors
+/// Likewise.
+pub(super) fn step_down_for(what: For, open: &mut Open, region: Region) -> Result<()> {
     let result = match region.backing {
-        Backing::Anonymous => with_shield(|shield| replace_mapping(open, &region, shield)),
-        Backing::Segment(id, _) => replace_segment(open, id),
+        Backing::Anonymous => with_shield(|shield| replace_mapping(open, &region, what, shield)),
+        Backing::Segment(id, _) => replace_segment_for(what, open, id),
     };
     // As the kernel says it of huge pages.
     result.map_err(|error| match error {
@@ -144,18 +169,21 @@ fn with_shield(work: impl FnOnce(&Shield) -> Result<()>) -> Result<()> {
     side_stack::on_side_stack(|| work(&shield))
 }
 
-fn replace_mapping(open: &mut Open, region: &Region, shield: &Shield) -> Result<()> {
+fn replace_mapping(open: &mut Open, region: &Region, what: For, shield: &Shield) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
     let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
-    advise(aside, region.whole);
+    if what == For::Call {
+        advise(aside, region.whole);
+    }
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
         result = replace_piece(&piece, piece.base, aside, shield);
         if result.is_err() {
             break;
         }
+        find_again(&piece.known(), aside + piece.offset);
         open.update(piece.base, None);
     }
     // SAFETY: the pieces have mappings of their own.
@@ -172,7 +200,7 @@ fn replace_piece(piece: &Region, from: usize, aside: usize, shield: &Shield) -> 
         unsafe { sys::mprotect(piece.base, piece.mapped, readable)? };
     }
     exchange(piece, aside + piece.offset, shield, |words| {
-        copy(from, aside + piece.offset, piece.len, piece.page);
+        copy_to_fresh(from, aside + piece.offset, piece.len, piece.page);
         words.come_along(shield)?;
         put_over(piece, aside)
     })
@@ -205,11 +233,42 @@ fn exchange(
 }
 
 /// Copies shared memory to fresh memory on the same nodes.
-fn copy(from: usize, to: usize, len: usize, page: usize) {
+fn copy_to_fresh(from: usize, to: usize, len: usize, page: usize) {
     // SAFETY: two mappings of this length, of which the first is not written.
-    unsafe { numa_copy::copy(from, to, len, page) };
+    unsafe { numa_copy::copy_what_is_there(from, to, len, page) };
     // SAFETY: `to` is ours.
     unsafe { numa_copy::settle(from..from + len.next_multiple_of(page), to, page) };
+}
+
+/// Copies to what holds an earlier copy, on the same nodes.
+fn copy_again(from: usize, to: usize, len: usize, page: usize) {
+    // SAFETY: two mappings of this length, of which the first is not written.
+    unsafe { numa_copy::copy(from, to, len, page) };
+}
+
+/// Has the page tables know what of a range is there, as seen at `aside`, and nothing else:
+/// who watches for what they do not know is told only of that. Where the program may not
+/// read nothing is found.
+fn find_again(range: &Range<usize>, aside: usize) {
+    let mut run = aside..aside;
+    let find = |run: &Range<usize>| {
+        if !run.is_empty() {
+            let start = range.start + (run.start - aside);
+            populate::for_reading(start, run.len(), sys::page_size());
+        }
+    };
+    // Without `/proc` it is told of more than was missing.
+    let _ = pagemap::scan(aside..aside + range.len(), |at, page| {
+        if page != Page::File {
+            return;
+        }
+        if run.end != at {
+            find(&run);
+            run.start = at;
+        }
+        run.end = at + sys::page_size();
+    });
+    find(&run);
 }
 
 /// Maps the part of what is mapped at `aside` where the piece is, too, with the access that
@@ -245,6 +304,10 @@ fn settle(piece: &Region) -> Result<()> {
 
 /// Makes a segment one on ordinary memory.
 pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
+    replace_segment_for(For::Call, open, id)
+}
+
+fn replace_segment_for(what: For, open: &mut Open, id: i32) -> Result<()> {
     let segment = open.segment(id).ok_or(Errno(libc::EINVAL))?;
     let On::Huge(page) = segment.on else {
         return Err(Errno(libc::EINVAL));
@@ -253,7 +316,9 @@ pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
     let new = sys::shmget(libc::IPC_PRIVATE, state.size, libc::IPC_CREAT | 0o600)?;
     let views = View::of(segment.now).and_then(|old| Ok((old, View::of(new)?)));
     let result = views.and_then(|(old, now)| {
-        advise(now.at, state.size);
+        if what == For::Call {
+            advise(now.at, state.size);
+        }
         let (views, shape) = ((old.at, now.at), (state.size, page));
         with_shield(|shield| fill_and_put(open, id, views, shape, (new, shield)))
     });
@@ -298,7 +363,7 @@ fn fill_and_put(
     (new, shield): (i32, &Shield),
 ) -> Result<()> {
     // What is attached is copied while nobody writes to it.
-    copy(old, now, size.next_multiple_of(sys::page_size()), page);
+    copy_to_fresh(old, now, size.next_multiple_of(sys::page_size()), page);
     while let Some(piece) = open.find(|piece| is_of(piece, id)) {
         let Backing::Segment(_, flags) = piece.backing else {
             break;
@@ -308,6 +373,7 @@ fn fill_and_put(
             at: sys::shmat(new, 0, kept)?,
         };
         replace_piece_of_segment(&piece, (old, now), view.at, shield)?;
+        find_again(&piece.known(), now + piece.offset);
         open.update(piece.base, None);
     }
     Ok(())
@@ -324,7 +390,7 @@ fn replace_piece_of_segment(
     let at = piece.offset;
     exchange(piece, now + at, shield, |words| {
         if facts::has_threads() && piece.prot & libc::PROT_WRITE != 0 {
-            copy(old + at, now + at, piece.len, piece.page);
+            copy_again(old + at, now + at, piece.len, piece.page);
         }
         words.come_along(shield)?;
         put_over(piece, aside)

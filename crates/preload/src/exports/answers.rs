@@ -6,10 +6,10 @@
 use core::cell::Cell;
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use hugetools_pages::{sys, vmops};
 use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
-use crate::kernel_writes::buffers::{again, can_be_read, range};
+use super::fit::around_watch;
+use crate::kernel_writes::buffers::{again, range};
 use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
 use crate::next::following::Following;
 use crate::signals::masks::with_mask;
@@ -275,25 +275,8 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
             c_int::of(from_kernel(libc::SYS_ioctl, &words))
         }
     };
-    if request == sys::UFFDIO_REGISTER {
-        // The kernel watches whole huge pages only, and fills and protects no part of them
-        // then.
-        // SAFETY: as the caller says.
-        unsafe { make_fit(argument.cast()) };
-    }
-    again(buffers, call)
-}
-
-/// # Safety
-/// It must be the argument of [`sys::UFFDIO_REGISTER`].
-unsafe fn make_fit(watched: *const [u64; 2]) {
-    if !can_be_read(&range(watched as usize, size_of::<[u64; 2]>())) {
-        return;
-    }
     // SAFETY: as the caller says.
-    let words = unsafe { watched.read_unaligned() };
-    let [start, len] = words.map(|word| usize::try_from(word).unwrap_or(usize::MAX));
-    vmops::make_fit(start, len);
+    unsafe { around_watch(request, argument, || again(buffers, call)) }
 }
 
 /// Asks for a value and how long it is.

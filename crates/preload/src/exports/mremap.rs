@@ -9,7 +9,7 @@ use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::vmops::{self, remap, remap_file};
 
-use super::syscall::again_if_fit;
+use super::fit::again_if_fit;
 use crate::next;
 
 /// `mremap(2)`. The last argument is read only where the flags say that there

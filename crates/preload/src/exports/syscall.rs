@@ -8,6 +8,7 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, by_number, library_text};
 
+use super::fit::{again_if_fit, around_watch};
 use crate::next::{self, Way};
 use crate::process::{clones, seccomp};
 use crate::report::end;
@@ -67,21 +68,6 @@ pub unsafe extern "C" fn syscall(
     result
 }
 
-/// Makes a call that may be refused for a part of a huge page; again where `make_fit` has
-/// made that ordinary memory.
-pub(super) fn again_if_fit<T>(call: impl Fn() -> T, make_fit: impl FnOnce() -> bool) -> T
-where
-    T: PartialEq + From<i8>,
-{
-    let before = sys::errno();
-    let result = call();
-    if result != T::from(-1) || sys::errno() != Errno(libc::EINVAL) || !make_fit() {
-        return result;
-    }
-    sys::set_errno(before);
-    call()
-}
-
 /// What the function of that name does.
 ///
 /// # Safety
@@ -107,6 +93,12 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
         // SAFETY: as the caller says.
         let call = || unsafe { next::syscall(number, args) };
         return Some(exports::mremap::with_ordinary_pages(a, b, call));
+    }
+    if number == libc::SYS_ioctl {
+        // SAFETY: as the caller says.
+        let call = || unsafe { next::syscall(number, args) };
+        // SAFETY: likewise.
+        return Some(unsafe { around_watch(b, c as *const c_void, call) });
     }
     if number == libc::SYS_mbind {
         let (mode, flags) = (c, args[5]);
