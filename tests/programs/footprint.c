@@ -11,7 +11,7 @@
    footprint once SIZE COUNT: a block of each of COUNT sizes, each a quarter of SIZE larger
       than the one before, taken and freed in each of four threads, and one of SIZE
    footprint replaced SIZE COUNT: COUNT blocks of any size up to SIZE, replaced by
-      others 200 times
+      others 200 times within some seconds
 
    `shifted` takes COUNT blocks, frees every second one, and takes as many again
    that are 100,000 bytes larger; `rested` waits before these for longer than an
@@ -125,6 +125,9 @@ static void replaced(size_t size, size_t count, void **block)
 			drop(block[which], sizes[which]);
 		sizes[which] = 1 + (random >> 20) % size;
 		block[which] = filled(sizes[which]);
+		/* As long on any machine: what is free goes back by the clock. */
+		if (i % count == 0)
+			usleep(10000);
 	}
 }
 
