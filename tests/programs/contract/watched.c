@@ -95,7 +95,8 @@ int main(int argc, char **argv)
 	CHECK(!ioctl(watcher, UFFDIO_API, &api));
 	busy = get(8 * PAGE);
 	other = start(write_meanwhile, busy);
-	at = get_watched(argc > 1 ? argv[1] : "shared");
+	CHECK(argc > 1);
+	at = get_watched(argv[1]);
 	for (k = 0; k < sizeof written / sizeof *written; k++)
 		at[written[k] + 7] = 1;
 	watch(0);
@@ -105,12 +106,17 @@ int main(int argc, char **argv)
 		filled += at[k + 7] == FILLED;
 	}
 	CHECK(at[written[0] + 7] == 1 && at[written[1] + 7] == 1 && at[written[2] + 7] == 1);
-	printf("%d of %zu missing, %zu filled, %zu zero\n", missing, pages, filled, zero);
+	/* Of a block as much can be there as one huge page has, which nothing tells from what was
+	   filled with zeros. */
+	CHECK(zero + filled + 3 == pages && missing >= (int)(zero + filled) - 512);
+	if (*argv[1] != 'h')
+		printf("%d of %zu missing, %zu filled, %zu zero\n", missing, pages, filled, zero);
 	/* What it is told of once it is not told of again. */
 	watch(1);
 	for (k = MIB / 2; k < SIZE - PAGE; k += PAGE)
 		at[k + 8] = 2;
-	printf("%d missing\n", missing);
+	if (*argv[1] != 'h')
+		printf("%d missing\n", missing);
 	is_over = 1;
 	CHECK(!pthread_join(server, NULL) && !pthread_join(other, NULL));
 	close(watcher);
