@@ -26,7 +26,7 @@ static int drop(const void *start, int pages, int advice)
 
 static void hides_proc(void)
 {
-	CHECK(!unshare(CLONE_NEWNS) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL));
+	CHECK(!unshare(CLONE_NEWNS) && !mount("none", "/proc", NULL, MS_REC | MS_PRIVATE, NULL));
 	CHECK(!mount("none", "/proc", "tmpfs", 0, NULL));
 }
 
