@@ -11,6 +11,8 @@ pub struct Record<'a> {
     pub end: u64,
     /// Whether it may be read, written or executed at all.
     pub accessible: bool,
+    /// Whether it may be read.
+    pub readable: bool,
     /// Whether it may be written.
     pub writable: bool,
     /// Whether it may be executed.
@@ -229,6 +231,7 @@ fn parse_head(line: &[u8]) -> Option<Record<'_>> {
         start,
         end,
         accessible: perms[..3] != *b"---",
+        readable: perms[0] == b'r',
         writable: perms[1] == b'w',
         executable: perms[2] == b'x',
         shared: matches!(perms[3], b's' | b'S'),
@@ -329,6 +332,7 @@ mod tests {
         assert_eq!(all.len(), 3);
         assert_eq!(all[0].name, b"/memfd:a b (deleted)");
         assert!(all[0].shared && all[0].writable && !all[0].executable);
+        assert!(all[0].readable && !all[2].readable && all[2].accessible);
         assert_eq!((all[0].mapped(), all[0].resident()), (4 << 20, 4 << 20));
         assert_eq!((all[0].offset, all[0].inode), (2 << 20, 7688));
         assert_eq!(all[0].kernel_page_size, 2 << 20);

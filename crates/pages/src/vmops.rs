@@ -57,6 +57,7 @@ pub mod remap_file;
 pub mod shared;
 pub mod step_down;
 
+use advice::Holes;
 use range::{overlap, pages, touched};
 
 /// The pages that a call names, where shared memory or memory that was asked for
@@ -108,11 +109,16 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
     }
 }
 
+/// Something else is in a range now, or nothing.
+fn gone(range: &Range<usize>) {
+    mlocked::cut(range);
+    registry::own_file::cut(range);
+}
+
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
-        mlocked::cut(&range);
-        registry::own_file::cut(&range);
+        gone(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
@@ -154,21 +160,15 @@ fn madvise_ours(range: &Range<usize>, advice: c_int) -> Option<Result<()>> {
         return None;
     }
     let _change = Change::begin();
-    // The kernel goes on behind what is not mapped, and says so at the end.
-    let mut hole = Ok(());
+    let mut holes = Holes::none();
     let result = divide(range, |open, region, part| {
-        let result = match region {
+        holes.pass(match region {
             Some(region) => shared::madvise(open, region, &part, advice),
             None if index::meets(&part) => private::madvise(&part, advice),
             None => named::madvise(&part, advice),
-        };
-        match result {
-            Err(Errno(libc::ENOMEM)) => hole = result,
-            result => return result,
-        }
-        Ok(())
+        })
     });
-    Some(result.and(hole))
+    Some(holes.end(result))
 }
 
 /// Makes memory of ours ordinary memory, for a call that the kernel has refused for huge
@@ -341,8 +341,7 @@ pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
-    mlocked::cut(&range);
-    registry::own_file::cut(&range);
+    gone(&range);
     named_replaced(&range);
     if registry::shared::meets(&range) {
         shared_replaced(&mut open(), &range);
@@ -426,8 +425,7 @@ fn left_behind(call: &remap::Call, now: usize) {
     let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
     if let (Some(old), Some(kept)) = (old, kept) {
         if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
-            mlocked::cut(&(kept.end..old.end));
-            registry::own_file::cut(&(kept.end..old.end));
+            gone(&(kept.end..old.end));
         }
     }
 }

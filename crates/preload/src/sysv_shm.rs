@@ -28,7 +28,7 @@ use hugetools_pages::registry::sysv::On;
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, lacks_thp, next_rung, page_size};
+use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung};
 
 use crate::kernel_writes::buffers::{again, one};
 use crate::next::{self, Way};
@@ -104,7 +104,7 @@ fn get_ordinary(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
 /// The page size for a segment that is being made. Looking one up, or asking
 /// for huge pages oneself, is left alone; so is a segment smaller than a page.
 fn page_for(pages: Pages, key: c_int, size: usize, flags: c_int) -> Option<usize> {
-    let page = page_size(pages)?;
+    let page = huge_size(pages)?;
     (makes_plain(key, flags) && size >= page).then_some(page)
 }
 

@@ -52,6 +52,7 @@ mod tests {
         start: 0,
         end: 4 << 20,
         accessible: true,
+        readable: true,
         writable: true,
         executable: false,
         shared: false,

@@ -51,46 +51,57 @@ pub fn is_divided() -> bool {
 /// # Safety
 /// Both must be `len` bytes of memory, whole base pages, the original readable and the copy
 /// writable and the caller's alone. What it had of zeros goes where that is shared memory.
-pub unsafe fn copy(original: usize, copy: usize, len: usize, step: usize) {
-    spread(original..original + len, step, |part| {
-        let to = copy + (part.start - original);
-        // SAFETY: as the caller says.
-        unsafe { fresh_copy::copy_again(part.start, to, part.len()) };
-    });
+pub unsafe fn copy_again(original: usize, copy: usize, len: usize, step: usize) {
+    // SAFETY: as the caller says.
+    unsafe { spread(original..original + len, copy, step, fresh_copy::copy_again) };
 }
 
 /// The same where nothing of the copy is there yet, which is shared memory: base pages of
 /// zeros are not there afterwards, either.
 ///
 /// # Safety
-/// As for [`copy`].
+/// As for [`copy_again`].
 pub unsafe fn copy_what_is_there(original: usize, copy: usize, len: usize, step: usize) {
-    spread(original..original + len, step, |part| {
-        let to = copy + (part.start - original);
-        // SAFETY: as the caller says.
-        unsafe { fresh_copy::copy_what_is_there(part.start, to, part.len()) };
-    });
+    // SAFETY: as the caller says.
+    unsafe {
+        spread(
+            original..original + len,
+            copy,
+            step,
+            fresh_copy::copy_what_is_there,
+        )
+    };
 }
 
 /// The same of private memory: what is zero by whole transparent huge pages stays out.
 ///
 /// # Safety
-/// As for [`copy`], of whole base pages.
+/// As for [`copy_again`], of whole base pages.
 pub unsafe fn copy_to_fresh(original: usize, copy: usize, len: usize, step: usize) {
-    spread(original..original + len, step, |part| {
-        let to = copy + (part.start - original);
-        // SAFETY: as the caller says.
-        unsafe { fresh_copy::copy(part.start, to, part.len()) };
-    });
+    // SAFETY: as the caller says.
+    unsafe { spread(original..original + len, copy, step, fresh_copy::copy) };
 }
 
-/// Has a range copied, part by part of those that lie on one node.
-fn spread(range: Range<usize>, step: usize, copy_part: impl Fn(Range<usize>)) {
+/// Has a range copied by a function, part by part of those that lie on one node.
+///
+/// # Safety
+/// As that function says.
+unsafe fn spread(
+    original: Range<usize>,
+    copy: usize,
+    step: usize,
+    copy_part: unsafe fn(usize, usize, usize),
+) {
+    let start = original.start;
+    let copy_part = |part: Range<usize>| {
+        // SAFETY: as the caller says.
+        unsafe { copy_part(part.start, copy + (part.start - start), part.len()) };
+    };
     if !is_divided() || facts::has_filter() && !has_policies() {
-        return copy_part(range);
+        return copy_part(original);
     }
     let thread = Preferring::begin();
-    for (part, wish) in runs(range, step, wish_for) {
+    for (part, wish) in runs(original, step, wish_for) {
         thread.wish(wish);
         copy_part(part);
     }
@@ -150,7 +161,7 @@ fn policy_of(addr: usize) -> Policy {
     sys::policy_of(addr).unwrap_or(Policy::DEFAULT)
 }
 
-/// Ends what [`copy`] began: the copy has the policies of the original from now
+/// Ends what [`copy_again`] began: the copy has the policies of the original from now
 /// on.
 ///
 /// # Safety
@@ -208,7 +219,7 @@ mod tests {
         // SAFETY: mapped just now.
         unsafe { (to as *mut u8).write(7) };
         // SAFETY: memory of the test.
-        unsafe { copy(from, to, page, page) };
+        unsafe { copy_again(from, to, page, page) };
         // SAFETY: likewise.
         assert_eq!(unsafe { (to as *const u8).read() }, 0);
     }

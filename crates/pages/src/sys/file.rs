@@ -397,14 +397,15 @@ pub fn inode(path: &CStr) -> Option<u64> {
 }
 
 pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
+    told_of::told(path, stat_of).ok()
+}
+
+/// The status of a file by this very path.
+fn stat_of(path: &CStr) -> Result<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    let start = stat.as_mut_ptr() as usize;
-    let filled = told_of::told(path, |path| {
-        let name = path.as_ptr() as usize;
-        let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
-        look(libc::SYS_newfstatat, args)
-    });
-    filled.ok()?;
+    let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);
+    let args = [extended(libc::AT_FDCWD), name, start, 0, 0, 0];
+    look(libc::SYS_newfstatat, args)?;
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
-    Some(unsafe { stat.assume_init() })
+    Ok(unsafe { stat.assume_init() })
 }

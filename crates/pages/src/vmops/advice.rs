@@ -2,6 +2,8 @@
 
 use core::ffi::c_int;
 
+use crate::sys::{Errno, Result};
+
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -69,5 +71,39 @@ impl Kind {
     /// it.
     pub fn needs_ordinary_memory(self) -> bool {
         !matches!(self, Kind::Hint | Kind::Undoes | Kind::Kernel)
+    }
+}
+
+/// What advice for several parts of a range meets of what is not mapped: the kernel goes on
+/// behind it, and says so at the end.
+#[derive(Debug)]
+pub struct Holes(Result<()>);
+
+impl Holes {
+    /// None so far.
+    pub fn none() -> Holes {
+        Holes(Ok(()))
+    }
+
+    /// Notes what a part has come to; an error is one that ends the call.
+    ///
+    /// # Errors
+    /// All but `ENOMEM`.
+    pub fn pass(&mut self, result: Result<()>) -> Result<()> {
+        match result {
+            Err(Errno(libc::ENOMEM)) => {
+                self.0 = result;
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// What the call comes to.
+    ///
+    /// # Errors
+    /// That of `result`, else `ENOMEM` where there was a hole.
+    pub fn end(self, result: Result<()>) -> Result<()> {
+        result.and(self.0)
     }
 }

@@ -66,7 +66,7 @@ impl Code {
             if let Some(record) = smaps::records(line).next() {
                 let address = |word| usize::try_from(word).unwrap_or(usize::MAX);
                 let is_code = record.executable && !record.writable && !record.shared;
-                let is_ours = is_code && record.name.starts_with(NAME) && is_readable(line);
+                let is_ours = is_code && record.readable && record.name.starts_with(NAME);
                 let mapping = address(record.start)..address(record.end);
                 let meets = mapping.start < within.end && within.start < mapping.end;
                 range = if is_ours && meets { mapping } else { 0..0 };
@@ -119,12 +119,6 @@ unsafe fn put(copy: usize, len: usize, to: usize) -> Option<()> {
     Some(())
 }
 
-/// Whether the first line about a mapping says that it can be read.
-fn is_readable(line: &[u8]) -> bool {
-    let rights = line.split(|byte| *byte == b' ').nth(1);
-    rights.is_some_and(|rights| rights.starts_with(b"r"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,16 +132,5 @@ mod tests {
         assert!(!leave_pool(at, page) && !leave_pool(at, 0));
         let code = leave_pool as fn(usize, usize) -> bool as usize;
         assert!(!leave_pool(code / page * page, page));
-    }
-
-    #[test]
-    fn rights_are_told() {
-        assert!(is_readable(
-            b"7f00-7f20 r-xp 0 00:01 5 /memfd:hugetlbfs-text (deleted)"
-        ));
-        assert!(!is_readable(
-            b"7f00-7f20 --xp 0 00:01 5 /memfd:hugetlbfs-text (deleted)"
-        ));
-        assert!(!is_readable(b""));
     }
 }

@@ -51,7 +51,7 @@ pub fn wants(
 
 /// The size of the huge pages for shared memory. None for a program that has set a filter of
 /// system calls: what it changes a part of could not become ordinary memory any more.
-pub fn page_size(pages: Pages) -> Option<usize> {
+pub fn huge_size(pages: Pages) -> Option<usize> {
     let may_become_ordinary = sys::filter() != Filter::Own;
     page_sizes::asked_size(pages).filter(|_| may_become_ordinary)
 }
@@ -63,7 +63,7 @@ pub fn page_size(pages: Pages) -> Option<usize> {
 /// pages.
 pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize> {
     first_look::take();
-    let size = page_size(pages).filter(|size| *size <= len);
+    let size = huge_size(pages).filter(|size| *size <= len);
     let huge = size.map(|size| map_huge(len, prot, flags, size).map_err(|error| (size, error)));
     if let Some(Ok(addr)) = huge {
         required::count_shm(len, false);

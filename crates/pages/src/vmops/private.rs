@@ -8,7 +8,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::AtomicBool;
 
-use super::advice::Kind;
+use super::advice::{Holes, Kind};
 use super::range::overlap;
 use super::shared::Access;
 use crate::extent::{Extent, Holds, index, mlocked};
@@ -151,20 +151,14 @@ fn advise(range: &Range<usize>, advice: c_int, tries: u32) -> Result<()> {
     if !is_known || !has_huge_pages(range) {
         return give(range);
     }
-    // Of what is not mapped the kernel says so at the end.
-    let mut hole = Ok(());
+    let mut holes = Holes::none();
     let result = each_part(range, |part, is_huge| {
-        let result = match is_huge {
+        holes.pass(match is_huge {
             true => advise_huge(&part, kind, advice),
             false => give(&part),
-        };
-        match result {
-            Err(Errno(libc::ENOMEM)) => hole = result,
-            result => return result,
-        }
-        Ok(())
+        })
     });
-    result.and(hole)
+    holes.end(result)
 }
 
 /// An advice for a part of huge pages: a hint, or what could not become ordinary

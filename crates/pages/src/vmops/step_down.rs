@@ -200,7 +200,7 @@ fn replace_piece(piece: &Region, from: usize, aside: usize, shield: &Shield) -> 
         unsafe { sys::mprotect(piece.base, piece.mapped, readable)? };
     }
     exchange(piece, aside + piece.offset, shield, |words| {
-        copy_to_fresh(from, aside + piece.offset, piece.len, piece.page);
+        copy_what_is_there(from, aside + piece.offset, piece.len, piece.page);
         words.come_along(shield)?;
         put_over(piece, aside)
     })
@@ -233,7 +233,7 @@ fn exchange(
 }
 
 /// Copies shared memory to fresh memory on the same nodes.
-fn copy_to_fresh(from: usize, to: usize, len: usize, page: usize) {
+fn copy_what_is_there(from: usize, to: usize, len: usize, page: usize) {
     // SAFETY: two mappings of this length, of which the first is not written.
     unsafe { numa_copy::copy_what_is_there(from, to, len, page) };
     // SAFETY: `to` is ours.
@@ -243,7 +243,7 @@ fn copy_to_fresh(from: usize, to: usize, len: usize, page: usize) {
 /// Copies to what holds an earlier copy, on the same nodes.
 fn copy_again(from: usize, to: usize, len: usize, page: usize) {
     // SAFETY: two mappings of this length, of which the first is not written.
-    unsafe { numa_copy::copy(from, to, len, page) };
+    unsafe { numa_copy::copy_again(from, to, len, page) };
 }
 
 /// Has the page tables know what of a range is there, as seen at `aside`, and nothing else:
@@ -363,7 +363,7 @@ fn fill_and_put(
     (new, shield): (i32, &Shield),
 ) -> Result<()> {
     // What is attached is copied while nobody writes to it.
-    copy_to_fresh(old, now, size.next_multiple_of(sys::page_size()), page);
+    copy_what_is_there(old, now, size.next_multiple_of(sys::page_size()), page);
     while let Some(piece) = open.find(|piece| is_of(piece, id)) {
         let Backing::Segment(_, flags) = piece.backing else {
             break;

@@ -5,11 +5,9 @@
 //! there are none. `/proc/thread-self` (Linux 3.17) says the same of any thread.
 
 use core::ffi::CStr;
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::sys::call::{Result, look, thread_name};
-use crate::sys::cast::extended;
+use crate::sys::call::{Result, thread_name};
 
 /// The first thread by name, where that is known; 0 where it is not.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
@@ -35,19 +33,7 @@ pub(super) fn told<T>(path: &CStr, call: impl Fn(&CStr) -> Result<T>) -> Result<
 
 /// Whether it may have: a thread that has ended is in no namespace.
 fn has_first_ended() -> bool {
-    FIRST.load(Ordering::Relaxed) != thread_name() && !is_there(c"/proc/self/ns/mnt")
-}
-
-/// Whether a file is there and can be asked for its status.
-fn is_there(path: &CStr) -> bool {
-    let mut stat = MaybeUninit::<libc::stat>::uninit();
-    let stat = stat.as_mut_ptr() as usize;
-    let name = path.as_ptr() as usize;
-    look(
-        libc::SYS_newfstatat,
-        [extended(libc::AT_FDCWD), name, stat, 0, 0, 0],
-    )
-    .is_ok()
+    FIRST.load(Ordering::Relaxed) != thread_name() && super::stat_of(c"/proc/self/ns/mnt").is_err()
 }
 
 /// A path below `/proc/thread-self`, and how long it is.

@@ -12,7 +12,7 @@ use core::ops::Range;
 use hugetools_kernfs::smaps;
 use libc::Elf64_Ehdr;
 
-use super::{Kind, before_change};
+use super::{Holes, Kind, before_change};
 use crate::extent::mlocked;
 use crate::kernel::procfile::{each_line, look};
 use crate::migrate::changes::Change;
@@ -32,8 +32,7 @@ pub(crate) fn madvise(
         return None;
     }
     let _change = Change::begin();
-    // The kernel goes on behind what is not mapped, and says so at the end.
-    let mut hole = Ok(());
+    let mut holes = Holes::none();
     let mut at = range.start;
     while at < range.end {
         let next = own_file::first(&(at..range.end));
@@ -44,14 +43,12 @@ pub(crate) fn madvise(
                 (end, others(&(at..end)))
             }
         };
-        match result {
-            Ok(()) => {}
-            Err(Errno(libc::ENOMEM)) => hole = result,
-            Err(_) => return Some(result),
+        if let Err(error) = holes.pass(result) {
+            return Some(Err(error));
         }
         at = end;
     }
-    Some(hole)
+    Some(holes.end(Ok(())))
 }
 
 fn advise(part: &Part, kind: Kind, advice: c_int) -> Result<()> {
@@ -134,14 +131,13 @@ impl Mapping {
         each_line(c"/proc/self/maps", |line| {
             let record = smaps::records(line).next()?;
             let is_here = (record.start..record.end).contains(&(addr as u64));
-            let rights = line.split(|byte| *byte == b' ').nth(1)?;
-            let bits = [
-                (b'r', libc::PROT_READ),
-                (b'w', libc::PROT_WRITE),
-                (b'x', libc::PROT_EXEC),
+            let rights = [
+                (record.readable, libc::PROT_READ),
+                (record.writable, libc::PROT_WRITE),
+                (record.executable, libc::PROT_EXEC),
             ];
-            let has = bits.iter().filter(|(letter, _)| rights.contains(letter));
-            let prot = has.fold(libc::PROT_NONE, |all, (_, bit)| all | bit);
+            let given = rights.iter().filter(|(is_given, _)| *is_given);
+            let prot = given.fold(libc::PROT_NONE, |all, (_, bit)| all | bit);
             let end = usize::try_from(record.end).ok()?;
             is_here.then_some(Mapping { end, prot })
         })
