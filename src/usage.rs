@@ -55,7 +55,7 @@ pub fn explain(error: &clap::Error, command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} may mean {meant}");
     }
-    message(error)
+    message(error) + &similar(error, command)
 }
 
 /// Returns a message when a long option was written with one dash: clap reads `-heap` as
