@@ -74,7 +74,6 @@ use crate::migrate::{changes, runs, sigbus, write_freeze};
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::thp;
 use crate::registry;
-use crate::registry::named::region;
 use crate::rt::message::{Amount, Level, say};
 use crate::rt::{fork_gate, lock, side_room, side_stack, weak};
 use crate::sys::{self, PastLimit};
@@ -231,7 +230,6 @@ fn prepare_for(descriptors: Descriptors) {
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
     let _past_limit = PastLimit::begin();
-    region::lend();
     let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
     if total == 0 {
         return;
@@ -341,7 +339,6 @@ extern "C" fn child() {
         return;
     };
     side_stack::on_side_stack(|| become_independent(&guard));
-    region::leave_behind();
     registry::in_child();
     guard.take_down_in_child();
 }

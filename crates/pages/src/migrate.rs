@@ -14,9 +14,7 @@
 
 pub mod aside;
 pub mod changes;
-pub mod hollow;
 pub(crate) mod in_place;
-pub mod mbind;
 pub mod off_pool;
 pub mod replace;
 pub mod retry;

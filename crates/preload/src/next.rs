@@ -76,12 +76,8 @@ static MREMAP: Next = Next::named(c"mremap");
 static SHMGET: Next = Next::named(c"shmget");
 static SHMAT: Next = Next::named(c"shmat");
 static SYSCALL: Next = Next::named(c"syscall");
-static PROCESS_MADVISE: Next = Next::named(c"process_madvise");
 static SHMDT: Next = Next::named(c"shmdt");
-static SHMCTL: Next = Next::named(c"shmctl");
 static PKEY_MPROTECT: Next = Next::named(c"pkey_mprotect");
-static REMAP_FILE_PAGES: Next = Next::named(c"remap_file_pages");
-static POSIX_MADVISE: Next = Next::named(c"posix_madvise");
 static MLOCK: Next = Next::named(c"mlock");
 static MLOCK2: Next = Next::named(c"mlock2");
 static MUNLOCK: Next = Next::named(c"munlock");
@@ -110,7 +106,7 @@ pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
 }
 
 /// All of them.
-static ALL: [&Next; 25] = [
+static ALL: [&Next; 21] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -119,12 +115,8 @@ static ALL: [&Next; 25] = [
     &SHMGET,
     &SHMAT,
     &SYSCALL,
-    &PROCESS_MADVISE,
     &SHMDT,
-    &SHMCTL,
     &PKEY_MPROTECT,
-    &REMAP_FILE_PAGES,
-    &POSIX_MADVISE,
     &MLOCK,
     &MLOCK2,
     &MUNLOCK,
@@ -183,32 +175,10 @@ fn ask(name: &CStr) -> Option<usize> {
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
-/// How a program has made a call, and so how it goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// By the function of its name: to the next one.
-    Name,
-    /// By its number: to the kernel. The next function may be another library's that is made
-    /// of that very call.
-    Number,
-}
-
-impl Way {
-    fn address(self, next: &Next) -> usize {
-        match self {
-            Way::Name => next.address(),
-            Way::Number => 0,
-        }
-    }
-}
-
 /// Calls the next function of that type, or what stands behind `else`.
 macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        call!(Way::Name, $next as $type, ($($argument),*), else $otherwise)
-    };
-    ($way:expr, $next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        match $way.address(&$next) {
+        match $next.address() {
             0 => $otherwise,
             address => {
                 // SAFETY: the address of the function of that name, whose type
@@ -257,9 +227,9 @@ pub(crate) unsafe fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     })
 }
 
-pub(crate) unsafe fn madvise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+pub(crate) unsafe fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     type Madvise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-    call!(way, MADVISE as Madvise, (addr, len, advice), else {
+    call!(MADVISE as Madvise, (addr, len, advice), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::madvise(addr as usize, len, advice) })
     })
@@ -281,16 +251,16 @@ pub(crate) unsafe fn mremap(
     })
 }
 
-pub(crate) fn shmget(way: Way, key: libc::key_t, size: usize, flags: c_int) -> c_int {
+pub(crate) fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
     type Shmget = unsafe extern "C" fn(libc::key_t, usize, c_int) -> c_int;
-    call!(way, SHMGET as Shmget, (key, size, flags), else {
+    call!(SHMGET as Shmget, (key, size, flags), else {
         sys::shmget(key, size, flags).unwrap_or_else(|error| sys::c_result(Err(error)))
     })
 }
 
-pub(crate) unsafe fn shmat(way: Way, id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     type Shmat = unsafe extern "C" fn(c_int, *const c_void, c_int) -> *mut c_void;
-    call!(way, SHMAT as Shmat, (id, addr, flags), else {
+    call!(SHMAT as Shmat, (id, addr, flags), else {
         sys::c_address(sys::shmat(id, addr as usize, flags))
     })
 }
@@ -300,13 +270,6 @@ pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
     call!(SHMDT as Shmdt, (addr), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::shmdt(addr as usize) })
-    })
-}
-
-pub(crate) unsafe fn shmctl(way: Way, id: c_int, command: c_int, at: *mut c_void) -> c_int {
-    type Shmctl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
-    call!(way, SHMCTL as Shmctl, (id, command, at), else {
-        c_int_result(sys::shm_control(id, command, at as usize))
     })
 }
 
@@ -320,32 +283,6 @@ pub(crate) unsafe fn pkey_mprotect(
     call!(PKEY_MPROTECT as Pkey, (addr, len, prot, key), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::pkey_mprotect(addr as usize, len, prot, key) })
-    })
-}
-
-pub(crate) unsafe fn remap_file_pages(
-    addr: *mut c_void,
-    len: usize,
-    prot: c_int,
-    page: usize,
-    flags: c_int,
-) -> c_int {
-    type Remap = unsafe extern "C" fn(*mut c_void, usize, c_int, usize, c_int) -> c_int;
-    call!(REMAP_FILE_PAGES as Remap, (addr, len, prot, page, flags), else {
-        // SAFETY: as the caller says.
-        sys::c_result(unsafe { sys::remap_file_pages(addr as usize, len, prot, page, flags) })
-    })
-}
-
-/// Without one there is none: an error number, as it gives.
-pub(crate) unsafe fn posix_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    type Advise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-    call!(POSIX_MADVISE as Advise, (addr, len, advice), else {
-        match advice {
-            libc::POSIX_MADV_DONTNEED => 0,
-            // SAFETY: as the caller says; the numbers are the same.
-            _ => unsafe { sys::madvise(addr as usize, len, advice) }.map_or_else(|error| error.0, |()| 0),
-        }
     })
 }
 
@@ -389,36 +326,11 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     })
 }
 
-pub(crate) unsafe fn process_madvise(
-    way: Way,
-    process: c_int,
-    ranges: *const libc::iovec,
-    count: usize,
-    advice: c_int,
-    flags: c_uint,
-) -> isize {
-    type Advise = unsafe extern "C" fn(c_int, *const libc::iovec, usize, c_int, c_uint) -> isize;
-    call!(way, PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
-        let (process, advice) = (cast::extended(process), cast::extended(advice));
-        let args = [process, ranges as usize, count, advice, flags as usize, 0];
-        // SAFETY: as the caller says.
-        let result = unsafe { sys::any_call(libc::SYS_process_madvise, args) };
-        isize::try_from(c_long_result(result)).unwrap_or(-1)
-    })
-}
-
 /// What C has of a result: `errno` set and −1, or the result.
 pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
     match result {
         Ok(value) => c_long::from_ne_bytes(value.to_ne_bytes()),
         Err(error) => c_long::from(sys::c_result(Err(error))),
-    }
-}
-
-fn c_int_result(result: sys::Result<usize>) -> c_int {
-    match result {
-        Ok(value) => cast::int(value),
-        Err(error) => sys::c_result(Err(error)),
     }
 }
 

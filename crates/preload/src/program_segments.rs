@@ -25,7 +25,6 @@ use hugetools_contract::said::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
-use hugetools_pages::registry::own_file;
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
@@ -109,9 +108,6 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
-        if got.pool + got.thp > 0 {
-            own_file::note(&of_file(&load), object.headers);
-        }
     }
     let (of_text, of_data) = match config.elfmap.heeds_marks() {
         true => (Some(Pages::Default), Some(Pages::Default)),
@@ -127,17 +123,6 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
     }
     tell_of_nothing(&[text, data], config);
-}
-
-/// What of a segment comes from the file, in whole base pages.
-fn of_file(load: &Load) -> own_file::Part {
-    let end = load.file_end.next_multiple_of(sys::page_size());
-    let end = end.clamp(load.range.start, load.range.end);
-    own_file::Part {
-        range: load.range.start..end,
-        file_start: load.file_start,
-        is_writable: load.is_writable(),
-    }
 }
 
 /// Tells who wants to know all that the variable does nothing for a program. Without hugectl,

@@ -151,7 +151,7 @@ fn page_at(addr: usize) -> Option<usize> {
     index::look(|| {
         let extent = index::extent_at(addr)?;
         let (state, _) = extent.units()[extent.unit_at(addr)].load_before();
-        state.is_inherited().then(|| extent.page_size(state))
+        state.is_hugetlb().then(|| extent.page_size(state))
     })
 }
 

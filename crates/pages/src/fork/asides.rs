@@ -93,12 +93,7 @@ impl Aside {
         if self.addr == 0 {
             return;
         }
-        self.each_part(State::is_given_to_children, |part, given| {
-            let range = self.extent.range_of(&part);
-            if given {
-                give_to_children(&range);
-            }
-        });
+        give_to_children(&self.extent.range_of(&self.units));
         // SAFETY: asked for once.
         drop(unsafe { self.copy_of(&self.units) });
     }
@@ -109,7 +104,7 @@ impl Aside {
         if self.addr == 0 {
             return;
         }
-        self.each_part(State::is_inherited, |part, put| {
+        self.each_part(State::is_hugetlb, |part, put| {
             // SAFETY: kept by `copy`; each part is taken once.
             let copy = unsafe { self.copy_of(&part) };
             if put {

@@ -102,7 +102,7 @@ fn claim(which: &Copied) -> &'static mut [Aside] {
 /// change is waited for until `end`.
 fn claim_run(extent: &Extent, from: usize, end: u64, which: &Copied) -> Option<Range<usize>> {
     let claim = |unit: usize, state: Option<State>| {
-        let is_wanted = |now: State| now.is_inherited() && state.is_none_or(|state| state == now);
+        let is_wanted = |now: State| now.is_hugetlb() && state.is_none_or(|state| state == now);
         which.has(&extent.range_of(&(unit..unit + 1)))
             && extent.units()[unit].claim_until(end, is_wanted)
     };

@@ -6,7 +6,7 @@ use core::ops::Range;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::stacks::{self, Stack};
 use crate::extent::unit::{State, Unit};
-use crate::extent::{Extent, Holds, index, mlocked};
+use crate::extent::{Extent, index, mlocked};
 use crate::kernel::{dma_users, pagemap};
 use crate::migrate::replace;
 use crate::migrate::shield::Shield;
@@ -66,8 +66,7 @@ fn step_down_where(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bo
 /// The hugetlb pages that a range touches, and what each is.
 fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Range<usize>, State)> {
     let range = range.clone();
-    let extents = index::extents().filter(|extent| extent.holds != Holds::Region);
-    extents.flat_map(move |extent| {
+    index::extents().flat_map(move |extent| {
         let end = range.end.min(extent.base + extent.len);
         let mut at = range.start.max(extent.base);
         let next = move || {

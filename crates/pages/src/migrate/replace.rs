@@ -9,7 +9,7 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, address_space, spare_range};
 use crate::kernel::{facts, populate};
 use crate::migrate::shield::Shield;
-use crate::policy::{numa_copy, thp};
+use crate::policy::{fresh_copy, numa_copy, thp};
 use crate::sys::{self, Errno, File, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
@@ -120,11 +120,8 @@ impl Copy {
     /// The units must stay mapped and readable, and be as long.
     pub unsafe fn fill(&self, extent: &Extent, units: Range<usize>) -> Result<()> {
         let (addr, len) = (self.0.start, self.0.len());
-        let from = extent.address(units.start);
         // SAFETY: as the caller says.
         unsafe { copy(extent, units, addr) };
-        // SAFETY: ours.
-        unsafe { numa_copy::settle(from..from + len, addr, extent.layout.unit) };
         if extent.prot != READ_WRITE {
             // SAFETY: ours.
             unsafe { sys::mprotect(addr, len, extent.prot)? };
@@ -132,8 +129,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Moves it over what it is a copy of. Its policies change at multiples of
-    /// `step` only.
+    /// Moves it over what it is a copy of.
     ///
     /// # Errors
     /// When the kernel cannot; what it could stays there.
@@ -142,15 +138,11 @@ impl Copy {
     /// It must hold what must be at `addr` from now on.
     pub unsafe fn put_over(mut self, addr: usize, step: usize) -> Result<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        let start = self.0.start;
-        // The kernel moves one mapping at a time, and a policy makes it one.
-        for part in numa_copy::parts(self.0.clone(), step) {
-            let to = addr + (part.start - start);
-            // SAFETY: as the caller says.
-            unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to)? };
-            // What was moved is not ours to unmap any more.
-            self.0.start = part.end;
-        }
+        let (start, len) = (self.0.start, self.0.len());
+        // SAFETY: as the caller says.
+        unsafe { sys::mremap(start, len, len, flags, addr)? };
+        // What was moved is not ours to unmap any more.
+        self.0.start = self.0.end;
         // There is room for another one now.
         spare_range::keep(step);
         Ok(())
@@ -165,14 +157,9 @@ impl Copy {
     /// # Safety
     /// It must hold what must be at `addr` from now on, memory of the extent.
     pub unsafe fn put_into_gap(mut self, extent: &Extent, addr: usize) -> Result<()> {
-        let start = self.0.start;
-        let step = extent.layout.unit;
-        for part in numa_copy::parts(self.0.clone(), step) {
-            let to = addr + (part.start - start);
-            // SAFETY: as the caller says.
-            unsafe { move_or_copy(extent, &part, to)? };
-            self.0.start = part.end;
-        }
+        // SAFETY: as the caller says.
+        unsafe { move_or_copy(extent, &self.0, addr)? };
+        self.0.start = self.0.end;
         Ok(())
     }
 }
@@ -190,7 +177,7 @@ unsafe fn move_or_copy(extent: &Extent, part: &Range<usize>, to: usize) -> Resul
     // SAFETY: as the caller says.
     sys::with_memory(|| unsafe { sys::mmap(to, len, READ_WRITE, flags, -1, 0) })?;
     // SAFETY: mapped just now, and zero; the part is readable, and nobody writes there.
-    unsafe { numa_copy::copy_to_fresh(from, to, len, extent.layout.unit) };
+    unsafe { fresh_copy::copy(from, to, len) };
     if extent.prot != READ_WRITE {
         // SAFETY: mapped just now.
         unsafe { sys::mprotect(to, len, extent.prot)? };
@@ -237,11 +224,11 @@ fn for_each_run(extent: &Extent, units: Range<usize>, mut each: impl FnMut(usize
 /// # Safety
 /// The units must be readable, and `aside` writable and as long, with nothing there yet.
 unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
-    let (addr, step) = (extent.address(units.start), extent.layout.unit);
+    let addr = extent.address(units.start);
     for_each_run(extent, units, |offset, len| {
         // SAFETY: slices in use are readable; the two ranges are different
         // mappings of equal length.
-        unsafe { numa_copy::copy_to_fresh(addr + offset, aside + offset, len, step) };
+        unsafe { fresh_copy::copy(addr + offset, aside + offset, len) };
     });
 }
 

@@ -98,7 +98,7 @@ impl Call {
                 let unit = extent.unit_at(addr);
                 let (state, _) = extent.units()[unit].load();
                 let is_border = begins || extent.address(unit) == addr;
-                state == State::Busy || state.is_inherited() && is_border
+                state == State::Busy || state.is_hugetlb() && is_border
             })
         })
     }
@@ -150,7 +150,7 @@ fn make_ready(extent: &Extent, range: &Range<usize>) -> bool {
         let before = word.load().0;
         let (state, _) = word.settled();
         done |= state != before;
-        if state.is_inherited() {
+        if state.is_hugetlb() {
             done |= sigbus::mend_page(extent, unit, state);
         }
     }

@@ -17,7 +17,7 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     let units = extent.units().iter();
     let slices = units.map(|unit| match unit.load_before() {
-        (state, used) if state.is_inherited() => used as usize,
+        (state, used) if state.is_hugetlb() => used as usize,
         _ => 0,
     });
     slices.sum::<usize>() * SLICE
@@ -96,5 +96,5 @@ pub(crate) fn base(extent: &Extent, from: usize, piece: usize) -> Option<Range<u
 /// What stands behind a unit, where it is a hugetlb page that a child inherits.
 fn inherited(extent: &Extent, unit: usize) -> Option<State> {
     let (state, _) = extent.units()[unit].load();
-    state.is_inherited().then_some(state)
+    state.is_hugetlb().then_some(state)
 }

@@ -8,7 +8,6 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use libc::{pollfd, sigset_t, sockaddr, sockaddr_storage, socklen_t, stat as Stat, timespec};
 
-use super::fit::around_watch;
 use crate::kernel_writes::buffers::{again, range};
 use crate::next::call::{Answer, NO_CALL, Word, from_kernel, next};
 use crate::next::following::Following;
@@ -275,8 +274,7 @@ pub unsafe extern "C" fn ioctl(file: c_int, request: usize, argument: *mut c_voi
             c_int::of(from_kernel(libc::SYS_ioctl, &words))
         }
     };
-    // SAFETY: as the caller says.
-    unsafe { around_watch(request, argument, || again(buffers, call)) }
+    again(buffers, call)
 }
 
 /// Asks for a value and how long it is.

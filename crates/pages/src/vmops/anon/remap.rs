@@ -7,11 +7,10 @@ use core::ops::Range;
 use hugetools_kernfs::smaps;
 
 use super::call::{advise, is_active, large, range};
-use super::{align, pieces, rows};
+use super::align;
 use crate::kernel::{facts, procfile};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::registry::borders;
 use crate::sys;
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
@@ -43,16 +42,11 @@ pub fn remapped(call: &Call, now: usize) {
     let (Some(old), Some(new)) = (range(call.addr, call.old_len), range(now, call.new_len)) else {
         return;
     };
-    pieces::replaced(call.addr, call.old_len);
-    pieces::replaced(now, call.new_len);
-    rows::gone(call.addr, call.old_len);
-    rows::gone(now, call.new_len);
     let known = registry::holding(&old);
     let parts = Parts::of(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
     }
-    borders::moved(&old, &new);
     match known {
         Some(known) => {
             registry::enter(&Known {
@@ -91,20 +85,10 @@ impl Parts {
     }
 }
 
-/// So many huge pages are put together again that a small mapping has when it comes to lie
-/// otherwise than it did.
-const FEW: usize = 4;
-
 /// Puts the huge page together in which a mapping ended before it grew: the base pages of
-/// its end are there, so that none comes by itself. Also those before it of one that had
-/// none, since it was small or began elsewhere in them.
+/// its end are there, so that none comes by itself.
 fn join(old: &Range<usize>, new: &Range<usize>) {
     let size = facts::thp_size();
-    let is_other = old.len() < large() || old.start % size != new.start % size;
-    let filled = new.start.next_multiple_of(size)..(new.start + old.len()) / size * size;
-    if is_other && !filled.is_empty() && filled.len() <= FEW * size && filled.end <= new.end {
-        rows::put_together(&filled, size);
-    }
     if let Some(huge) = cut(old.len(), new, size) {
         // SAFETY: memory of the program's, of which the contents stay.
         let _ = unsafe { thp::collapse(huge.start, huge.len()) };
@@ -129,9 +113,6 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
     let is_advised = thp::serves_mapping(new.len());
     if is_advised {
         advise(new.start, new.len());
-        if new.start == old.start {
-            borders::note(new.start);
-        }
         join(old, &new);
     }
     registry::enter(&Known {
