@@ -1,6 +1,6 @@
 /* Maps a page of its own code once more, as V8 does with its built-in functions: from the
-   file that /proc/self/maps names, with the offset that it says. Prints which file that
-   was, and what the code there answers. */
+   file that /proc/self/maps names, with the offset that it says. Prints what the code there
+   answers. It exports a function of Node's, by which such programs are known. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +19,8 @@ __asm__(".text\n.balign 4096\n.fill 6 << 20, 1, 0x90\n"
 #endif
         ".balign 4096\n.fill 6 << 20, 1, 0x90\n");
 extern char answer[];
+
+void napi_create_function(void) {}
 
 int main(void) {
     unsigned long start, end, offset, at = (unsigned long)answer;
@@ -41,6 +43,6 @@ int main(void) {
         perror("mmap");
         return 1;
     }
-    printf("%s %d\n", path, ((int (*)(void))copy)());
+    printf("%d\n", ((int (*)(void))copy)());
     return 0;
 }

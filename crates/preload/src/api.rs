@@ -14,9 +14,6 @@
 //! since it may leave `/proc` and `/sys` behind. No lock of ours is held while
 //! another public function, or `open`, runs: they may be the program's own.
 //!
-//! `rival` is another library of this kind, which calls some of these functions while it
-//! starts.
-//!
 //! **Invariants.** Names, results and `errno` are those of libhugetlbfs. A function that
 //! another one needs is called by the name that the program may have replaced.
 //!
@@ -40,7 +37,6 @@ mod listings;
 pub mod mounts;
 mod region_table;
 mod regions;
-mod rival;
 mod sizes;
 mod stray;
 
@@ -56,7 +52,6 @@ pub(crate) fn prepare() {
         false => ControlFlow::Continue(()),
     });
     if linked {
-        rival::pass_over();
         let errno = sys::errno();
         first_look::take();
         sizes::default_size();

@@ -85,7 +85,6 @@ static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
 static SIGNAL: Next = Next::named(c"signal");
 static PRCTL: Next = Next::named(c"prctl");
-static CHROOT: Next = Next::named(c"chroot");
 static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
 static SIGACTION: Next = Next::named(c"sigaction");
 /// Called at the start of each program that has our heap.
@@ -96,17 +95,8 @@ pub(crate) fn register_atfork() -> Option<usize> {
     Some(REGISTER_ATFORK.address()).filter(|address| *address != 0)
 }
 
-/// Leaves out what a library offers that is to do nothing.
-pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
-    for next in [&SHMGET, &SHMAT] {
-        if is_its(next.address()) {
-            next.address.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
 /// All of them.
-static ALL: [&Next; 21] = [
+static ALL: [&Next; 20] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -124,7 +114,6 @@ static ALL: [&Next; 21] = [
     &MUNLOCKALL,
     &SIGNAL,
     &PRCTL,
-    &CHROOT,
     &SYSV_SIGNAL,
     &SIGACTION,
     &REGISTER_ATFORK,
@@ -340,14 +329,6 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
         let args = [cast::extended(option), a, b, c, d, 0];
         // SAFETY: as the caller says.
         cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
-    })
-}
-
-pub(crate) unsafe fn chroot(path: *const c_char) -> c_int {
-    type Chroot = unsafe extern "C" fn(*const c_char) -> c_int;
-    call!(CHROOT as Chroot, (path), else {
-        // SAFETY: as the caller says.
-        cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_chroot, [path as usize, 0, 0, 0, 0, 0]) }))
     })
 }
 

@@ -1,6 +1,6 @@
 //! What a program does with itself as a process: it forks (`atfork`, and by the numbers
-//! of calls, `clones`), filters its own system calls ([`seccomp`]), changes its root
-//! ([`chroot`]), becomes a program that gains rights (`gains`), has more `threads`.
+//! of calls, `clones`), filters its own system calls ([`seccomp`]), becomes a program that
+//! gains rights (`gains`), has more `threads`.
 //!
 //! **Invariants.** Each happens as it would without us. What we must have asked of the
 //! kernel, or opened, by then is done just before, since there may be no later.
@@ -15,5 +15,4 @@ pub(crate) mod clones;
 pub(crate) mod gains;
 pub(crate) mod threads;
 
-pub mod chroot;
 pub mod seccomp;

@@ -30,7 +30,7 @@ use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::why::{self, Outcome, Why};
 use hugetools_pages::segment::wish::Wish;
-use hugetools_pages::segment::{data, tail, text};
+use hugetools_pages::segment::{data, text};
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
@@ -82,12 +82,11 @@ fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
     let mut shelf = None;
-    for linked in loads(object.headers, object.base, sys::page_size()) {
-        let Some(pages) = pages_for(&linked, config) else {
+    for load in loads(object.headers, object.base, sys::page_size()) {
+        let Some(pages) = pages_for(&load, config) else {
             continue;
         };
         let wish = Wish::of(pages);
-        let load = tail::take(&linked, wish.sizes().1);
         // Where no huge page fits there is nothing to ask, to share, nor to say.
         let fits = !load.inner(wish.sizes().1).is_empty();
         if fits {
@@ -97,15 +96,14 @@ fn put_program(object: &Object<'_>, config: &Config) {
             true => (&mut data, data::put(&load, &wish)),
             false => {
                 let shelf = match fits {
-                    true => shelf.get_or_insert_with(|| shelf::open(pages)).as_ref(),
+                    true => shelf
+                        .get_or_insert_with(|| shelf::open(object, pages))
+                        .as_ref(),
                     false => None,
                 };
                 (&mut text, text::put(&load, &wish, true, shelf))
             }
         };
-        if got.bytes() == 0 {
-            tail::give_back(&linked, &load);
-        }
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
     }

@@ -173,9 +173,6 @@ rows! {
     a_handler_waits_while_a_child_gets_copies: "prepare_waits" {
         library: true, pools: HOLDING, users: &[Root],
     }
-    named_pages_are_given_back_while_a_child_gets_copies: "named_pages_go" {
-        pools: &[60, 90, 150], users: &[Root],
-    }
     a_registered_buffer_and_threads: "registered_buffer" {
         args: &["3"], pools: HOLDING, users: &[Nobody, Root],
     }

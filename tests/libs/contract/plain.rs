@@ -22,7 +22,6 @@ rows! {
     lists_that_nobody_can_read_under_a_filter: "bad_lists" {
         args: &["filter"], pools: &[0, 60], options: HEAP_AND_SHM,
     }
-    parts_of_blocks_are_sealed_and_watched: "parts" { libcs: GLIBC }
     a_message_without_a_standard_error: "messages" {
         words: &["{program}", "closed", "{hugectl}", "{program}", "heap"],
     }
@@ -34,9 +33,6 @@ rows! {
     }
     a_library_has_functions_of_libcs_names: "own_names" {
         library: true, options: &["--heap=thp"], pools: &[0],
-    }
-    a_library_has_functions_made_of_numbers: "made_of_numbers" {
-        library: true, options: &["--heap", "--shm", "--anon"],
     }
     what_libc_does_not_have: "not_in_libc" { pools: &[0, 60], options: &["--heap=thp"] }
     threads_that_end_in_many_ways: "thread_ends" { pools: &[0, 60] }

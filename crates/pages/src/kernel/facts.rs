@@ -171,16 +171,6 @@ pub(crate) fn begin() -> Beginning {
     Beginning { thp, filters }
 }
 
-/// Notes what the text of this process's `/proc/<pid>/status` says, which somebody has
-/// read. Whether it is that there is no filter of system calls.
-pub fn says_no_filter(status: &[u8]) -> bool {
-    let says = keyed::number(status, b"Seccomp:") == Some(0);
-    if says {
-        sys::note_no_filter();
-    }
-    says
-}
-
 /// Whether a filter of system calls is in force, which may end the process for
 /// calls that its program does not make (`SystemCallFilter=` of systemd); yes
 /// where it cannot be told. One that the program has set without our knowing is

@@ -44,12 +44,6 @@ pub fn keep_ordinary(addr: usize, len: usize, stack: Stack) {
     }
 }
 
-/// What [`step_down`] does, only for the huge pages that lie in the range with a part.
-pub fn step_down_parts(addr: usize, len: usize) -> Outcome {
-    let end = addr.saturating_add(len);
-    step_down_where(addr, len, |page| page.start < addr || page.end > end)
-}
-
 fn step_down_where(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bool) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();

@@ -33,7 +33,7 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
         whole: load.inner(second).len(),
         ..Got::default()
     };
-    if got.whole > 0 && !load.loaded().is_untouched() {
+    if got.whole > 0 && !load.loaded().is_mapped_so() {
         got.why = Some(Why::Taken);
         return got;
     }
@@ -206,8 +206,6 @@ mod tests {
             file_end: start + 3 * size / 2 + 77,
             file_start: start,
             modulus: usize::MAX,
-            align: sys::page_size(),
-            next: usize::MAX,
             prot,
             is_marked: false,
         };

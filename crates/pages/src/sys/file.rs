@@ -3,10 +3,9 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, READS, Result, WRITES, ask, call, look, make_file};
+use super::call::{Errno, Result, ask, call, look, make_file};
 use super::limit;
 use crate::sys::cast::{extended, int, unsigned};
-use hugetools_kernfs::pagemap::scan::{self, Found};
 
 pub use told_of::note_first_thread;
 
@@ -127,25 +126,6 @@ impl File {
     /// Reads once from an offset into a buffer; how much.
     pub fn read_at(&self, buffer: &mut [u8], offset: usize) -> Result<usize> {
         read_at(self.0, buffer, offset)
-    }
-
-    /// Of `pagemap`: writes the ranges of pages that are there below `end`, as
-    /// [`hugetools_kernfs::pagemap::scan`] reads them. How many bytes those are; `None`
-    /// where there are more. Since Linux 6.7.
-    ///
-    /// # Errors
-    /// Where the kernel has no such request, or it may not be made.
-    pub fn pages_there(&self, end: u64, into: &mut [u8]) -> Result<Option<usize>> {
-        /// `PAGEMAP_SCAN`, with its argument of 96 bytes.
-        const REQUEST: usize = READS | WRITES | 0x0060_6610;
-        let wanted = scan::PRESENT;
-        let told = scan::PRESENT | scan::ZERO | scan::HUGE;
-        let (room, most) = (into.as_mut_ptr() as u64, into.len() / Found::LEN);
-        let mut argument: [u64; 12] = [96, 0, 0, end, 0, room, most as u64, 0, 0, wanted, 0, told];
-        let at = argument.as_mut_ptr() as usize;
-        let found = ask(libc::SYS_ioctl, [extended(self.0), REQUEST, at, 0, 0, 0])?;
-        let is_all = argument[4] >= end && found < most;
-        Ok(is_all.then_some(found * Found::LEN))
     }
 
     /// Waits until there is something to read, so many milliseconds at most; whether
@@ -307,15 +287,6 @@ pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
         0,
     ];
     call(libc::SYS_pread64, args)
-}
-
-/// Whether the blocks of an open file are as large as those on a hugetlbfs.
-pub fn has_huge_blocks(fd: c_int) -> bool {
-    const SMALLEST: u64 = 64 << 10;
-    status(fd).is_some_and(|stat| {
-        stat.st_mode & libc::S_IFMT == libc::S_IFREG
-            && u64::try_from(stat.st_blksize).is_ok_and(|size| size >= SMALLEST)
-    })
 }
 
 /// What tells one open file from another: device and inode.

@@ -79,21 +79,6 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, args)
 }
 
-/// `remap_file_pages(2)`.
-///
-/// # Safety
-/// The range must be the caller's to replace.
-pub unsafe fn remap_file_pages(
-    addr: usize,
-    len: usize,
-    prot: c_int,
-    page: usize,
-    flags: c_int,
-) -> Result<()> {
-    let args = [addr, len, extended(prot), page, extended(flags), 0];
-    call(libc::SYS_remap_file_pages, args).map(drop)
-}
-
 /// Gives anonymous memory a name in `/proc/<pid>/maps`; since Linux 5.17, with
 /// `CONFIG_ANON_VMA_NAME`.
 pub fn name_memory(addr: usize, len: usize, name: &CStr) {
@@ -199,18 +184,15 @@ pub fn munlockall() -> Result<()> {
     call(libc::SYS_munlockall, [0; 6]).map(drop)
 }
 
-/// `mseal(2)`, since Linux 6.10; the same on all machines.
-pub const MSEAL: c_long = 462;
-
 /// The number of `pkey_mprotect(2)`, which the libc crate lacks for two machines.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-pub const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
+const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
 /// See above.
 #[cfg(target_arch = "powerpc64")]
-pub const PKEY_MPROTECT: c_long = 386;
+const PKEY_MPROTECT: c_long = 386;
 /// See above.
 #[cfg(target_arch = "s390x")]
-pub const PKEY_MPROTECT: c_long = 384;
+const PKEY_MPROTECT: c_long = 384;
 
 /// `pkey_mprotect(2)`, for which `-1` is no key.
 ///

@@ -26,12 +26,7 @@ const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
 /// Watches a range of memory; its argument begins with where that begins, its length and the
 /// mode.
-pub const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
-/// The mode in which a touch of a page that is missing is told.
-pub const UFFDIO_REGISTER_MODE_MISSING: u64 = 1;
-/// Moves pages from one range to another one; its argument begins with where the other one
-/// begins, where the one does, and their length. Since Linux 6.8.
-pub const UFFDIO_MOVE: usize = READS | WRITES | 0x0028_aa05;
+const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
 /// since Linux 6.1.

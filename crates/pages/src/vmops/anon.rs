@@ -30,7 +30,6 @@ mod call;
 mod program_break;
 mod remap;
 mod required;
-mod steps;
 
 pub use call::{Call, is_asked};
 pub use program_break::break_moved;
@@ -107,9 +106,6 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
     }
     if let Some(range) = range(at, call.len) {
         enter(range, plan);
-    }
-    if plan.advise {
-        steps::mapped(call, at);
     }
     Ok(at)
 }

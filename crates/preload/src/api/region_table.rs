@@ -30,12 +30,10 @@ const BEING_FILLED: usize = 1;
 /// Enters memory; whether there was a place for it.
 pub(super) fn enter(start: usize, len: usize, reach: usize) -> bool {
     let take = |place: &&Place| {
-        let taken = place.start.compare_exchange(
-            FREE,
-            BEING_FILLED,
-            Ordering::Acquire,
-            Ordering::Relaxed,
-        );
+        let taken =
+            place
+                .start
+                .compare_exchange(FREE, BEING_FILLED, Ordering::Acquire, Ordering::Relaxed);
         taken.is_ok()
     };
     let Some(place) = TABLE.iter().find(take) else {

@@ -11,6 +11,7 @@ use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::block_end;
 use hugetools_pages::extent::usage::SMALL_HEAP;
+use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::kin::Kin;
 use hugetools_pages::policy::growth;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
@@ -24,7 +25,7 @@ use hugetools_pages::sys::{self, Filter};
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
 use crate::report::own_memory::{Mappings, Status};
-use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
+use crate::report::{past_malloc, report_file, required, staying, watched};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::anon;
@@ -179,8 +180,8 @@ fn report(ended: Ended) -> Option<()> {
 /// The text of a report, as it is now.
 fn compose(ended: Ended) -> Option<Text> {
     let status = Status::read();
-    let mappings = Mappings::find(&status)?;
-    let exe = old_root::exe()?;
+    let mappings = Mappings::find()?;
+    let exe = scratch::link(c"/proc/self/exe")?;
     // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
     let (count, names) = mappings.count();
@@ -188,7 +189,7 @@ fn compose(ended: Ended) -> Option<Text> {
     // Each name can be a file's or that of shared memory; others have none.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
-    let pmd = mappings.transparent_size();
+    let pmd = facts::thp_size() as u64;
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
