@@ -76,10 +76,8 @@ pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
 pub struct PoolBackoff {
-    /// Bytes for which the pool is not asked, for several groups of threads:
-    /// one that may have pages of an empty node only must not spoil it for the
-    /// others.
-    skip: [AtomicUsize; GROUPS],
+    /// Bytes for which the pool is not asked.
+    skip: AtomicUsize,
     last: AtomicU8,
     said: AtomicBool,
 }
@@ -89,21 +87,11 @@ pub struct PoolBackoff {
 /// again some day.
 const SPARED: usize = 128 << 20;
 
-/// How many groups of threads there are; a power of two.
-const GROUPS: usize = 64;
-
-/// The group of this thread, by where its own memory is: that costs nothing.
-fn group() -> usize {
-    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
-    let spread = sys::thread_name().wrapping_mul(SPREAD);
-    spread >> (usize::BITS - GROUPS.trailing_zeros())
-}
-
 impl PoolBackoff {
     /// No bad backoff yet.
     pub const fn new() -> PoolBackoff {
         PoolBackoff {
-            skip: [const { AtomicUsize::new(0) }; GROUPS],
+            skip: AtomicUsize::new(0),
             last: AtomicU8::new(0),
             said: AtomicBool::new(false),
         }
@@ -112,7 +100,7 @@ impl PoolBackoff {
     /// Whether it is worth asking a pool now, for so many bytes; at least 1.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
-        let skip = &self.skip[group()];
+        let skip = &self.skip;
         let spared = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
         if spared.is_err() {
             skip.store(0, Ordering::Relaxed);
@@ -122,15 +110,13 @@ impl PoolBackoff {
 
     /// Notes that the pool has a page again: this process has given it back.
     pub fn gave_back(&self) {
-        for skip in &self.skip {
-            skip.store(0, Ordering::Relaxed);
-        }
+        self.skip.store(0, Ordering::Relaxed);
     }
 
     /// Notes that the pool of this size gave the heap no page, and says so
     /// once.
     pub fn heap_failed(&self, bytes: usize) {
-        self.skip[group()].store(SPARED, Ordering::Relaxed);
+        self.skip.store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
@@ -356,10 +342,10 @@ mod tests {
         let backoff = PoolBackoff::new();
         let page = 2 << 20;
         assert!(backoff.is_worth_a_try(page) && backoff.is_worth_a_try(page));
-        backoff.skip[group()].store(2 * page, Ordering::Relaxed);
+        backoff.skip.store(2 * page, Ordering::Relaxed);
         assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
         assert!(backoff.is_worth_a_try(page));
-        backoff.skip[group()].store(SPARED, Ordering::Relaxed);
+        backoff.skip.store(SPARED, Ordering::Relaxed);
         assert!(backoff.is_worth_a_try(SPARED + page), "more than is spared");
         backoff.gave_back();
         assert!(backoff.is_worth_a_try(page));

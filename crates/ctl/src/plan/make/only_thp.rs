@@ -5,7 +5,6 @@ use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_model::Bytes;
 
 use super::Maker;
-use crate::probe::command_line::known_programs::entry::Entry;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
