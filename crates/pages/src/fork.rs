@@ -66,12 +66,13 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
+use crate::config;
 use crate::extent::index;
 use crate::fault::{late, sigsegv};
 use crate::kernel::facts;
 use crate::migrate::shield::Shield;
 use crate::migrate::{changes, runs, sigbus, write_freeze};
-use crate::policy::pool_backoff::{self, Shortfall};
+use crate::policy::pool_backoff::{self, Closed, Shortfall};
 use crate::policy::thp;
 use crate::registry;
 use crate::registry::named::region;
@@ -87,6 +88,7 @@ pub use refused::again_if_refused;
 use shared::{Copied, Shared};
 use way::{Way, Why};
 
+pub mod admission;
 mod apart;
 mod asides;
 mod child_copy;
@@ -231,6 +233,9 @@ fn prepare_for(descriptors: Descriptors) {
 /// Sees to it that parent and child share no hugetlb page.
 fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
     let _past_limit = PastLimit::begin();
+    if config::get().kernel_fork {
+        return;
+    }
     region::lend();
     let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
     if total == 0 {
@@ -243,7 +248,7 @@ fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
         // In a handler that has interrupted us: what it was at does not move.
         if let Way::Evacuate(shield) = way {
             pool_backoff::MOVED.store(true, Ordering::Relaxed);
-            evacuate(total, &shield);
+            evacuate(runs::writable(), total, &shield);
             return;
         }
         // Of copies for a child there is one set at a time, and what another fork
@@ -256,8 +261,10 @@ fn separate(guard: &Guard, stack: usize, descriptors: Descriptors) {
     match way {
         Way::Evacuate(shield) => {
             pool_backoff::MOVED.store(true, Ordering::Relaxed);
-            DONE.moved
-                .store(evacuate(total, &shield), Ordering::Relaxed);
+            DONE.moved.store(
+                evacuate(runs::writable(), total, &shield),
+                Ordering::Relaxed,
+            );
             guard.let_child_move();
         }
         Way::CopyForChild(shield) => {
@@ -295,7 +302,7 @@ fn copy_stacks(stack: usize) {
 fn note_separation() {
     static SEPARATED: AtomicU32 = AtomicU32::new(0);
     if SEPARATED.fetch_add(1, Ordering::Relaxed) + 1 >= MOVES {
-        pool_backoff::NO_HUGETLB.store(true, Ordering::Relaxed);
+        pool_backoff::close(Closed::Forks);
     }
 }
 
@@ -335,6 +342,7 @@ extern "C" fn child() {
     refused::forget_others();
     PastLimit::forget_others();
     recollapse::forget();
+    admission::forget();
     pool_backoff::go_on_alone();
     thp::look_again();
     let Some(guard) = Guard::of_this_thread() else {
@@ -358,7 +366,7 @@ fn become_independent(guard: &Guard) {
     if guard.child_moves() {
         let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
         if total > 0 {
-            evacuate(total, &Shield::Alone);
+            evacuate(runs::writable(), total, &Shield::Alone);
         }
     }
 }

@@ -13,6 +13,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_pages::config;
+use hugetools_pages::fork::admission;
 use hugetools_pages::migrate::retry;
 use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
@@ -77,6 +78,7 @@ pub(crate) fn one_is_near() {
         lock::note_threads();
     }
     retry::begin_threads(config::heap_is_of_pool);
+    admission::before_threads();
 }
 
 /// `pthread_create`
