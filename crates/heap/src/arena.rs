@@ -23,7 +23,7 @@ use hugetools_pages::policy::{first_look, growth};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
 use hugetools_pages::sys::{self, SpaceLimit};
 
-use crate::host_malloc::{self, Heap, libcs_own, relief};
+use crate::host_malloc::{self, Heap, relief};
 use crate::mimalloc::layout::{HANDING_OVER, layout, watch_growth};
 use crate::mimalloc::state::{self, State};
 use crate::mimalloc::{self, nodes};
@@ -129,7 +129,6 @@ fn make_ready() {
     state::finish();
     recollapse::set_waker(|| state::attend(true));
     torn::set_mender(|| mimalloc::hugetools_close_lists());
-    libcs_own::watch();
 }
 
 /// Hands an extent of about `len` bytes to mimalloc, for threads of a node; a

@@ -2,11 +2,8 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls; to [`answers`],
-//! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
-//! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
-//! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
-//! another one; [`mod@syscall`] makes all of them by their numbers.
+//! Here are those about memory, but for [`mod@mremap`] and [`sbrk`]. By [`ends`] a program
+//! ends or becomes another one; [`mod@syscall`] makes calls by their numbers.
 //!
 //! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
 //! where it succeeds. It can be called at any time: before our start, in a signal
@@ -28,27 +25,16 @@ use hugetools_pages::vmops::{
     self, anon, library_text, map_file, map_shared, mbind as policy, own_code,
 };
 
-use crate::kernel_writes::{mlock, populate};
 use crate::next::{self, Way};
 use crate::rt::marker;
-use crate::{program_segments, signals, sysv_shm};
+use crate::{program_segments, sysv_shm};
 
-pub mod about_files;
-pub mod about_process;
-pub mod answers;
 pub mod ends;
 mod fit;
-pub mod messages;
 pub mod mremap;
-pub mod reads;
-pub mod results;
 pub mod sbrk;
-pub mod sigmask;
-pub mod streams;
 pub mod syscall;
 pub mod threads;
-pub mod times;
-pub mod transfers;
 
 /// `mmap(2)`
 ///
@@ -245,12 +231,11 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
 /// # Safety
 /// As the system call says.
 pub(crate) unsafe fn advise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    let once = || match vmops::madvise(addr as usize, len, advice) {
+    let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
         None => unsafe { next::madvise(way, addr, len, advice) },
     };
-    let result = populate::made_again(addr, len, advice, once);
     if result == 0 {
         anon::advised(addr as usize, len, advice);
     }
@@ -326,7 +311,7 @@ pub unsafe extern "C" fn posix_madvise(addr: *mut c_void, len: usize, advice: c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock(addr, len) });
+    let result = unsafe { next::mlock(addr, len) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -340,7 +325,7 @@ pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
+    let result = unsafe { next::mlock2(addr, len, flags) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -459,41 +444,4 @@ pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
 pub unsafe extern "C" fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
     // SAFETY: as the caller says.
     unsafe { sysv_shm::shmctl(Way::Name, id, command, at) }
-}
-
-/// `sigaction(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigaction(
-    signal: c_int,
-    new: *const libc::sigaction,
-    old: *mut libc::sigaction,
-) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { signals::sigaction(signal, new, old) }
-}
-
-/// `signal(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn signal(signal: c_int, function: libc::sighandler_t) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, false) }
-}
-
-/// What `signal(2)` is called in programs for strict standards.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sysv_signal(
-    signal: c_int,
-    function: libc::sighandler_t,
-) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, true) }
 }

@@ -30,7 +30,6 @@ use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung};
 
-use crate::kernel_writes::buffers::{again, one};
 use crate::next::{self, Way};
 
 mod group_name;
@@ -251,7 +250,6 @@ pub(crate) unsafe fn shmctl(way: Way, id: c_int, command: c_int, at: *mut c_void
         libc::IPC_STAT | libc::IPC_SET | libc::IPC_RMID | SHM_LOCK | SHM_UNLOCK
     );
     let now = if is_of_one { attach::number(id) } else { id };
-    let buffers = || core::iter::once(one(at.cast::<libc::shmid_ds>()));
     // SAFETY: as the caller says.
-    again(buffers, || unsafe { next::shmctl(way, now, command, at) })
+    unsafe { next::shmctl(way, now, command, at) }
 }

@@ -8,9 +8,9 @@ use hugetools_pages::migrate::mbind::Wanted;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, by_number, library_text};
 
-use super::fit::{again_if_fit, around_watch};
+use super::fit::again_if_fit;
 use crate::next::{self, Way};
-use crate::process::{clones, seccomp};
+use crate::process::seccomp;
 use crate::report::end;
 use crate::{exports, sysv_shm};
 
@@ -43,10 +43,6 @@ pub unsafe extern "C" fn syscall(
     // SAFETY: as the caller says.
     if let Some(result) = unsafe { by_name(number, args) } {
         return result;
-    }
-    // SAFETY: likewise.
-    if let Some(fork) = unsafe { clones::fork_of(number, args) } {
-        return clones::around(call, fork);
     }
     let before = sys::errno();
     let result = again_if_fit(call, || match number {
@@ -93,12 +89,6 @@ unsafe fn by_name(number: c_long, args: [usize; 6]) -> Option<c_long> {
         // SAFETY: as the caller says.
         let call = || unsafe { next::syscall(number, args) };
         return Some(exports::mremap::with_ordinary_pages(a, b, call));
-    }
-    if number == libc::SYS_ioctl {
-        // SAFETY: as the caller says.
-        let call = || unsafe { next::syscall(number, args) };
-        // SAFETY: likewise.
-        return Some(unsafe { around_watch(b, c as *const c_void, call) });
     }
     if number == libc::SYS_mbind {
         let (mode, flags) = (c, args[5]);
