@@ -16,7 +16,6 @@ use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, room, usage};
-use hugetools_pages::fork::{recollapse, torn};
 use hugetools_pages::heap::commit::{self, Wish};
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::policy::{first_look, growth};
@@ -127,8 +126,6 @@ fn make_ready() {
         growth::end();
     }
     state::finish();
-    recollapse::set_waker(|| state::attend(true));
-    torn::set_mender(|| mimalloc::hugetools_close_lists());
 }
 
 /// Hands an extent of about `len` bytes to mimalloc, for threads of a node; a

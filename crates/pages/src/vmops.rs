@@ -33,7 +33,6 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::extent::{index, mlocked};
-use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -129,7 +128,6 @@ pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
 
 /// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
 pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
-    let _change = Change::begin();
     let access = shared::Access { prot, key };
     if let Err(error) = anon::commit(addr, len, prot) {
         return Some(Err(error));
@@ -159,7 +157,6 @@ fn madvise_ours(range: &Range<usize>, advice: c_int) -> Option<Result<()>> {
     if !registry::meets(range) {
         return None;
     }
-    let _change = Change::begin();
     let mut holes = Holes::none();
     let result = divide(range, |open, region, part| {
         holes.pass(match region {
@@ -188,21 +185,6 @@ pub fn make_fit(addr: usize, len: usize) -> bool {
         })
         .is_ok();
     is_private || stepped
-}
-
-/// Before `UFFDIO_REGISTER` of `userfaultfd(2)`: the kernel watches whole huge pages only, and
-/// fills and protects no part of them then.
-pub fn before_watch(addr: usize, len: usize, mode: u64) {
-    let Some(range) = touched(addr, len).filter(|range| !range.is_empty()) else {
-        return;
-    };
-    private::before_watch(&range, mode & sys::UFFDIO_REGISTER_MODE_MISSING != 0);
-    if registry::shared::meets(&range) {
-        let _ = divide(&range, |open, region, _| match region {
-            Some(region) => shared::make_watchable(open, region),
-            None => Ok(()),
-        });
-    }
 }
 
 /// `posix_madvise(3)`: mere hints, for which huge pages are as good. Whether

@@ -25,7 +25,8 @@ static DECIDED: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub fn before_threads() {
     let is_decided = || DECIDED.load(Ordering::Relaxed) || DECIDED.swap(true, Ordering::AcqRel);
-    if !is_decided() && !config::get().kernel_fork && may_have_pages() && !is_safe() {
+    if !is_decided() && !config::get().kernel_fork && may_have_pages() && Shield::whole().is_none()
+    {
         leave_pools();
     }
 }
@@ -38,12 +39,6 @@ pub(super) fn forget() {
 fn may_have_pages() -> bool {
     let has_data = || index::look(|| index::extents().any(|extent| extent.holds == Holds::Data));
     config::heap_is_of_pool() || has_data()
-}
-
-fn is_safe() -> bool {
-    // A program without a free descriptor must not lose its pages for that.
-    let _past_limit = PastLimit::begin();
-    Shield::whole().is_some()
 }
 
 /// Moves everything, and closes the pools.

@@ -12,7 +12,7 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
 use crate::rt::message::{Amount, Level, say};
 
-use crate::migrate::{in_place, runs};
+use crate::migrate::runs;
 
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
@@ -35,8 +35,6 @@ pub(super) fn evacuate(
         moved += move_extent(extent, piece, shield);
         // What is left had no address space to spare, but for one page.
         moved += move_extent(extent, 0, shield);
-        // Or no mapping.
-        moved += in_place::move_extent(extent, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);
     moved

@@ -9,7 +9,6 @@ use super::step_down::{can_replace_segment, replace_segment};
 use crate::config;
 use crate::extent::{mlocked, page_sizes};
 use crate::fork;
-use crate::migrate::sigbus;
 use crate::policy::first_look;
 use crate::registry::region::Backing;
 use crate::registry::shared::{Open, has_any, open};
@@ -24,7 +23,7 @@ pub fn shmat(id: c_int, addr: usize, flags: c_int) -> Option<Result<usize>> {
         }
     }
     if matches!(open().living_segment(id)?.on, On::Huge(_)) {
-        stand();
+        fork::watch();
     }
     let mut open = open();
     let segment = open.living_segment(id)?;
@@ -91,12 +90,6 @@ fn size_of(now: c_int) -> usize {
     size.next_multiple_of(sys::page_size())
 }
 
-/// Before memory is anybody's that others may be kept from for a moment.
-fn stand() {
-    fork::watch();
-    sigbus::stand();
-}
-
 fn attach_huge(
     open: &mut Open,
     segment: Segment,
@@ -157,7 +150,7 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
     if at % page != 0 || !is_on_huge_pages(at) {
         return;
     }
-    stand();
+    fork::watch();
     let mut open = open();
     let is_asked = |segment: Segment| segment.on == On::HugeByItself;
     if open.segment(id).is_some_and(is_asked) {

@@ -21,7 +21,6 @@ use crate::kernel::{facts, procfile};
 use crate::policy::first_look;
 use crate::policy::thp::{self, NoThp};
 use crate::rt::message::Amount;
-use crate::rt::side_stack;
 use crate::sys::{self, Errno, Result};
 use crate::vmops::range::pages;
 use crate::vmops::remap::call::Call;
@@ -48,7 +47,7 @@ pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
 
 /// After such a mapping was made.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
-    side_stack::on_side_stack(|| advise(addr, len, fd));
+    advise(addr, len, fd);
 }
 
 fn advise(addr: usize, len: usize, fd: c_int) {
@@ -86,7 +85,7 @@ pub(super) fn join(range: &Range<usize>) -> bool {
     if !is_asked || range.is_empty() {
         return false;
     }
-    let are_parts = side_stack::on_side_stack(|| procfile::look(|| are_parts_of_one(range)));
+    let are_parts = procfile::look(|| are_parts_of_one(range));
     // SAFETY: the advice changes no contents.
     let advise = || unsafe { sys::madvise(range.start, range.len(), libc::MADV_HUGEPAGE) };
     are_parts == Some(true) && advise().is_ok()

@@ -9,13 +9,9 @@ use core::ops::Range;
 use core::sync::atomic::AtomicBool;
 
 use super::advice::{Holes, Kind};
-use super::range::overlap;
 use super::shared::Access;
-use crate::extent::{Extent, Holds, index, mlocked};
-use crate::migrate::hollow::{self, Which};
+use crate::extent::{index, mlocked};
 use crate::migrate::off_pool::{self, Outcome};
-use crate::registry::anon;
-use crate::rt::fork_gate;
 use crate::rt::message::{Level, say_once};
 use crate::sys::{self, Errno, Result};
 
@@ -27,43 +23,6 @@ pub(super) fn before_change(range: &Range<usize>) {
         off_pool::step_down(range.start, range.len());
         mlocked::restore(range);
     }
-}
-
-/// Prepares memory in which the program is about to watch for pages, those that are missing
-/// in it where it says so: what it has never touched is missing then.
-pub(super) fn before_watch(range: &Range<usize>, for_missing: bool) {
-    if !for_missing {
-        return before_change(range);
-    }
-    let _pass = fork_gate::GATE.pass();
-    if index::meets(range) {
-        let _ = each_part(range, |part, is_huge| {
-            before_change(&part);
-            let which = match is_huge {
-                true => Which::All,
-                false => Which::InHugePages,
-            };
-            let hollow = |part: Range<usize>| hollow::hollow(&part, which);
-            index::look(|| blocks_in(&part, is_huge).for_each(hollow));
-            Ok(())
-        });
-    }
-    for part in anon::parts(range).filter(|part| part.is_advised) {
-        hollow::hollow(&part.range, Which::InHugePages);
-    }
-}
-
-/// What of a range is the heap's, and data where that `was_huge`: else it may be of a file.
-fn blocks_in(range: &Range<usize>, was_huge: bool) -> impl Iterator<Item = Range<usize>> + use<> {
-    let range = range.clone();
-    let is_meant = move |holds| match holds {
-        Holds::Heap => true,
-        Holds::Data => was_huge,
-        Holds::Text | Holds::Region => false,
-    };
-    let extents = index::extents().filter(move |extent| is_meant(extent.holds));
-    let part = move |extent: &Extent| overlap(&range, &(extent.base..extent.base + extent.len));
-    extents.map(part).filter(|part| !part.is_empty())
 }
 
 /// `mprotect`, where huge pages stay in the range since a device or a ring writes

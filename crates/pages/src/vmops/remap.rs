@@ -6,7 +6,6 @@ use core::ops::Range;
 use super::range::pages;
 use super::step_down::{can_step_down_soon, step_down};
 use super::{before_fixed, is_shared, make_fit, named, private, replaced_by, shared};
-use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -23,7 +22,6 @@ use trial::Kind;
 /// have nothing to do with it.
 pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
-    let _change = Change::begin();
     private::before_change(&old);
     let looked_at = old.start..old.end.max(old.start + sys::page_size());
     if registry::shared::meets(&looked_at) {

@@ -14,9 +14,7 @@ use core::sync::atomic::AtomicBool;
 
 use super::advice::Kind;
 use super::range::overlap;
-use super::step_down::{
-    For, can_step_down, can_step_down_soon, may_be_written, step_down, step_down_for,
-};
+use super::step_down::{can_step_down, can_step_down_soon, may_be_written, step_down};
 use crate::extent::mlocked;
 use crate::registry::region::{Backing, Region};
 use crate::registry::shared::Open;
@@ -157,17 +155,6 @@ fn make_room(open: &mut Open, region: Region, part: &Range<usize>) -> Result<()>
 pub(super) fn make_ordinary(open: &mut Open, region: Region) -> Result<()> {
     match can_step_down_soon(open, &region) {
         true => step_down(open, region),
-        false => Err(INVALID),
-    }
-}
-
-/// The same of a region in which the program wants to be told what is missing.
-///
-/// # Errors
-/// Likewise.
-pub(super) fn make_watchable(open: &mut Open, region: Region) -> Result<()> {
-    match can_step_down_soon(open, &region) {
-        true => step_down_for(For::Watch, open, region),
         false => Err(INVALID),
     }
 }

@@ -33,8 +33,7 @@ use crate::registry::region::{Backing, Region};
 use crate::registry::shared::Open;
 use crate::registry::sysv::On;
 use crate::rt::fork_gate::GATE;
-use crate::rt::side_stack;
-use crate::sys::{self, Errno, PastLimit, Result, ShmState};
+use crate::sys::{self, Errno, NoSignals, PastLimit, Result, ShmState};
 
 mod waiters;
 
@@ -44,15 +43,6 @@ const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Memory that stays for others.
 const MARGIN: usize = 64 << 20;
-
-/// What becomes ordinary memory comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
-    /// A call on some of its base pages. It is advised, as if it had never been on huge pages.
-    Call,
-    /// A program that wants to be told which pages are missing.
-    Watch,
-}
 
 /// Whether a region can become ordinary memory.
 pub(super) fn can_step_down(open: &mut Open, region: &Region) -> bool {
@@ -70,7 +60,7 @@ fn is_alone(open: &mut Open, region: &Region) -> bool {
 fn can_wait() -> bool {
     // The program may have no descriptor to spare.
     let _past_limit = PastLimit::begin();
-    side_stack::on_side_stack(waiters::can_move)
+    waiters::can_move()
 }
 
 /// Whether a ring or a device may write to memory of the program's, by page and not by
@@ -78,7 +68,7 @@ fn can_wait() -> bool {
 /// cannot be told; so only what can do without asks.
 pub(super) fn may_be_written() -> bool {
     let _past_limit = PastLimit::begin();
-    side_stack::on_side_stack(|| dma_users::writers().may_write_now())
+    dma_users::may_write()
 }
 
 /// Whether another process shares what was born then, or is about to.
@@ -142,17 +132,9 @@ fn is_of(region: &Region, id: i32) -> bool {
 /// # Errors
 /// What has come between: what of it is entered still is as it was.
 pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
-    step_down_for(For::Call, open, region)
-}
-
-/// The same for what comes then.
-///
-/// # Errors
-/// Likewise.
-pub(super) fn step_down_for(what: For, open: &mut Open, region: Region) -> Result<()> {
     let result = match region.backing {
-        Backing::Anonymous => with_shield(|shield| replace_mapping(open, &region, what, shield)),
-        Backing::Segment(id, _) => replace_segment_for(what, open, id),
+        Backing::Anonymous => with_shield(|shield| replace_mapping(open, &region, shield)),
+        Backing::Segment(id, _) => replace_segment(open, id),
     };
     // As the kernel says it of huge pages.
     result.map_err(|error| match error {
@@ -161,22 +143,19 @@ pub(super) fn step_down_for(what: For, open: &mut Open, region: Region) -> Resul
     })
 }
 
-/// Runs `work` with what keeps others from writing, on a stack of ours: the program's own may
-/// lie in the memory.
+/// Runs `work` with what keeps others from writing.
 fn with_shield(work: impl FnOnce(&Shield) -> Result<()>) -> Result<()> {
     let _past_limit = PastLimit::begin();
-    let shield = Shield::best();
-    side_stack::on_side_stack(|| work(&shield))
+    let _quiet = NoSignals::but_faults();
+    work(&Shield::best()?)
 }
 
-fn replace_mapping(open: &mut Open, region: &Region, what: For, shield: &Shield) -> Result<()> {
+fn replace_mapping(open: &mut Open, region: &Region, shield: &Shield) -> Result<()> {
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS;
     // SAFETY: a new mapping.
     let map = |flags| unsafe { sys::mmap(0, region.whole, READ_WRITE, flags, -1, 0) };
     let aside = map(flags).or_else(|_| map(flags | libc::MAP_NORESERVE))?;
-    if what == For::Call {
-        advise(aside, region.whole);
-    }
+    advise(aside, region.whole);
     let mut result = Ok(());
     while let Some(piece) = open.find(|piece| piece.origin == region.origin) {
         result = replace_piece(&piece, piece.base, aside, shield);
@@ -304,10 +283,6 @@ fn settle(piece: &Region) -> Result<()> {
 
 /// Makes a segment one on ordinary memory.
 pub(super) fn replace_segment(open: &mut Open, id: i32) -> Result<()> {
-    replace_segment_for(For::Call, open, id)
-}
-
-fn replace_segment_for(what: For, open: &mut Open, id: i32) -> Result<()> {
     let segment = open.segment(id).ok_or(Errno(libc::EINVAL))?;
     let On::Huge(page) = segment.on else {
         return Err(Errno(libc::EINVAL));
@@ -316,9 +291,7 @@ fn replace_segment_for(what: For, open: &mut Open, id: i32) -> Result<()> {
     let new = sys::shmget(libc::IPC_PRIVATE, state.size, libc::IPC_CREAT | 0o600)?;
     let views = View::of(segment.now).and_then(|old| Ok((old, View::of(new)?)));
     let result = views.and_then(|(old, now)| {
-        if what == For::Call {
-            advise(now.at, state.size);
-        }
+        advise(now.at, state.size);
         let (views, shape) = ((old.at, now.at), (state.size, page));
         with_shield(|shield| fill_and_put(open, id, views, shape, (new, shield)))
     });

@@ -14,8 +14,7 @@ use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, index};
 use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
-use crate::rt::side_stack;
-use crate::sys::{self, Errno, Result};
+use crate::sys::{self, Errno, NoSignals, Result};
 
 const INVALID: Errno = Errno(libc::EINVAL);
 
@@ -125,8 +124,8 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
         // SAFETY: for the copy; whoever lowers it gives it its access after.
         unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
     }
-    let move_run = || off_pool::move_units_where(extent, run, from, &Shield::best(), || true);
-    let moved = side_stack::on_side_stack(move_run);
+    let _quiet = NoSignals::but_faults();
+    let moved = Shield::best().and_then(|shield| off_pool::move_units(extent, run, from, &shield));
     moved.map(drop).map_err(|_| Errno(libc::ENOMEM))
 }
 

@@ -8,15 +8,11 @@
 //!   an error to the caller. A reservation would be worse than none: when the
 //!   pool is exhausted and a forked process writes first, the kernel takes the
 //!   page away from its child, which nothing can mend.
-//! * Before a fork it moves down to ordinary memory, or its pages are copied for
-//!   the child ([`crate::fork`]); then parent and child may both write all of
-//!   it. Left alone is what needs no page for a copy: memory that the program
+//! * Before a fork it moves down to ordinary memory where it can ([`crate::fork`]);
+//!   then parent and child may both write all of it. Left alone is what needs no page for a copy: memory that the program
 //!   has closed to writing (it moves when it is opened again), and memory that
 //!   it keeps from children by `MADV_DONTFORK`, as drivers for RDMA do with what
 //!   devices write to.
-//! * Below that is the net of [`crate::migrate::sigbus`], as for a raw `clone`: the page
-//!   that the kernel cannot copy is replaced when `SIGBUS` is raised. A system
-//!   call that fills a buffer there fails with `EFAULT` instead.
 //! * What the program does to the memory is done with whole huge pages, as the
 //!   kernel does it; see [`change`](super::change).
 #![expect(unsafe_code, reason = "maps memory for the program")]
@@ -30,7 +26,6 @@ use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::{State, Unit};
 use crate::extent::{Extent, Holds, address_space, index};
 use crate::kernel::{hugetlb_pool, populate};
-use crate::migrate::sigbus;
 use crate::rt::fork_gate;
 use crate::rt::lock::Lock;
 use crate::rt::turn::Turn;
@@ -111,7 +106,6 @@ fn fill(base: usize, len: usize, page: usize, source: Source) -> Result<()> {
         index::destroy(extent);
         return Err(error);
     }
-    sigbus::guard(page);
     let slices = u32::try_from(page / SLICE).unwrap_or(0);
     for unit in extent.units() {
         unit.publish(State::Huge, slices);

@@ -15,7 +15,6 @@ use libc::Elf64_Ehdr;
 use super::{Holes, Kind, before_change};
 use crate::extent::mlocked;
 use crate::kernel::procfile::{each_line, look};
-use crate::migrate::changes::Change;
 use crate::registry::own_file::{self, Part};
 use crate::sys::{self, Errno, File, Result};
 
@@ -31,7 +30,6 @@ pub(crate) fn madvise(
     if !differs || !own_file::meets(range) {
         return None;
     }
-    let _change = Change::begin();
     let mut holes = Holes::none();
     let mut at = range.start;
     while at < range.end {
