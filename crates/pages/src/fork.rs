@@ -72,10 +72,8 @@ pub fn watch() {
 extern "C" fn prepare() {
     fork_gate::note_fork();
     pool_backoff::pause();
-    if let Some(guard) = Guard::put_up() {
-        index::look(separate);
-        guard.leave_to_libc();
-    }
+    Guard::put_up();
+    index::look(separate);
 }
 
 /// Has parent and child share no hugetlb page.

@@ -76,15 +76,6 @@ impl Guard {
         self.place().closed.load(Ordering::Relaxed)
     }
 
-    /// Who waits at the gate may go on before libc has forked: see [`Gate::leave_to_libc`].
-    ///
-    /// [`Gate::leave_to_libc`]: crate::rt::fork_gate::Gate::leave_to_libc
-    pub(super) fn leave_to_libc(&self) {
-        if self.has_closed() {
-            GATE.leave_to_libc();
-        }
-    }
-
     /// Takes down the guard, in the parent.
     pub(super) fn take_down(self) {
         if self.has_closed() {

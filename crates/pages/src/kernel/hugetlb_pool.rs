@@ -158,18 +158,6 @@ impl fmt::Display for ToHave {
     }
 }
 
-/// Free pages of a memory node; `None` where that cannot be read.
-pub fn free_on(node: usize, size: usize) -> Option<u64> {
-    let number = || {
-        let path = Path::of(format_args!(
-            "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
-            size >> 10
-        ))?;
-        procfile::number(path.c_str())
-    };
-    procfile::look(number)
-}
-
 /// The most pages that the pool may come to have: those that it has and those
 /// that it may still make; `None` where that cannot be read.
 pub fn most(size: usize) -> Option<u64> {
@@ -185,11 +173,6 @@ pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     let surplus = counter(size, "nr_overcommit_hugepages")?.saturating_sub(surplus);
     let all = free(size).0?.saturating_add(surplus);
     Some(all >= pages as u64)
-}
-
-/// Whether it is known that the pool could give so many pages.
-pub fn has_free(size: usize, pages: usize) -> bool {
-    could_give(size, pages) == Some(true)
 }
 
 /// Whether the kernel keeps pages of this size apart from others, as on POWER

@@ -148,29 +148,6 @@ fn get_mempolicy(addr: usize, flags: usize) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Where each page is that holds one of these addresses: its node, or a
-/// negative number where there is none. By `move_pages(2)`, which moves nothing
-/// here.
-pub fn nodes_of(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
-    let count = pages.len().min(nodes.len());
-    let at = nodes.as_mut_ptr() as usize;
-    let args = [0, count, pages.as_ptr() as usize, 0, at, 0];
-    ask(libc::SYS_move_pages, args).map(drop)
-}
-
-/// Moves the pages that hold these addresses to these nodes, as far as that can
-/// be done; the memory is readable and writable throughout.
-///
-/// # Safety
-/// The pages must be the caller's.
-pub unsafe fn move_pages(pages: &[usize], nodes: &[c_int], status: &mut [c_int]) -> Result<()> {
-    const MOVE: usize = 2;
-    let count = pages.len().min(nodes.len()).min(status.len());
-    let (to, at) = (nodes.as_ptr() as usize, status.as_mut_ptr() as usize);
-    let args = [0, count, pages.as_ptr() as usize, to, at, MOVE];
-    ask(libc::SYS_move_pages, args).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
