@@ -35,8 +35,6 @@ pub mod mlocked;
 pub mod page_sizes;
 pub mod room;
 pub mod slice_bitmap;
-pub mod spare_range;
-pub mod stacks;
 pub mod stats;
 pub mod unit;
 pub mod usage;

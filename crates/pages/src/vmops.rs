@@ -28,7 +28,6 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::extent::{index, mlocked};
-use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -109,7 +108,6 @@ pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
 
 /// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
 pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
-    let _change = Change::begin();
     let access = shared::Access { prot, key };
     if let Err(error) = anon::commit(addr, len, prot) {
         return Some(Err(error));
@@ -133,7 +131,6 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     if !registry::meets(&range) {
         return None;
     }
-    let _change = Change::begin();
     Some(divide(&range, |open, region, part| match region {
         Some(region) => shared::madvise(open, region, &part, advice),
         None => private::madvise(&part, advice),

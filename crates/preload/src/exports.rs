@@ -2,11 +2,8 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls; to [`answers`],
-//! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
-//! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
-//! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
-//! another one; [`mod@syscall`] makes all of them by their numbers.
+//! Here are those about memory, but for [`mod@mremap`] and [`sbrk`]. By [`ends`] a program
+//! ends or becomes another one; [`mod@syscall`] makes calls by their numbers.
 //!
 //! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
 //! where it succeeds. It can be called at any time: before our start, in a signal
@@ -25,26 +22,15 @@ use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
-use crate::kernel_writes::{mlock, populate};
 use crate::next;
 use crate::rt::marker;
-use crate::{program_segments, signals, sysv_shm};
+use crate::{program_segments, sysv_shm};
 
-pub mod about_files;
-pub mod about_process;
-pub mod answers;
 pub mod ends;
-pub mod messages;
 pub mod mremap;
-pub mod reads;
-pub mod results;
 pub mod sbrk;
-pub mod sigmask;
-pub mod streams;
 pub mod syscall;
 pub mod threads;
-pub mod times;
-pub mod transfers;
 
 /// `mmap(2)`
 ///
@@ -196,12 +182,11 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    let once = || match vmops::madvise(addr as usize, len, advice) {
+    let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
         None => unsafe { next::madvise(addr, len, advice) },
     };
-    let result = populate::made_again(addr, len, advice, once);
     if result == 0 {
         anon::advised(addr as usize, len, advice);
     }
@@ -215,7 +200,7 @@ pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock(addr, len) });
+    let result = unsafe { next::mlock(addr, len) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -229,7 +214,7 @@ pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
+    let result = unsafe { next::mlock2(addr, len, flags) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -325,41 +310,4 @@ pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> 
 pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     // SAFETY: as the caller says.
     unsafe { sysv_shm::shmdt(addr) }
-}
-
-/// `sigaction(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigaction(
-    signal: c_int,
-    new: *const libc::sigaction,
-    old: *mut libc::sigaction,
-) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { signals::sigaction(signal, new, old) }
-}
-
-/// `signal(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn signal(signal: c_int, function: libc::sighandler_t) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, false) }
-}
-
-/// What `signal(2)` is called in programs for strict standards.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sysv_signal(
-    signal: c_int,
-    function: libc::sighandler_t,
-) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, true) }
 }

@@ -3,35 +3,29 @@
 //!
 //! They are looked up at the start, since a program may call `mmap` at any
 //! time: inside of its own allocator, or in a signal handler. Of what nobody has, the
-//! kernel is called itself.
-//!
-//! [`following`] are those that are looked up when the first of them is called, and
-//! [`call`] calls one of these.
+//! kernel is called itself. [`later`] has those that are looked up when they are called.
 //!
 //! **Invariants.** An address is that of the next function of that name in the loader's
 //! order, never one of another copy of ours. `errno` and the answer are its own.
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All of them are looked up before a fork of which libc knows nothing, and
-//! before the first thread: beside other threads, and in the child of a fork that is made
-//! beside them, the loader's list may be locked for ever.
+//! **At a fork.** All of them are looked up before the first thread: in the child of a fork
+//! beside threads the loader's list may be locked for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_pages::fault::libc_sigaction;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
 use crate::loader::host_malloc;
 use crate::loader::objects::{self, Object};
-use crate::loader::symbols::Function;
+use crate::loader::symbols::{Function, gnu_hash};
 use crate::rt::mem;
 
-pub(crate) mod call;
-pub(crate) mod following;
+pub(crate) mod later;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
@@ -43,8 +37,9 @@ core::arch::global_asm!(
 word!(hugetools_dlsym);
 
 /// A function by name; 0 until it was looked up, or where there is none.
-struct Next {
+pub(crate) struct Next {
     name: &'static CStr,
+    hash: u32,
     address: AtomicUsize,
 }
 
@@ -52,6 +47,7 @@ impl Next {
     const fn named(name: &'static CStr) -> Next {
         Next {
             name,
+            hash: gnu_hash(name),
             address: AtomicUsize::new(0),
         }
     }
@@ -83,10 +79,7 @@ static MLOCK2: Next = Next::named(c"mlock2");
 static MUNLOCK: Next = Next::named(c"munlock");
 static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
-static SIGNAL: Next = Next::named(c"signal");
 static PRCTL: Next = Next::named(c"prctl");
-static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
-static SIGACTION: Next = Next::named(c"sigaction");
 /// Called at the start of each program that has our heap.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
@@ -96,7 +89,7 @@ pub(crate) fn register_atfork() -> Option<usize> {
 }
 
 /// All of them.
-static ALL: [&Next; 20] = [
+static ALL: [&Next; 17] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -112,19 +105,15 @@ static ALL: [&Next; 20] = [
     &MUNLOCK,
     &MLOCKALL,
     &MUNLOCKALL,
-    &SIGNAL,
     &PRCTL,
-    &SYSV_SIGNAL,
-    &SIGACTION,
     &REGISTER_ATFORK,
 ];
 
 /// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
 /// many times as long at the start of each program.
 pub(crate) fn find() {
-    objects::note_start();
     let mut is_sure = true;
-    objects::each_behind_ours(|object| is_sure &= take_from(object));
+    objects::each_behind_ours(|object| is_sure &= take_from(object, &ALL));
     // Where the program has loaded this library by itself libc is not behind it.
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());
@@ -135,19 +124,17 @@ pub(crate) fn find() {
         // SAFETY: the address of the function of that name.
         unsafe { mem::know_memset(memset) };
     }
-    // SAFETY: the address of the function of that name.
-    unsafe { libc_sigaction::set_next(SIGACTION.address()) };
 }
 
 /// Notes what an object has of them, where none before it did; `false` where only the
 /// loader knows.
-fn take_from(object: &Object<'_>) -> bool {
+fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     let Some(tables) = object.tables() else {
         return true;
     };
     let mut is_sure = true;
-    for next in ALL.iter().filter(|next| next.address() == 0) {
-        match tables.function(next.name) {
+    for next in names.iter().filter(|next| next.address() == 0) {
+        match tables.function(next.name, next.hash) {
             Some(Function::At(address)) => next.address.store(address, Ordering::Relaxed),
             Some(Function::Indirect) => is_sure = false,
             None => {}
@@ -332,26 +319,3 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
     })
 }
 
-/// `signal`, or where `once` its variant for one signal only; `otherwise` is
-/// for where there is none.
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn signal(
-    signal: c_int,
-    function: usize,
-    once: bool,
-    otherwise: impl FnOnce() -> usize,
-) -> usize {
-    type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
-    let next = if once { &SYSV_SIGNAL } else { &SIGNAL };
-    match next.address() {
-        0 => otherwise(),
-        address => {
-            // SAFETY: the address of the function of that name.
-            let next = unsafe { core::mem::transmute::<usize, Signal>(address) };
-            // SAFETY: as the caller says.
-            unsafe { next(signal, function) }
-        }
-    }
-}

@@ -19,7 +19,7 @@ use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
 
 use crate::loader::host_malloc;
-use crate::next::{self, following};
+use crate::next::{self, later};
 use crate::process::gains;
 use crate::report::{end, report_file, required};
 use crate::rt::marker;
@@ -51,7 +51,7 @@ unsafe extern "C" fn start(
     if !weak::is_glibc() {
         // Its loader's lock may be held by what a handler has interrupted that
         // ends the program.
-        following::find_all();
+        later::find_all();
     }
     for name in config.odd.names() {
         say(

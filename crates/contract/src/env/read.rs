@@ -99,6 +99,16 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
     read.unwrap_or(Elfmap::OFF)
 }
 
+/// Whether forks are the kernel's own.
+pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
+    match source.get(name).unwrap_or_default().trim_ascii() {
+        b"kernel" => return true,
+        b"" => {}
+        _ => source.note(name),
+    }
+    false
+}
+
 /// Whether a ban is lifted. The other policies are what a process inherits.
 pub(super) fn thp_policy(source: &mut Source<'_, '_>, name: &'static str) -> bool {
     match source.get(name).unwrap_or_default().trim_ascii() {

@@ -98,6 +98,12 @@ settings! {
             /// Whether a program that bans transparent huge pages for itself has them
             /// all the same.
             lift_thp_ban: bool = false, read::thp_policy;
+        FORK = "HUGETLB_FORK",
+            "new: `kernel`",
+            "private pool memory is forked as the kernel forks it"
+            =>
+            /// Whether private pool memory stays on the pool beside threads and at forks.
+            kernel_fork: bool = false, read::fork;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"

@@ -5,7 +5,6 @@
 use core::ffi::c_void;
 
 use hugetools_pages::policy::growth;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{errno, set_errno};
 
 use crate::hooks::thread;
@@ -19,7 +18,7 @@ const SMALL: usize = 1 << 20;
 /// one way to memory, and another one serves the program's call after all.
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     let before = errno();
-    let result = on_side_stack(work);
+    let result = work();
     set_errno(before);
     result
 }

@@ -224,11 +224,6 @@ pub(crate) fn end_look() {
     QUIET.ring();
 }
 
-/// Whether an extent still stands.
-pub(crate) fn stands(extent: &'static Extent) -> bool {
-    extents().any(|other| core::ptr::eq(extent, other))
-}
-
 /// In the child of a fork: changes that other threads were at never end there.
 /// What a unit was before still holds, or is less than what there is.
 pub(crate) fn adopt_units() {

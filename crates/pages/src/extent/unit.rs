@@ -8,7 +8,6 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rt::bell::Bell;
-use crate::rt::fork_gate::GATE;
 use crate::sys;
 
 /// Rung when a change of any unit is over.
@@ -55,12 +54,6 @@ impl State {
     /// Whether a page of a hugetlb pool stands behind the unit.
     pub fn is_hugetlb(self) -> bool {
         matches!(self, State::Huge | State::Big)
-    }
-
-    /// Whether our own handlers may meet a fault there that is not the
-    /// program's.
-    pub fn is_ours_to_mend(self) -> bool {
-        !self.is_empty()
     }
 }
 
@@ -131,45 +124,6 @@ impl Unit {
                 _ => return false,
             }
         }
-    }
-
-    /// Takes the unit for a change where it is in a state that is `wanted`; waits
-    /// while another thread changes it, until `end` in milliseconds of [`sys::now`].
-    /// What this thread is changing itself, beneath a handler of a signal, is not
-    /// taken, nor what one does that waits in such a handler for a fork of this thread's.
-    pub(crate) fn claim_until(&self, end: u64, wanted: impl Fn(State) -> bool) -> bool {
-        let is_settled = || self.load().0 != State::Busy;
-        let is_over = || is_settled() || self.is_held_up();
-        let wait = || CHANGED.wait_for(end.saturating_sub(sys::now()), is_over) && is_settled();
-        loop {
-            let (state, used) = self.load();
-            match state {
-                State::Busy if self.is_mine() || !wait() => return false,
-                State::Busy => {}
-                state if !wanted(state) => return false,
-                state if self.replace((state, used), (State::Busy, used)) => return true,
-                _ => {}
-            }
-        }
-    }
-
-    /// Says of a unit that was taken what it may be from now on: the child of a fork
-    /// takes it for that. To be followed by [`Unit::publish`].
-    pub(crate) fn may_become(&self, state: State) {
-        let word = self.0.load(Ordering::Relaxed) & !(0xff << BEFORE);
-        self.0
-            .store(word | (state as u64) << BEFORE, Ordering::SeqCst);
-    }
-
-    /// Whether this thread is the one that changes the unit, if any does.
-    fn is_mine(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >> OWNER == me()
-    }
-
-    /// Whether the one that does waits until a fork of another thread is over.
-    fn is_held_up(&self) -> bool {
-        let owner = self.0.load(Ordering::Relaxed) >> OWNER;
-        GATE.is_waited_at_by(|thread| word_of(thread) == owner)
     }
 
     /// Ends a change that has changed nothing.
@@ -262,44 +216,6 @@ mod tests {
         assert!(!unit.claim_unused(State::Big));
         assert!(unit.claim_unused(State::Huge));
         assert_eq!(unit.load(), (State::Busy, 0));
-    }
-
-    #[test]
-    fn what_another_changes_is_waited_for() {
-        let unit = Unit(AtomicU64::new(0));
-        let is_huge = |state| state == State::Huge;
-        unit.publish(State::Huge, 3);
-        assert_eq!(unit.claim(State::Huge), Some(3));
-        assert_eq!(unit.load_before(), (State::Huge, 3));
-        assert!(!unit.claim_until(u64::MAX, is_huge));
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert!(!unit.claim_until(0, is_huge)));
-        });
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                assert!(unit.claim_until(u64::MAX, is_huge));
-                assert_eq!(unit.before(), State::Huge);
-                unit.release();
-            });
-            unit.release();
-        });
-        assert_eq!(unit.load(), (State::Huge, 3));
-        assert!(!unit.claim_until(u64::MAX, |state| state == State::Big));
-    }
-
-    #[test]
-    fn a_child_takes_a_unit_for_what_it_may_have_become() {
-        let unit = Unit(AtomicU64::new(0));
-        unit.publish(State::Base, 9);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                unit.claim(State::Base);
-                unit.may_become(State::Huge);
-            });
-        });
-        assert_eq!(unit.load(), (State::Busy, 9));
-        unit.adopt(|state| state);
-        assert_eq!(unit.load(), (State::Huge, 9));
     }
 
     #[test]

@@ -12,18 +12,22 @@ use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
 use crate::rt::message::{Amount, Level, say};
 
-use crate::migrate::{in_place, runs};
+use crate::migrate::runs;
 
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves all of it, `total` bytes; how many were moved. Piece by piece, so that
+/// Moves what these extents have on pools, `total` bytes; how many were moved. Piece by piece, so that
 /// memory is needed twice for no more than that, and nobody waits for long.
-pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
+pub(super) fn evacuate(
+    extents: impl Iterator<Item = &'static Extent>,
+    total: usize,
+    shield: &Shield,
+) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
-    for extent in runs::writable() {
+    for extent in extents {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
             // Before the first page has gone: a report may be made meanwhile.
             required::heap_moves();
@@ -31,8 +35,6 @@ pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
         moved += move_extent(extent, piece, shield);
         // What is left had no address space to spare, but for one page.
         moved += move_extent(extent, 0, shield);
-        // Or no mapping.
-        moved += in_place::move_extent(extent, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);
     moved
@@ -50,7 +52,7 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
 pub(super) fn report(moved: usize, total: usize) {
     pool_backoff::say_moved(moved);
     if moved > 0 {
-        required::heap_moved(moved);
+        required::heap_moved(moved, "before a fork");
     }
     if moved < total {
         let left = Amount(total - moved);

@@ -12,7 +12,6 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, address_space, usage};
 use crate::heap::{half_empty, mapped_ahead};
 use crate::kernel::{hugetlb_pool, populate};
-use crate::migrate::sigbus;
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
@@ -280,7 +279,6 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
         BIG_BACKOFF.heap_failed(size);
         return false;
     }
-    sigbus::guard(size);
     true
 }
 
@@ -317,8 +315,6 @@ fn fill_huge(
             BACKOFF.heap_failed(size);
             return unit;
         }
-        // Before a fork of another thread can meet it.
-        sigbus::guard(size);
         publish(unit..unit + 1, State::Huge);
     }
     run.end

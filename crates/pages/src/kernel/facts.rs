@@ -1,7 +1,7 @@
 //! What this kernel offers, read when it is first needed.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_kernfs::{keyed, number};
 
@@ -126,11 +126,6 @@ pub fn pinned_memory() -> Option<usize> {
     bytes_in(STATUS, b"VmPin:")
 }
 
-/// Memory of this process that is swapped out, in bytes.
-pub fn swapped_memory() -> Option<usize> {
-    bytes_in(STATUS, b"VmSwap:")
-}
-
 const STATUS: &CStr = c"/proc/self/status";
 
 /// A number of kilobytes that the kernel says, in bytes.
@@ -213,19 +208,9 @@ pub fn resident_memory() -> Option<usize> {
     pages.checked_mul(sys::page_size())
 }
 
-/// Whether another process shares this one's memory, or did.
-static SHARED: AtomicBool = AtomicBool::new(false);
-
-/// Notes that a process is about to begin that shares this one's memory and is no thread of
-/// it (`CLONE_VM` without `CLONE_THREAD`): no file tells of it, nor of its end.
-pub fn note_sharing_process() {
-    SHARED.store(true, Ordering::SeqCst);
-}
-
-/// Whether others run in this memory: threads beside this one, or a process that shares it;
-/// yes where it cannot be told.
+/// Whether other threads run; yes where it cannot be told.
 pub fn has_threads() -> bool {
-    SHARED.load(Ordering::SeqCst) || threads() != 1
+    threads() != 1
 }
 
 /// How many threads the process has; 0 where it cannot be told.
@@ -259,7 +244,6 @@ mod tests {
         assert!(resident > 0 && resident < available);
         assert!(room().is_none_or(|room| room > 0));
         assert_eq!(pinned_memory(), Some(0));
-        assert!(swapped_memory().is_some());
     }
 
     #[test]

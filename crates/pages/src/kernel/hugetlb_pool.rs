@@ -158,11 +158,6 @@ pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     Some(all >= pages as u64)
 }
 
-/// Whether it is known that the pool could give so many pages.
-pub fn has_free(size: usize, pages: usize) -> bool {
-    could_give(size, pages) == Some(true)
-}
-
 /// Whether the kernel keeps pages of this size apart from others, as on POWER
 /// with a hashed page table, whose huge pages have 16 MiB and 16 GiB: a slice of
 /// 256 MiB or 1 TiB has pages of one size, and an `mremap` into another one

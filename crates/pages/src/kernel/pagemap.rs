@@ -60,17 +60,6 @@ pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<(
     Ok(())
 }
 
-/// Whether another process maps the page at an address, too; `None` where it cannot
-/// be told, or there is none. Since Linux 4.2.
-pub fn is_shared(addr: usize) -> Option<bool> {
-    let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY).ok()?;
-    let mut bytes = [0; Entry::LEN];
-    let at = addr / sys::page_size() * Entry::LEN;
-    let got = file.read_at(&mut bytes, at).ok()?;
-    let entry = Entry::all(&bytes[..got]).next()?;
-    entry.is_present().then_some(!entry.is_exclusive())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,14 +48,6 @@ impl Aside {
         unsafe { thp::have(self.addr, self.len) }
     }
 
-    /// For one page of the heap: as [`Aside::from_pool`], where a heap is known.
-    ///
-    /// # Errors
-    /// When none can be had.
-    pub fn for_heap(size: usize) -> Result<Aside> {
-        Aside::at(address_space::reserve(size, size)?, size, size)
-    }
-
     /// Private pages of a pool, of which the first is there; for the others, as many as
     /// this process may have: [`Aside::fill`].
     ///

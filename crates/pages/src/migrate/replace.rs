@@ -6,31 +6,25 @@ use core::ops::Range;
 
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
-use crate::extent::{Extent, address_space, spare_range};
+use crate::extent::{Extent, address_space};
 use crate::kernel::{facts, populate};
 use crate::migrate::shield::Shield;
 use crate::policy::{fresh_copy, numa_copy, thp};
-use crate::sys::{self, Errno, File, Result};
+use crate::sys::{self, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Replaces a run of units by ordinary memory, while `shield` keeps others from
-/// writing; what it is then. Nothing has changed after an error. Where they may be
-/// written, `may` is asked once nobody writes any more, and none comes to.
+/// writing; what it is then. Nothing has changed after an error.
 ///
 /// # Errors
-/// When there is no memory or address space for it, no mapping left, nobody can be
-/// kept from writing, or it may not be.
+/// When there is no memory or address space for it, no mapping left, or nobody can be
+/// kept from writing.
 ///
 /// # Safety
 /// The units must be whole hugetlb pages, claimed by the caller, and the shield
 /// one that is strong enough.
-pub unsafe fn replace(
-    extent: &Extent,
-    units: Range<usize>,
-    shield: &Shield,
-    may: impl FnOnce() -> bool,
-) -> Result<State> {
+pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
     let copy = Copy::reserve(extent, range.len())?;
     let state = copy.begin(extent, &units, shield.is_needed())?;
@@ -45,14 +39,8 @@ pub unsafe fn replace(
     match extent.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
         0 => change()?,
-        _ => {
-            let change = || match may() {
-                true => change(),
-                false => Err(Errno(libc::EBUSY)),
-            };
-            // SAFETY: mapped by us; the copy takes its place.
-            unsafe { shield.hold(&range, change)? }
-        }
+        // SAFETY: mapped by us; the copy takes its place.
+        _ => unsafe { shield.hold(&range, change)? },
     }
     Ok(state)
 }
@@ -69,24 +57,8 @@ impl Copy {
     /// When there is none.
     pub fn reserve(extent: &Extent, len: usize) -> Result<Copy> {
         let align = facts::thp_size().max(extent.layout.unit);
-        let at = address_space::reserve(len, align)
-            .or_else(|error| spare_range::take(len).ok_or(error))?;
+        let at = address_space::reserve(len, align)?;
         Ok(Copy(at..at + len))
-    }
-
-    /// Keeps it where it is, at this address.
-    pub fn keep(self) -> usize {
-        let at = self.0.start;
-        core::mem::forget(self);
-        at
-    }
-
-    /// What was kept at an address.
-    ///
-    /// # Safety
-    /// It must be so long, and nothing else may refer to it.
-    pub unsafe fn kept(at: usize, len: usize) -> Copy {
-        Copy(at..at + len)
     }
 
     /// Makes it ordinary memory that can be written; what it is. Where others
@@ -129,7 +101,8 @@ impl Copy {
         Ok(())
     }
 
-    /// Moves it over what it is a copy of.
+    /// Moves it over what it is a copy of. Its policies change at multiples of
+    /// `step` only.
     ///
     /// # Errors
     /// When the kernel cannot; what it could stays there.
@@ -143,48 +116,8 @@ impl Copy {
         unsafe { sys::mremap(start, len, len, flags, addr)? };
         // What was moved is not ours to unmap any more.
         self.0.start = self.0.end;
-        // There is room for another one now.
-        spare_range::keep(step);
         Ok(())
     }
-
-    /// Moves it to where nothing is; where the process has no mapping to spare for that, it
-    /// is copied there, which takes none but the one that is missing.
-    ///
-    /// # Errors
-    /// When the kernel has neither.
-    ///
-    /// # Safety
-    /// It must hold what must be at `addr` from now on, memory of the extent.
-    pub unsafe fn put_into_gap(mut self, extent: &Extent, addr: usize) -> Result<()> {
-        // SAFETY: as the caller says.
-        unsafe { move_or_copy(extent, &self.0, addr)? };
-        self.0.start = self.0.end;
-        Ok(())
-    }
-}
-
-/// # Safety
-/// The part must be ours, and there must be nothing at `to`.
-unsafe fn move_or_copy(extent: &Extent, part: &Range<usize>, to: usize) -> Result<()> {
-    let (from, len) = (part.start, part.len());
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: as the caller says.
-    if unsafe { sys::mremap(from, len, len, flags, to) }.is_ok() {
-        return Ok(());
-    }
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: as the caller says.
-    sys::with_memory(|| unsafe { sys::mmap(to, len, READ_WRITE, flags, -1, 0) })?;
-    // SAFETY: mapped just now, and zero; the part is readable, and nobody writes there.
-    unsafe { fresh_copy::copy(from, to, len) };
-    if extent.prot != READ_WRITE {
-        // SAFETY: mapped just now.
-        unsafe { sys::mprotect(to, len, extent.prot)? };
-    }
-    // SAFETY: ours, and copied.
-    let _ = unsafe { sys::munmap(from, len) };
-    Ok(())
 }
 
 /// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
@@ -230,26 +163,4 @@ unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
         // mappings of equal length.
         unsafe { fresh_copy::copy(addr + offset, aside + offset, len) };
     });
-}
-
-/// Writes what is in use of a run of units to a file, whose other parts are zero.
-///
-/// # Errors
-/// When it cannot hold that.
-pub fn write_to(extent: &Extent, units: Range<usize>, file: &File) -> Result<()> {
-    let addr = extent.address(units.start);
-    let mut result = Ok(());
-    for_each_run(extent, units, |offset, len| {
-        let mut done = 0;
-        while result.is_ok() && done < len {
-            // SAFETY: slices in use are readable.
-            let written = unsafe { file.write_at(addr + offset + done, len - done, offset + done) };
-            match written {
-                Ok(written) if written > 0 => done += written,
-                Ok(_) => result = Err(Errno(libc::ENOSPC)),
-                Err(error) => result = Err(error),
-            }
-        }
-    });
-    result
 }

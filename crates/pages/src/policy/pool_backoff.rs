@@ -41,6 +41,8 @@ pub enum Shortfall {
     PoolUnread = 9,
     /// This user may have no segments of pool pages.
     ShmGroup = 10,
+    /// The process has threads, and cannot move private memory beside them.
+    Threads = 11,
 }
 
 impl Shortfall {
@@ -59,6 +61,7 @@ impl Shortfall {
             Shortfall::Valgrind => Some(VALGRIND),
             Shortfall::Forks => Some(FORKS_SEEN),
             Shortfall::PoolUnread => Some(POOL_UNREAD),
+            Shortfall::Threads => Some(THREADS),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
@@ -72,6 +75,9 @@ pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mend
 
 /// Why a heap stays off pools that was on their pages at several forks.
 pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is on their pages";
+
+/// Why private memory stays off pools beside threads.
+pub const THREADS: &str = "off pools beside threads, since this user has no full userfaultfd";
 
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
@@ -179,6 +185,7 @@ impl PoolBackoff {
             8 => Shortfall::Forks,
             9 => Shortfall::PoolUnread,
             10 => Shortfall::ShmGroup,
+            11 => Shortfall::Threads,
             _ => Shortfall::None,
         }
     }
@@ -229,9 +236,8 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// What kept the heap from the pages that were asked for.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        (Shortfall::None, Shortfall::None) if NO_HUGETLB.load(Ordering::Relaxed) => {
-            Shortfall::Forks
-        }
+        _ if closed() == Some(Closed::Threads) => Shortfall::Threads,
+        (Shortfall::None, Shortfall::None) => closed().map_or(Shortfall::None, Closed::shortfall),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
 }
@@ -270,7 +276,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
 /// Says once that the heap stays off pools after forks, if it does.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if NO_HUGETLB.load(Ordering::Relaxed) {
+    if closed() == Some(Closed::Forks) {
         let next = next_rung(0);
         let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
@@ -280,9 +286,65 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Whether the process has been moved off hugetlb pages often enough to stay
-/// off them.
-pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
+/// Why the pools are closed for private memory of this process, for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Closed {
+    /// It has moved at several forks.
+    Forks = 1,
+    /// The process has threads, and no full `userfaultfd(2)`.
+    Threads = 2,
+}
+
+impl Closed {
+    fn shortfall(self) -> Shortfall {
+        match self {
+            Closed::Forks => Shortfall::Forks,
+            Closed::Threads => Shortfall::Threads,
+        }
+    }
+}
+
+/// A [`Closed`]; 0 while the pools are open.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// Closes the pools for private memory, for good.
+pub(crate) fn close(why: Closed) {
+    CLOSED.store(why as u8, Ordering::Relaxed);
+}
+
+fn closed() -> Option<Closed> {
+    match CLOSED.load(Ordering::Relaxed) {
+        0 => None,
+        1 => Some(Closed::Forks),
+        _ => Some(Closed::Threads),
+    }
+}
+
+/// Says once that private memory has left the pools beside threads, or gets none of their
+/// pages (`moved` is 0 then), and what to do.
+pub(crate) fn say_threads(moved: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
+                        --set-userfaultfd-group GROUP, or hugectl --fork=kernel)";
+    let level = || config::level_of_news(Kind::Threads);
+    match moved {
+        0 => say_news(
+            &SAID,
+            level,
+            format_args!("threads: no hugetlb pages for the heap, {CURE}"),
+        ),
+        _ => say_news(
+            &SAID,
+            level,
+            format_args!(
+                "threads: moved {} from hugetlb pages to {}, {CURE}",
+                Amount(moved),
+                thp::below_pools().1
+            ),
+        ),
+    }
+}
 
 /// Whether memory of this process was moved off hugetlb pages before a fork.
 pub static MOVED: AtomicBool = AtomicBool::new(false);
@@ -317,10 +379,16 @@ pub(crate) fn is_forking() -> bool {
 pub fn may_have_hugetlb() -> bool {
     // Where it cannot be told, there is one.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
-    !is_forking()
-        && !NO_HUGETLB.load(Ordering::Relaxed)
-        && !is_parent()
-        && !sys::is_under_valgrind()
+    !is_forking() && !is_closed() && !is_parent() && !sys::is_under_valgrind()
+}
+
+/// Whether the pools are closed; says why, where only the heap's growth shows it.
+fn is_closed() -> bool {
+    let closed = closed();
+    if closed == Some(Closed::Threads) {
+        say_threads(0);
+    }
+    closed.is_some()
 }
 
 fn next_rung(size: usize) -> &'static str {
@@ -371,6 +439,7 @@ mod tests {
             Shortfall::Forks,
             Shortfall::PoolUnread,
             Shortfall::ShmGroup,
+            Shortfall::Threads,
         ];
         for shortfall in all {
             backoff.note(shortfall);

@@ -93,18 +93,6 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
     let _ = ask(libc::SYS_prctl, args);
 }
 
-/// Keeps what of a range is there from being swapped out, by `mlock2(2)`; since
-/// Linux 4.4.
-pub fn keep_in_memory(addr: usize, len: usize) -> Result<()> {
-    const ONFAULT: usize = 1;
-    ask(libc::SYS_mlock2, [addr, len, ONFAULT, 0, 0, 0]).map(drop)
-}
-
-/// Ends that, by `munlock(2)`.
-pub fn let_be_swapped(addr: usize, len: usize) {
-    let _ = ask(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
-}
-
 /// Has the kernel write there, as it does with what a call returns: where no memory is, and
 /// none can be, that is an error, and no signal. A stack grows as far as that.
 ///
@@ -125,16 +113,6 @@ pub fn is_readable(range: &core::ops::Range<usize>) -> bool {
     filter() == Filter::Own || can_be_read(range, is_there)
 }
 
-/// The same where it is to be asked of such a program, too: by `futex(2)`, which malloc
-/// makes.
-pub fn is_readable_by_futex(range: &core::ops::Range<usize>) -> bool {
-    let is_there = match filter() {
-        Filter::Own => is_there_by_futex,
-        Filter::None | Filter::Inherited => is_there,
-    };
-    can_be_read(range, is_there)
-}
-
 fn can_be_read(range: &core::ops::Range<usize>, is_there: fn(usize) -> bool) -> bool {
     let (first, last) = (range.start, range.end.saturating_sub(1).max(range.start));
     let is_one = first / WORD == last / WORD;
@@ -148,15 +126,6 @@ fn is_there(at: usize) -> bool {
     const NO_SUCH_WAY: c_int = -1;
     let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
     call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
-}
-
-/// Waits there for no time.
-fn is_there_by_futex(at: usize) -> bool {
-    let no_time = [0_u64; 2];
-    let operation = extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
-    let at = at & !(WORD - 1);
-    let args = [at, operation, 0, no_time.as_ptr() as usize, 0, 0];
-    call(libc::SYS_futex, args) != Err(Errno(libc::EFAULT))
 }
 
 /// `mlock(2)`

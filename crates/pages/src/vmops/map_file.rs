@@ -20,7 +20,6 @@ use crate::kernel::{facts, procfile};
 use crate::policy::first_look;
 use crate::policy::thp::{self, NoThp};
 use crate::rt::message::Amount;
-use crate::rt::side_stack;
 use crate::sys;
 
 const MAP_TYPE: c_int = 0xf;
@@ -45,7 +44,7 @@ pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
 
 /// After such a mapping was made.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
-    side_stack::on_side_stack(|| advise(addr, len, fd));
+    advise(addr, len, fd);
 }
 
 fn advise(addr: usize, len: usize, fd: c_int) {

@@ -5,7 +5,6 @@ use core::ops::Range;
 
 use super::range::pages;
 use super::{before_fixed, private, replaced_by, shared};
-use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
@@ -18,7 +17,6 @@ pub use call::{Call, MREMAP_DONTUNMAP};
 /// `mremap(2)`; `None` where shared memory of ours has nothing to do with it.
 pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
-    let _change = Change::begin();
     private::before_change(&old);
     if call.is_fixed() {
         if let Err(error) = before_fixed(call.new_addr, call.new_len) {

@@ -1,5 +1,5 @@
-//! `syscall(2)`: forks, filters of system calls and the end of the process are noticed when
-//! a program makes them by their numbers. All other numbers are passed on.
+//! `syscall(2)`: filters of system calls and the end of the process are noticed when a
+//! program makes them by their numbers. All other numbers are passed on.
 #![expect(unsafe_code, reason = "exports a function of libc")]
 
 use core::ffi::c_long;
@@ -7,7 +7,7 @@ use core::ffi::c_long;
 use hugetools_pages::sys::cast;
 
 use crate::next;
-use crate::process::{clones, seccomp};
+use crate::process::seccomp;
 use crate::report::end;
 
 /// `syscall(2)`, with as many arguments as a call may have.
@@ -35,10 +35,6 @@ pub unsafe extern "C" fn syscall(
     }
     if number == libc::SYS_exit_group {
         end::at_once(cast::int(a));
-    }
-    // SAFETY: as the caller says.
-    if let Some(fork) = unsafe { clones::fork_of(number, args) } {
-        return clones::around(call, fork);
     }
     call()
 }

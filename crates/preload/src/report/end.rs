@@ -17,7 +17,6 @@ use hugetools_pages::policy::growth;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
@@ -73,9 +72,7 @@ fn status() -> Ended {
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
     if watched::has_begun() && tell(status) && is_wanted() {
-        on_side_stack(|| {
-            let _ = stayed();
-        });
+        let _ = stayed();
     }
 }
 
@@ -95,9 +92,7 @@ fn tell(status: c_int) -> bool {
     let is_due = may_ask() && is_wanted() && !is_told();
     if is_due {
         note_status(status);
-        on_side_stack(|| {
-            let _ = report(self::status());
-        });
+        let _ = report(self::status());
     }
     is_due
 }
@@ -129,9 +124,7 @@ pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
         && is_wanted()
         && watched::has_room()
         && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
-        && on_side_stack(|| {
-            compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false))
-        });
+        && compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false));
     let result = call();
     if left {
         watched::stay();
