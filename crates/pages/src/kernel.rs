@@ -21,4 +21,3 @@ pub mod loaded;
 pub mod pagemap;
 pub mod populate;
 pub mod procfile;
-pub mod vma_attributes;

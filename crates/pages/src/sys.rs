@@ -32,17 +32,16 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, device_in_memory, identity, identity_of, inode, is_plain_file, links,
-    note_first_thread, open_flags, read_at, read_link, write, write_quietly,
+    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, note_first_thread,
+    open_flags, read_at, read_link, write, write_quietly,
 };
+pub use futex::futex_wait_for;
 #[cfg(test)]
 pub(crate) use futex::futex_wait_shared;
-pub use futex::{futex_requeue, futex_wait_for, futex_wake_shared};
 pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
 pub use memory::{
-    free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall,
-    mmap, mprotect, mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect,
-    written_by_kernel,
+    free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect,
+    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, written_by_kernel,
 };
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,

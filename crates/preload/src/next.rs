@@ -318,4 +318,3 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
         cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
     })
 }
-

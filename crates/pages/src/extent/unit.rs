@@ -126,17 +126,6 @@ impl Unit {
         }
     }
 
-    /// Ends a change that has changed nothing.
-    pub(crate) fn release(&self) {
-        let (_, used) = self.load();
-        self.publish(self.before(), used);
-    }
-
-    /// The state before a change, for whoever makes it.
-    pub(crate) fn before(&self) -> State {
-        State::from_low(self.0.load(Ordering::Relaxed) >> BEFORE)
-    }
-
     /// Ends a change.
     pub fn publish(&self, state: State, used: u32) {
         self.0.store(pack((state, used)), Ordering::SeqCst);

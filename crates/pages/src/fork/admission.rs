@@ -53,10 +53,10 @@ fn leave_pools() {
         let _quiet = NoSignals::begin();
         let _past_limit = PastLimit::begin();
         index::look(|| {
-            let total: usize = runs::private().map(runs::hugetlb_bytes).sum();
+            let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {
                 0 => 0,
-                _ => evacuate(runs::private(), total, &Shield::Alone),
+                _ => evacuate(runs::writable(), total, &Shield::Alone),
             }
         })
     };

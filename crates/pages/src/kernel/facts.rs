@@ -175,13 +175,6 @@ pub fn has_filter() -> bool {
         || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:")) != Some(0) && has_seccomp()
 }
 
-/// The same, where only one that is known of counts: for a call without which
-/// the program's own would fail.
-pub fn has_known_filter() -> bool {
-    let mode = || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:"));
-    sys::filter() != Filter::None || mode().is_some_and(|mode| mode != 0)
-}
-
 /// Whether the kernel may have filters at all: before Linux 3.8, and where it
 /// was built without, it says nothing of them.
 fn has_seccomp() -> bool {

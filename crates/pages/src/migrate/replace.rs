@@ -34,7 +34,7 @@ pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> 
         // holds what the old one did.
         unsafe { copy.fill(extent, units) }?;
         // SAFETY: likewise.
-        unsafe { copy.put_over(start, extent.layout.unit) }
+        unsafe { copy.put_over(start) }
     };
     match extent.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
@@ -101,15 +101,14 @@ impl Copy {
         Ok(())
     }
 
-    /// Moves it over what it is a copy of. Its policies change at multiples of
-    /// `step` only.
+    /// Moves it over what it is a copy of.
     ///
     /// # Errors
     /// When the kernel cannot; what it could stays there.
     ///
     /// # Safety
     /// It must hold what must be at `addr` from now on.
-    pub unsafe fn put_over(mut self, addr: usize, step: usize) -> Result<()> {
+    pub unsafe fn put_over(mut self, addr: usize) -> Result<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         let (start, len) = (self.0.start, self.0.len());
         // SAFETY: as the caller says.
@@ -118,19 +117,6 @@ impl Copy {
         self.0.start = self.0.end;
         Ok(())
     }
-}
-
-/// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
-/// it could not be moved. Its policies change at multiples of `step` only.
-///
-/// # Errors
-/// When the kernel cannot.
-///
-/// # Safety
-/// The copy must be ours, and hold what must be at `addr` from now on.
-pub unsafe fn put_over(addr: usize, len: usize, copy: usize, step: usize) -> Result<()> {
-    // SAFETY: as the caller says.
-    unsafe { Copy(copy..copy + len).put_over(addr, step) }
 }
 
 impl Drop for Copy {

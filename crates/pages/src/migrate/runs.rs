@@ -11,11 +11,6 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
     index::extents().filter(|extent| extent.holds != Holds::Text)
 }
 
-/// The same without regions, which the program asked for as huge pages.
-pub(crate) fn private() -> impl Iterator<Item = &'static Extent> {
-    writable().filter(|extent| extent.holds != Holds::Region)
-}
-
 /// How much of an extent is in use on hugetlb pages, also where another thread is
 /// changing that, or copies it for a child.
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {

@@ -112,12 +112,6 @@ impl Gate {
         self.closer.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether another thread has it closed: a fork is under way.
-    pub fn is_closed_by_another(&self) -> bool {
-        let closer = self.closer.load(Ordering::SeqCst);
-        closer != 0 && closer != sys::thread_name()
-    }
-
     fn is_inside(&self, me: usize) -> bool {
         let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) & !OUT == me;
         self.names.iter().any(is_mine)
