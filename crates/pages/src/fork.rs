@@ -40,7 +40,6 @@ use crate::policy::thp;
 use crate::registry;
 use crate::rt::message::{Level, say};
 use crate::rt::{fork_gate, lock, weak};
-use crate::sys::{self, PastLimit};
 
 use guard::Guard;
 
@@ -77,7 +76,6 @@ extern "C" fn prepare() {
 
 /// Has parent and child share no hugetlb page.
 fn separate() {
-    let _past_limit = PastLimit::begin();
     if config::get().kernel_fork {
         return;
     }
@@ -113,12 +111,10 @@ extern "C" fn parent() {
 }
 
 extern "C" fn child() {
-    sys::note_first_thread();
     lock::forget_others();
     fork_gate::GATE.forget_others();
     index::forget_readers();
     index::adopt_units();
-    PastLimit::forget_others();
     admission::forget();
     pool_backoff::go_on_alone();
     thp::look_again();

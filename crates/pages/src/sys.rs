@@ -7,8 +7,7 @@
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** What is kept of the process (its number, a limit that is raised for
-//! one open) is found out again in the child.
+//! **At a fork.** What is kept of the process, its number, is found out again in the child.
 
 mod call;
 pub mod cast;
@@ -32,13 +31,13 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, note_first_thread,
-    open_flags, read_at, read_link, write, write_quietly,
+    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
+    read_at, read_link, write, write_quietly,
 };
 pub use futex::futex_wait_for;
 #[cfg(test)]
 pub(crate) use futex::futex_wait_shared;
-pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
+pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
     free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect,
     mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, written_by_kernel,

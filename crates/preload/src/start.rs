@@ -16,7 +16,6 @@ use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
 use hugetools_pages::segment::stack;
-use hugetools_pages::sys;
 
 use crate::loader::host_malloc;
 use crate::next::{self, later};
@@ -43,7 +42,6 @@ unsafe extern "C" fn start(
     if !marker::is_first() {
         return;
     }
-    sys::note_first_thread();
     let config = config::get();
     outlet::prepare(config.messages.as_ref());
     message::set_verbosity(config.verbosity);

@@ -14,7 +14,7 @@ use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Closed};
 use crate::policy::required;
-use crate::sys::{NoSignals, PastLimit};
+use crate::sys::NoSignals;
 
 use super::evacuate::evacuate;
 
@@ -51,7 +51,6 @@ fn leave_pools() {
     }
     let moved = {
         let _quiet = NoSignals::begin();
-        let _past_limit = PastLimit::begin();
         index::look(|| {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {

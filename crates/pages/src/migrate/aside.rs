@@ -33,7 +33,7 @@ impl Aside {
         let pool = None;
         let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
-        sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: likewise.
         let state = unsafe { thp::advise(addr, len) };
         Ok((state == State::Thp).then_some(aside))

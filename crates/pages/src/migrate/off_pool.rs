@@ -11,7 +11,7 @@ use crate::migrate::replace;
 use crate::migrate::shield::Shield;
 use crate::policy::release;
 use crate::rt::fork_gate;
-use crate::sys::{Errno, NoSignals, PastLimit, Result};
+use crate::sys::{Errno, NoSignals, Result};
 
 /// What became of memory that was to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,6 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 /// Moves some pages, all at one go.
 fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
     // The program may have no descriptor to spare.
-    let _past_limit = PastLimit::begin();
     // A handler that writes there would wait for this thread.
     let _quiet = NoSignals::but_faults();
     let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {

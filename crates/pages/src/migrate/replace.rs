@@ -69,7 +69,7 @@ impl Copy {
     pub fn begin(&self, extent: &Extent, units: &Range<usize>, ahead: bool) -> Result<State> {
         let (addr, len) = (self.0.start, self.0.len());
         // SAFETY: ours.
-        sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: mapped by us.
         let state = unsafe { thp::advise(addr, len) };
         if ahead && !numa_copy::is_divided() {

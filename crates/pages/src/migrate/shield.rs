@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use crate::kernel::facts;
-use crate::sys::{self, Errno, PastLimit, Result, WriteProtection};
+use crate::sys::{self, Errno, Result, WriteProtection};
 
 /// A way to keep others from writing.
 #[derive(Debug)]
@@ -26,7 +26,6 @@ impl Shield {
     /// deadly under a filter.
     pub fn whole() -> Option<Shield> {
         // That a program has no descriptor left must not make a difference.
-        let _past_limit = PastLimit::begin();
         let open = || WriteProtection::open().ok().map(Shield::Whole);
         (!facts::has_filter()).then(open).flatten()
     }

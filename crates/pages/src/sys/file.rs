@@ -7,10 +7,6 @@ use super::call::{Errno, Result, ask, call, look, make_file};
 use super::{Filter, NoSignals, filter, limit};
 use crate::sys::cast::{extended, int, unsigned};
 
-pub use told_of::note_first_thread;
-
-mod told_of;
-
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]
 pub struct File(c_int);
@@ -18,7 +14,7 @@ pub struct File(c_int);
 impl File {
     /// Opens a file.
     pub fn open(path: &CStr, flags: c_int) -> Result<File> {
-        told_of::told(path, |path| File::open_mode(path, flags, 0))
+        File::open_mode(path, flags, 0)
     }
 
     /// Opens a file, creating it with `mode` where `flags` say so.
@@ -36,8 +32,7 @@ impl File {
             0,
             0,
         ];
-        let open = || look(libc::SYS_openat, args);
-        limit::with_descriptor(open).map(|fd| File(int(fd)))
+        look(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
     /// An open file of another process, shared with it: since Linux 5.6, and
@@ -234,11 +229,9 @@ fn take_signal(set: u64) {
 /// `readlink(2)`; how long the name is.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let (start, len) = (buffer.as_mut_ptr() as usize, buffer.len());
-    told_of::told(path, |path| {
-        let name = path.as_ptr() as usize;
-        let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
-        look(libc::SYS_readlinkat, args)
-    })
+    let name = path.as_ptr() as usize;
+    let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
+    look(libc::SYS_readlinkat, args)
 }
 
 /// Reads once from an offset of an open file into a buffer; how much.
@@ -317,10 +310,9 @@ pub fn inode(path: &CStr) -> Option<u64> {
 }
 
 pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
-    told_of::told(path, stat_of).ok()
+    stat_of(path).ok()
 }
 
-/// The status of a file by this very path.
 fn stat_of(path: &CStr) -> Result<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);

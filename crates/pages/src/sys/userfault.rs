@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use super::call::{Errno, NONE, READS, Result, WRITES, ask, call};
 use super::file::File;
-use super::{limit, seccomp_filter, valgrind};
+use super::{seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
 
 const API: u64 = 0xaa;
@@ -38,7 +38,7 @@ impl WriteProtection {
             return Err(Errno(libc::ENOSYS));
         }
         let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let fd = limit::with_descriptor(|| descriptor(flags))?;
+        let fd = descriptor(flags)?;
         let new = WriteProtection(File::from_fd(int(fd)));
         new.ioctl(UFFDIO_API, &mut [API, WP_HUGETLBFS_SHMEM, 0])?;
         Ok(new)
