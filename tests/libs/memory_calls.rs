@@ -4,7 +4,6 @@
 mod anon;
 mod maps;
 mod moved;
-mod others;
 mod pieces;
 mod rows;
 

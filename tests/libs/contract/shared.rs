@@ -21,9 +21,6 @@ rows! {
     calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
         options: BOTH, pools: &[0, 60], judged: AsPlain,
     }
-    shared_memory_of_a_thread_on_a_small_stack: "shared_on_a_small_stack" {
-        options: SHM, pools: &[0, 60],
-    }
     calls_in_the_place_of_shared_memory_answer_so: "fixed_calls" {
         options: SHM, pools: &[0, 7, 60], judged: AsPlain,
     }
@@ -53,11 +50,6 @@ rows! {
     memory_that_was_moved_by_its_number_moves_as_one: "grown_beside" {
         options: &["--anon"], pools: &[0], judged: AsPlain,
     }
-    /// By rights, since under a filter there is no `userfaultfd`.
-    a_thread_that_blocks_all_signals_writes_to_a_segment: "attached_while_written" {
-        options: SHM, users: &[Root], pools: &[0, 60],
-        words: &["{program}", "{hugectl}", "{program}"],
-    }
     what_is_mapped_twice_stays_the_same: "mapped_twice" {
         options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 150],
     }
@@ -69,15 +61,6 @@ rows! {
     }
     a_page_is_closed_under_a_filter: "closed_when_confined" {
         args: &["2"], options: SHM, libcs: &[Libc::Glibc], pools: &[0, 60],
-    }
-    what_was_never_touched_is_missing_where_it_is_watched: "watched" {
-        args: &["shared"], options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 40, 150], judged: AsPlain,
-    }
-    what_was_never_touched_of_a_block_is_missing: "watched" {
-        args: &["heap"], options: BOTH, libcs: &[Libc::Glibc], pools: &[0, 40, 150], judged: AsPlain,
-    }
-    what_was_never_touched_of_a_mapping_is_missing: "watched" {
-        args: &["mapped"], options: &["--heap", "--anon"], libcs: &[Libc::Glibc], pools: &[0, 150], judged: AsPlain,
     }
     a_write_barrier_of_shared_memory: "shared_barrier" { options: SHM, pools: &[0, 60] }
     a_write_barrier_of_shared_memory_with_a_heap: "shared_barrier" {
