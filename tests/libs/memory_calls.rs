@@ -2,7 +2,6 @@
 //! a plain run, leaves the same contents, and allows the same.
 
 mod anon;
-mod others;
 
 use std::process::Command;
 use std::time::Instant;

@@ -87,7 +87,7 @@ fn separate() {
         Ok(shield) => {
             pool_backoff::MOVED.store(true, Ordering::Relaxed);
             let moved = evacuate::evacuate(runs::writable(), total, &shield);
-            evacuate::report(moved, total);
+            evacuate::report(moved);
             note_move();
         }
         Err(why) => pool_backoff::say_left(total, &why),

@@ -21,16 +21,9 @@ rows! {
     malloc_answers_as_libc_does: "malloc_answers" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
     }
-    messages_come_as_without: "message_calls" {
-        libcs: &[Libc::Glibc], pools: &[0, 30], judged: AsPlain,
-    }
-    messages_come_as_without_in_musl: "message_calls" {
-        libcs: &[Libc::Musl], pools: &[0, 30], judged: AsPlain,
-    }
     what_is_freed_is_given_back: "give_back" {
         pools: &[0, 60, 150], judged: RightHere,
     }
-    what_is_closed_while_it_moves_stays_closed: "closed_while_moved" { pools: &[0, 80, 150] }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
     figures_and_sizes_while_others_free_large_blocks: "figures_meanwhile" { pools: &[0, 150] }
     /// glibc says ENOMEM where `brk` was refused first.

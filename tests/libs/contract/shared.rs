@@ -9,20 +9,8 @@ const SHM: &[&str] = &["--shm"];
 const BOTH: &[&str] = &["--heap", "--shm"];
 
 rows! {
-    calls_on_shared_memory_answer_as_the_kernel_does: "shared_calls" {
-        options: SHM, pools: &[0, 3, 7, 60], judged: AsPlain,
-    }
-    calls_on_shared_memory_with_a_heap_answer_so: "shared_calls" {
-        options: BOTH, pools: &[0, 60], judged: AsPlain,
-    }
-    shared_memory_of_a_thread_on_a_small_stack: "shared_on_a_small_stack" {
-        options: SHM, pools: &[0, 60],
-    }
     what_was_locked_is_forgotten_when_it_goes: "stale_locks" {
         options: SHM, pools: &[0, 60], judged: AsPlain,
-    }
-    shared_memory_is_locked_as_without: "locked_all" {
-        options: SHM, users: &[Root], pools: &[0, 7, 60], judged: AsPlain,
     }
     a_handler_maps_inside_of_mmap: "signal_in_mmap" { options: SHM, pools: &[0, 2, 60] }
     a_handler_maps_inside_of_mmap_with_a_heap: "signal_in_mmap" { options: BOTH, pools: &[0, 60] }

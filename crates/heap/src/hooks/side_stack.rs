@@ -1,5 +1,5 @@
-//! What takes much of the stack in mimalloc: taking and returning a page, giving
-//! back what is free, and the first call of a thread. All are done on a stack of ours.
+//! The slow paths of mimalloc: taking and returning a page, giving back what is free, and
+//! the first call of a thread. All keep `errno`.
 #![expect(unsafe_code, reason = "exports functions that mimalloc calls")]
 
 use core::ffi::c_void;
@@ -14,7 +14,7 @@ use crate::mimalloc::{self, state};
 /// Larger blocks have pages of their own, or nearly.
 const SMALL: usize = 1 << 20;
 
-/// Does what takes much of the stack, and keeps `errno`: the system may refuse mimalloc
+/// Keeps `errno`: the system may refuse mimalloc
 /// one way to memory, and another one serves the program's call after all.
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     let before = errno();

@@ -10,7 +10,6 @@ use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
-use crate::rt::message::{Amount, Level, say};
 
 use crate::migrate::runs;
 
@@ -18,8 +17,8 @@ use crate::migrate::runs;
 /// may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves what these extents have on pools, `total` bytes; how many were moved. Piece by piece, so that
-/// memory is needed twice for no more than that, and nobody waits for long.
+/// Moves what these extents have on pools, `total` bytes; returns how many moved. Piece by
+/// piece: memory is needed twice for no more than that, and nobody waits for long.
 pub(super) fn evacuate(
     extents: impl Iterator<Item = &'static Extent>,
     total: usize,
@@ -49,16 +48,14 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
 }
 
 /// Says what was done.
-pub(super) fn report(moved: usize, total: usize) {
-    pool_backoff::say_moved(moved);
+pub(super) fn report(moved: usize) {
     if moved > 0 {
+        pool_backoff::say_moved(moved);
         required::heap_moved(moved, "before a fork");
     }
-    if moved < total {
-        let left = Amount(total - moved);
-        say(
-            Level::Info,
-            format_args!("fork: {left} stay on hugetlb pages"),
-        );
+    let left: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+    if left > 0 {
+        let why = "since they are in use or there is no address space for a copy";
+        pool_backoff::say_left(left, &why);
     }
 }

@@ -27,15 +27,13 @@ pub enum Shortfall {
     Limited = 2,
     /// Hugetlb pages were given up before a fork.
     Fork = 3,
-    /// A page was needed for a private copy after a fork.
-    Copy = 4,
     /// The address space is too small for extents.
     AddressSpace = 5,
     /// This process has taken as much of the pool as it may.
     Own = 6,
     /// Valgrind runs the program.
     Valgrind = 7,
-    /// There were forks for which hugetlb pages had to be moved or copied.
+    /// There were forks for which hugetlb pages had to be moved.
     Forks = 8,
     /// The pool gave no page, and why cannot be told: its counters cannot be read.
     PoolUnread = 9,
@@ -55,7 +53,6 @@ impl Shortfall {
                 Some("the pool has pages, but a cgroup, cpuset or policy limits this process")
             }
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
-            Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
             Shortfall::Valgrind => Some(VALGRIND),
@@ -71,10 +68,10 @@ impl Shortfall {
 pub const POOL_UNREAD: &str = "the pool gave no page, and what it has cannot be read";
 
 /// Why private memory stays off pools under valgrind.
-pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
+pub const VALGRIND: &str = "off pools under valgrind";
 
 /// Why a heap stays off pools that was on their pages at several forks.
-pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is on their pages";
+pub const FORKS_SEEN: &str = "off pools, since forks had to move what is on their pages";
 
 /// Why private memory stays off pools beside threads.
 pub const THREADS: &str = "off pools beside threads, since this user has no full userfaultfd";
@@ -178,7 +175,6 @@ impl PoolBackoff {
             1 => Shortfall::PoolEmpty,
             2 => Shortfall::Limited,
             3 => Shortfall::Fork,
-            4 => Shortfall::Copy,
             5 => Shortfall::AddressSpace,
             6 => Shortfall::Own,
             7 => Shortfall::Valgrind,
@@ -266,8 +262,8 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
     say(
         config::level_once(Kind::Left),
         format_args!(
-            "fork: {} of memory stay on hugetlb pages, {why}; a child that writes to them needs \
-             as much memory again",
+            "fork: {} stay on hugetlb pages, {why}: parent and child share them, and whoever \
+             writes to one needs a free page of the pool, or is killed (SIGBUS)",
             Amount(total)
         ),
     );
@@ -432,7 +428,6 @@ mod tests {
             Shortfall::PoolEmpty,
             Shortfall::Limited,
             Shortfall::Fork,
-            Shortfall::Copy,
             Shortfall::AddressSpace,
             Shortfall::Own,
             Shortfall::Valgrind,

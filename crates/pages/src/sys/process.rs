@@ -147,15 +147,13 @@ impl NoSignals {
 }
 
 /// The signals by which the kernel tells a thread of its own faults, as the
-/// kernel's set. Blocked, they would kill. With them the one that nobody sends, which
-/// says there what a program has blocked: see `fault::sigmask`.
+/// kernel's set. Blocked, they would kill.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)
     | 1 << (libc::SIGILL - 1)
     | 1 << (libc::SIGTRAP - 1)
-    | 1 << (libc::SIGSYS - 1)
-    | 1 << 15;
+    | 1 << (libc::SIGSYS - 1);
 
 impl NoSignals {
     /// Blocks all signals that can be blocked but those for the thread's own

@@ -284,7 +284,7 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
         shortfall,
-        Shortfall::Fork | Shortfall::Copy | Shortfall::Forks
+        Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
     );
     let is_asked = asked.is_some_and(|pages| pages != Pages::Thp);
     let is_here = row.thp > 0 || !is_fork;
