@@ -33,8 +33,9 @@ int main(void) {
     fclose(maps);
     int fd = open(path, O_RDONLY);
     if (fd < 0) {
-        perror(path);
-        return 1;
+        /* V8 goes on with the functions where they are. */
+        printf("%d\n", ((int (*)(void))answer)());
+        return 0;
     }
     void *room = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *copy = mmap(room, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,

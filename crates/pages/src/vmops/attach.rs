@@ -12,7 +12,7 @@ use crate::sys::{self, Errno, Result};
 
 /// After `shmat(2)`.
 pub fn attached(id: c_int, at: usize, flags: c_int) {
-    let Some(page) = config::get().shm.and_then(page_sizes::asked_size) else {
+    let Some(pages) = config::get().shm else {
         return;
     };
     first_look::take();
@@ -24,9 +24,10 @@ pub fn attached(id: c_int, at: usize, flags: c_int) {
         super::after_fixed(at, len);
         super::anon::gone(at, len);
     }
-    match at % page == 0 && is_on_huge_pages(at) {
-        true => enter(at, (len, page), flags),
-        false => advise(at, len),
+    let page = page_sizes::asked_size(pages);
+    match page.filter(|page| at % page == 0 && is_on_huge_pages(at)) {
+        Some(page) => enter(at, (len, page), flags),
+        None => advise(at, len),
     }
 }
 

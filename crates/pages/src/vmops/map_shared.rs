@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::{self, starter_message};
 use crate::extent::{mlocked, page_sizes};
+use crate::fork;
 use crate::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use crate::kernel::{constraints, facts, populate};
 use crate::policy::pool_backoff::{self, PoolBackoff};
@@ -93,6 +94,8 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let known = len
         .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
+    // Who shares it is told by the forks since.
+    fork::watch();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     // A reservation is no promise where a control group, a cpuset or a memory
     // policy limits the process.

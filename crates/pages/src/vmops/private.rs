@@ -8,8 +8,9 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use super::advice::Kind;
+use super::range::overlap;
 use super::shared::Access;
-use crate::extent::{index, mlocked};
+use crate::extent::{Extent, index, mlocked};
 use crate::migrate::off_pool::{self, Outcome};
 use crate::sys::{self, Errno, Result};
 
@@ -43,7 +44,17 @@ pub(super) fn madvise(range: &Range<usize>, advice: c_int) -> Result<()> {
     // SAFETY: the program's own advice.
     match unsafe { sys::madvise(range.start, range.len(), advice) } {
         // Of a part of a huge page.
-        Err(Errno(libc::EINVAL)) if kind == Kind::Hint && sys::knows_advice(advice) => Ok(()),
+        Err(Errno(libc::EINVAL)) if kind == Kind::Hint && has_huge_pages(range) => Ok(()),
         result => result,
     }
+}
+
+/// Whether pages of a pool stand in a range.
+fn has_huge_pages(range: &Range<usize>) -> bool {
+    let has = |extent: &Extent| {
+        let part = overlap(range, &(extent.base..extent.base + extent.len));
+        let is_huge = |at| extent.units()[extent.unit_at(at)].settled().0.is_hugetlb();
+        part.step_by(extent.layout.unit).any(is_huge)
+    };
+    index::look(|| index::extents().any(has))
 }
