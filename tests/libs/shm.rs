@@ -10,9 +10,8 @@ use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
 
-const MODES: [&str; 10] = [
-    "whole", "parts", "ends", "remap", "holes", "forked", "together", "threads", "others",
-    "segment",
+const MODES: [&str; 9] = [
+    "whole", "parts", "ends", "remap", "holes", "forked", "threads", "others", "segment",
 ];
 
 fn shared(args: &[&str], libc: Libc, mode: &str) -> Option<Ran> {

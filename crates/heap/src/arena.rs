@@ -16,14 +16,13 @@ use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, room, usage};
-use hugetools_pages::fork::{recollapse, torn};
 use hugetools_pages::heap::commit::{self, Wish};
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 use hugetools_pages::policy::{first_look, growth};
 use hugetools_pages::rt::message::{Amount, Level, say_once};
 use hugetools_pages::sys::{self, SpaceLimit};
 
-use crate::host_malloc::{self, Heap, libcs_own, relief};
+use crate::host_malloc::{self, Heap, relief};
 use crate::mimalloc::layout::{HANDING_OVER, layout, watch_growth};
 use crate::mimalloc::state::{self, State};
 use crate::mimalloc::{self, nodes};
@@ -127,9 +126,6 @@ fn make_ready() {
         growth::end();
     }
     state::finish();
-    recollapse::set_waker(|| state::attend(true));
-    torn::set_mender(|| mimalloc::hugetools_close_lists());
-    libcs_own::watch();
 }
 
 /// Hands an extent of about `len` bytes to mimalloc, for threads of a node; a

@@ -1,5 +1,5 @@
 //! What mimalloc calls, and does not know that it does: its calls to the system, put on
-//! ours by the linker ([`wrap`]), what it does deep in the stack ([`side_stack`]), the
+//! ours by the linker ([`wrap`]), its slow paths ([`side_stack`]), the
 //! end of a thread ([`thread`]).
 //!
 //! **Invariants.** Each answers as libc or the kernel would. Nothing here takes memory

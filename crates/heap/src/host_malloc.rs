@@ -10,7 +10,7 @@
 //!
 //! [`next`] finds the functions of libc, or of another library, that ours stand before;
 //! [`foreign`] are single blocks of another malloc's in a program that has ours,
-//! [`libcs_own`] those that libc takes for itself; from [`relief`] come blocks where ours
+//! from [`relief`] come blocks where ours
 //! would take too much memory.
 //!
 //! **Invariants.** Whose the heap is does not change once it is known. A block goes back
@@ -31,7 +31,6 @@ use hugetools_pages::word;
 use crate::host_malloc::next::next;
 
 pub(crate) mod foreign;
-pub(crate) mod libcs_own;
 pub(crate) mod next;
 pub(crate) mod relief;
 

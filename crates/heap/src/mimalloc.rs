@@ -158,10 +158,6 @@ unsafe extern "C" {
     /// a deep stack.
     pub(crate) safe fn hugetools_give_back();
 
-    /// In a child whose memory is not of one moment: what other threads may have been at
-    /// is not used any more; see `torn.c`.
-    pub(crate) safe fn hugetools_close_lists();
-
     /// What the pages of all threads take of its extents, in bytes.
     pub(crate) safe fn hugetools_bytes_of_pages() -> usize;
 

@@ -13,7 +13,7 @@
 //! counts of its parent, less what it got ordinary memory for.
 
 pub mod first_look;
-mod fresh_copy;
+pub(crate) mod fresh_copy;
 pub mod growth;
 pub mod numa_copy;
 pub mod pool_backoff;

@@ -9,8 +9,6 @@
 //! | `rt` | the compiler's functions, which copy of us is at work, memory for a report |
 //! | [`loader`] | the program and its libraries, as the dynamic loader knows them |
 //! | `next` | the functions that ours stand before: libc's, as a rule |
-//! | `kernel_writes` | buffers, stacks and locked memory, which the kernel writes to |
-//! | `signals` | the program's own signal handlers and masks |
 //! | `sysv_shm` | System V shared memory |
 //! | [`api`] | the C interface |
 //! | `program_segments` | the program's code, data and bss, its libraries' code |
@@ -26,13 +24,11 @@
 
 pub mod api;
 pub mod exports;
-mod kernel_writes;
 pub mod loader;
 mod next;
 pub mod process;
 mod program_segments;
 mod report;
 mod rt;
-mod signals;
 mod start;
 mod sysv_shm;

@@ -25,13 +25,12 @@ use hugetools_contract::said::Kind;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
-use hugetools_pages::registry::own_file;
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::why::{self, Outcome, Why};
 use hugetools_pages::segment::wish::Wish;
-use hugetools_pages::segment::{data, tail, text};
+use hugetools_pages::segment::{data, text};
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
@@ -83,12 +82,11 @@ fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
     let mut shelf = None;
-    for linked in loads(object.headers, object.base, sys::page_size()) {
-        let Some(pages) = pages_for(&linked, config) else {
+    for load in loads(object.headers, object.base, sys::page_size()) {
+        let Some(pages) = pages_for(&load, config) else {
             continue;
         };
         let wish = Wish::of(pages);
-        let load = tail::take(&linked, wish.sizes().1);
         // Where no huge page fits there is nothing to ask, to share, nor to say.
         let fits = !load.inner(wish.sizes().1).is_empty();
         if fits {
@@ -98,20 +96,16 @@ fn put_program(object: &Object<'_>, config: &Config) {
             true => (&mut data, data::put(&load, &wish)),
             false => {
                 let shelf = match fits {
-                    true => shelf.get_or_insert_with(|| shelf::open(pages)).as_ref(),
+                    true => shelf
+                        .get_or_insert_with(|| shelf::open(object, pages))
+                        .as_ref(),
                     false => None,
                 };
                 (&mut text, text::put(&load, &wish, true, shelf))
             }
         };
-        if got.bytes() == 0 {
-            tail::give_back(&linked, &load);
-        }
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
-        if got.pool + got.thp > 0 {
-            own_file::note(&of_file(&load), object.headers);
-        }
     }
     let (of_text, of_data) = match config.elfmap.heeds_marks() {
         true => (Some(Pages::Default), Some(Pages::Default)),
@@ -127,17 +121,6 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
     }
     tell_of_nothing(&[text, data], config);
-}
-
-/// What of a segment comes from the file, in whole base pages.
-fn of_file(load: &Load) -> own_file::Part {
-    let end = load.file_end.next_multiple_of(sys::page_size());
-    let end = end.clamp(load.range.start, load.range.end);
-    own_file::Part {
-        range: load.range.start..end,
-        file_start: load.file_start,
-        is_writable: load.is_writable(),
-    }
 }
 
 /// Tells who wants to know all that the variable does nothing for a program. Without hugectl,

@@ -1,11 +1,10 @@
-//! What takes much of the stack in mimalloc: taking and returning a page, giving
-//! back what is free, and the first call of a thread. All are done on a stack of ours.
+//! The slow paths of mimalloc: taking and returning a page, giving back what is free, and
+//! the first call of a thread. All keep `errno`.
 #![expect(unsafe_code, reason = "exports functions that mimalloc calls")]
 
 use core::ffi::c_void;
 
 use hugetools_pages::policy::growth;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{errno, set_errno};
 
 use crate::hooks::thread;
@@ -15,11 +14,11 @@ use crate::mimalloc::{self, state};
 /// Larger blocks have pages of their own, or nearly.
 const SMALL: usize = 1 << 20;
 
-/// Does what takes much of the stack, and keeps `errno`: the system may refuse mimalloc
+/// Keeps `errno`: the system may refuse mimalloc
 /// one way to memory, and another one serves the program's call after all.
 fn apart<T>(work: impl FnOnce() -> T) -> T {
     let before = errno();
-    let result = on_side_stack(work);
+    let result = work();
     set_errno(before);
     result
 }

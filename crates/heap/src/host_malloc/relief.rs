@@ -4,11 +4,14 @@
 #![expect(unsafe_code, reason = "calls functions by address")]
 
 use core::ffi::{CStr, c_void};
+use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::rt::weak;
 
-use crate::host_malloc::libcs_own;
+use hugetlbfs::loader::objects::{self, Object};
+
+use crate::host_malloc::next::next;
 
 /// What is needed of it.
 const NAMES: [&CStr; 6] = [
@@ -27,16 +30,35 @@ static FOUND: [AtomicUsize; NAMES.len()] = [const { AtomicUsize::new(0) }; NAMES
 /// stands between may have some only, or call others by names that are ours.
 pub(crate) fn find() -> bool {
     let mut all = false;
-    libcs_own::with_libc(|libc| {
+    with_libc(|libc| {
         let own = NAMES.map(|name| libc.address_of(name).unwrap_or(0));
         // A library that was loaded with `RTLD_DEEPBIND` has libc say our own.
         all = own.iter().all(|&address| libc.contains(address))
-            && NAMES.iter().all(|name| libcs_own::is_next(libc, name));
+            && NAMES.iter().all(|name| is_next(libc, name));
         for (place, own) in FOUND.iter().zip(own).filter(|_| all) {
             place.store(own, Ordering::Release);
         }
     });
     all
+}
+
+/// Calls `look` with libc, if it has a malloc.
+fn with_libc(mut look: impl FnMut(&Object<'_>)) {
+    objects::each(|object| {
+        let is_libc = !object.is_program && object.address_of(c"fopen").is_some();
+        if !is_libc || object.address_of(c"malloc").is_none() {
+            return ControlFlow::Continue(());
+        }
+        look(object);
+        ControlFlow::Break(())
+    });
+}
+
+/// Whether nothing stands between us and libc, which would be given blocks that it does
+/// not know.
+fn is_next(libc: &Object<'_>, name: &CStr) -> bool {
+    let address = libc.address_of(name).unwrap_or(0);
+    address != 0 && address == next(name)
 }
 
 /// The function of that name, if they were found.

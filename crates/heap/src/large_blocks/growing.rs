@@ -12,7 +12,6 @@ use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, index, room};
 use hugetools_pages::heap::commit;
 use hugetools_pages::kernel::facts;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::Result;
 
 use crate::large_blocks::overcommit;
@@ -83,7 +82,7 @@ pub(crate) fn with_extent(
 ) -> Option<*mut c_void> {
     if COUNT.fetch_add(1, Ordering::Relaxed) < MOST {
         let create = || index::create_growing(space, layout).ok();
-        let block = on_side_stack(|| create().and_then(|extent| filled(extent, fill)));
+        let block = create().and_then(|extent| filled(extent, fill));
         if block.is_some() {
             return block;
         }
@@ -135,7 +134,7 @@ pub(crate) fn resize(extent: &'static Extent, size: usize) -> bool {
     {
         return false;
     }
-    new == old || on_side_stack(|| set_len(extent, old, new))
+    new == old || set_len(extent, old, new)
 }
 
 /// Takes pages for more of a block, or gives some back; whether it has its new length.
@@ -152,9 +151,7 @@ fn set_len(extent: &Extent, old: usize, new: usize) -> bool {
 
 /// Frees a block.
 pub(crate) fn free(extent: &'static Extent) {
-    on_side_stack(|| {
-        commit::decommit(extent, extent.base, len(extent));
-        index::destroy(extent);
-    });
+    commit::decommit(extent, extent.base, len(extent));
+    index::destroy(extent);
     COUNT.fetch_sub(1, Ordering::Relaxed);
 }

@@ -5,7 +5,6 @@ use core::ffi::c_void;
 
 use hugetools_pages::extent::Extent;
 use hugetools_pages::heap::drained::drain;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::rt::weak;
 
 use crate::host_malloc::foreign;
@@ -66,7 +65,7 @@ unsafe fn move_over(from: *mut c_void, to: *mut c_void, len: usize) {
         unsafe { copy(rest, to.wrapping_byte_add(done), part) };
         if len > PIECE {
             let start = rest as usize;
-            on_side_stack(|| drain(&(start..start + part)));
+            drain(&(start..start + part));
         }
     }
 }

@@ -4,7 +4,6 @@
 use core::ffi::c_int;
 
 use hugetools_pages::extent::usage;
-use hugetools_pages::rt::side_stack::on_side_stack;
 
 use crate::arena;
 use crate::mimalloc::{self, state};
@@ -18,7 +17,7 @@ pub(crate) fn trim() -> c_int {
         return 0;
     }
     let before = usage::in_use();
-    on_side_stack(|| mimalloc::mi_collect(true));
+    mimalloc::mi_collect(true);
     c_int::from(usage::in_use() < before)
 }
 
@@ -42,7 +41,7 @@ pub(crate) fn set(parameter: c_int, value: c_int) -> c_int {
 /// before, since mimalloc looks for no such thing any more then.
 fn set_trim_threshold(value: c_int) -> bool {
     if value == 0 && arena::ready() {
-        on_side_stack(|| mimalloc::hugetools_give_back());
+        mimalloc::hugetools_give_back();
         state::give_back_at_once();
     }
     true

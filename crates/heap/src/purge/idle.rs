@@ -6,16 +6,13 @@
 //! of the program looks at the clock, for as long as something may wait.
 //!
 //! mimalloc asks for the time whenever memory has become free, which is how
-//! this module learns of it. What a fork has left to be joined is seen to by the
-//! same calls.
+//! this module learns of it.
 #![expect(unsafe_code, reason = "stands before a function of libc")]
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use hugetools_pages::extent::usage;
-use hugetools_pages::fork::recollapse;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys;
 
 use crate::mimalloc::{self, state};
@@ -139,11 +136,8 @@ fn look() {
     if due != 0 && now >= due {
         give(due);
     }
-    if recollapse::is_pending() {
-        recollapse::go_on(now);
-    }
     state::attend(false);
-    if DUE.load(Ordering::Relaxed) != 0 || recollapse::is_pending() {
+    if DUE.load(Ordering::Relaxed) != 0 {
         state::attend(true);
     }
 }
@@ -157,7 +151,7 @@ fn give(due: u64) {
     }
     let before = usage::in_use();
     GIVER.store(sys::thread_name(), Ordering::Relaxed);
-    on_side_stack(|| mimalloc::mi_collect(true));
+    mimalloc::mi_collect(true);
     GIVER.store(0, Ordering::Relaxed);
     if usage::in_use() < before {
         note(sys::about_now());

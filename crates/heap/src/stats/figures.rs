@@ -5,7 +5,6 @@ use core::ffi::c_void;
 
 use crate::large_blocks::mapped;
 use hugetools_pages::extent::stats::Stats;
-use hugetools_pages::rt::side_stack::on_side_stack;
 
 use crate::arena;
 use crate::large_blocks::growing;
@@ -41,7 +40,7 @@ impl Figures {
         if !arena::ready() {
             return Figures::default();
         }
-        on_side_stack(Figures::find)
+        Figures::find()
     }
 
     fn find() -> Figures {

@@ -20,10 +20,6 @@ const FEW: usize = 512;
 /// block finds its extent by that without a look at the others.
 static BASES: [AtomicUsize; FEW] = [const { AtomicUsize::new(0) }; FEW];
 
-/// Those of the regions that the program asked for by name, which may be as many
-/// as a process may have mappings: the heap must find a place all the same.
-static REGIONS: Places<65536> = Places::none();
-
 /// Who looks at extents just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
 
@@ -114,7 +110,7 @@ fn entered(extent: &'static Extent) -> Result<&'static Extent> {
     Err(Errno(libc::ENOMEM))
 }
 
-/// Enters an extent that is no region; whether there was a place for it.
+/// Enters an extent; whether there was a place for it.
 fn enter_one_of_few(extent: &'static Extent) -> bool {
     let place = EXTENTS.enter(extent);
     if let Some(place) = place {
@@ -135,11 +131,7 @@ pub fn adopt(
     prot: c_int,
 ) -> Result<&'static Extent> {
     let extent = Extent::adopt(range, layout, holds, prot)?;
-    let entered = match holds {
-        Holds::Region => REGIONS.enter(extent).is_some(),
-        _ => enter_one_of_few(extent),
-    };
-    if entered {
+    if enter_one_of_few(extent) {
         return Ok(extent);
     }
     extent.free();
@@ -153,9 +145,6 @@ pub fn destroy(extent: &'static Extent) {
         // Before the place is free for another one.
         BASES[place].store(0, Ordering::Release);
         EXTENTS.leave(place);
-    }
-    if let Some(place) = REGIONS.place_of(extent) {
-        REGIONS.leave(place);
     }
     match nobody_looks() {
         true => extent.free(),
@@ -174,12 +163,7 @@ fn nobody_looks() -> bool {
 /// All extents. They are to be gone through within a [`look`], but by a fork, which waits
 /// for all others: another thread may free the tables of any of them.
 pub fn extents() -> impl Iterator<Item = &'static Extent> {
-    EXTENTS.all().chain(REGIONS.all())
-}
-
-/// Those of regions that the program asked for by name.
-pub fn regions() -> impl Iterator<Item = &'static Extent> {
-    REGIONS.all()
+    EXTENTS.all()
 }
 
 #[expect(unsafe_code, reason = "follows the pointers of the register")]
@@ -196,7 +180,7 @@ pub fn extent_at(addr: usize) -> Option<&'static Extent> {
     look(|| extents().find(|extent| extent.contains(addr)))
 }
 
-/// The extent that begins at an address and is no region, for whoever knows that a block
+/// The extent that begins at an address, for whoever knows that a block
 /// of its own begins there if any does. It touches no other extent, and so is no
 /// [`look`], for which those who free theirs would have to wait.
 pub fn extent_from(base: usize) -> Option<&'static Extent> {
@@ -205,7 +189,7 @@ pub fn extent_from(base: usize) -> Option<&'static Extent> {
     load(&EXTENTS.slots[bases.iter().position(begins)?])
 }
 
-/// Whether any extent but those of regions meets a range.
+/// Whether any extent meets a range.
 pub fn meets(range: &Range<usize>) -> bool {
     let overlaps =
         |extent: &'static Extent| extent.base < range.end && range.start < extent.base + extent.len;
@@ -238,11 +222,6 @@ pub(crate) fn end_look() {
     // and is not counted.
     let _ = READERS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
     QUIET.ring();
-}
-
-/// Whether an extent still stands.
-pub(crate) fn stands(extent: &'static Extent) -> bool {
-    extents().any(|other| core::ptr::eq(extent, other))
 }
 
 /// In the child of a fork: changes that other threads were at never end there.

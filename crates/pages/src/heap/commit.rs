@@ -12,9 +12,8 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, address_space, usage};
 use crate::heap::{half_empty, mapped_ahead};
 use crate::kernel::{hugetlb_pool, populate};
-use crate::migrate::sigbus;
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
-use crate::policy::{numa_copy, quota, release, required, thp};
+use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
 
@@ -280,7 +279,6 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
         BIG_BACKOFF.heap_failed(size);
         return false;
     }
-    sigbus::guard(size);
     true
 }
 
@@ -317,8 +315,6 @@ fn fill_huge(
             BACKOFF.heap_failed(size);
             return unit;
         }
-        // Before a fork of another thread can meet it.
-        sigbus::guard(size);
         publish(unit..unit + 1, State::Huge);
     }
     run.end
@@ -431,9 +427,8 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
         // The page belongs to other units too; see `free_group`.
         return state;
     }
-    // The mapping stays for the next page, unless with a policy that was for
-    // this one; since Linux 5.18.
-    let stays = state == State::Huge && !numa_copy::has_policies() && !mapped_ahead::is_missed();
+    // The mapping stays for the next page; since Linux 5.18.
+    let stays = state == State::Huge && !mapped_ahead::is_missed();
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     let now = match stays && drop_page().is_ok() {

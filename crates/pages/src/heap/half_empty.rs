@@ -80,7 +80,7 @@ fn shield() -> Option<Shield> {
     if config::get().fallback == Fallback::None || facts::has_filter() {
         return None;
     }
-    if dma_users::writers().may_write_now() {
+    if dma_users::may_write() {
         return None;
     }
     match facts::has_threads() {

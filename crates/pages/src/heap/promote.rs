@@ -1,5 +1,5 @@
-//! A heap that has grown: the base pages of its small beginning move up to pages
-//! of the pool, or become transparent huge pages.
+//! A heap that has grown: the base pages of its small beginning become transparent huge
+//! pages.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -8,9 +8,7 @@ use crate::config;
 use crate::extent::unit::State;
 use crate::extent::usage::{GROWN_HEAP, in_use};
 use crate::extent::{Extent, block_end, index};
-use crate::migrate::to_pool::Mover;
 use crate::policy::thp;
-use crate::rt::side_stack;
 
 /// Whether it was done.
 static DONE: AtomicBool = AtomicBool::new(false);
@@ -19,15 +17,11 @@ static DONE: AtomicBool = AtomicBool::new(false);
 pub fn watch() {
     let has_grown = in_use() >= GROWN_HEAP && !DONE.swap(true, Ordering::Relaxed);
     if has_grown && config::get().heap.is_some() {
-        side_stack::on_side_stack(|| index::look(raise));
+        index::look(raise);
     }
 }
 
-/// The pool does not depend on what becomes of transparent huge pages.
 fn raise() {
-    if let Some(mover) = config::heap_is_of_pool().then(Mover::new).flatten() {
-        index::extents().for_each(|extent| mover.move_up(extent));
-    }
     if thp::may_serve_heap() && thp::serves_private().is_ok() {
         index::extents().for_each(collapse);
     }

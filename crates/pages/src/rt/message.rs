@@ -9,7 +9,6 @@ use hugetools_contract::env::DEFAULT_VERBOSITY;
 pub use hugetools_contract::level::Level;
 
 use crate::rt::outlet;
-use crate::rt::side_stack::on_side_stack;
 use crate::sys;
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(DEFAULT_VERBOSITY);
@@ -27,8 +26,7 @@ pub fn is_heard(level: Level) -> bool {
 /// Writes a message.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     if is_heard(level) && sys::filter() != sys::Filter::Own {
-        // There, no signal of a write reaches the program.
-        on_side_stack(|| write_line(level, text));
+        write_line(level, text);
     }
 }
 
