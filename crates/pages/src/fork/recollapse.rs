@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, index};
-use crate::policy::{growth, thp};
+use crate::policy::thp;
 use crate::rt::{fork_gate, side_stack};
 use crate::sys;
 
@@ -88,7 +88,7 @@ pub fn go_on(now: u64) {
 /// Joins some.
 fn join() {
     let from = DONE.load(Ordering::Relaxed);
-    if from == 0 && (thp::serves_private().is_err() || growth::is_strained()) {
+    if from == 0 && thp::serves_private().is_err() {
         PENDING.store(false, Ordering::Release);
         return;
     }

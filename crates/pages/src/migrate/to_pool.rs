@@ -10,7 +10,7 @@
 use core::ops::Range;
 
 use crate::extent::unit::{State, Unit};
-use crate::extent::{Extent, Holds, block_end, stacks};
+use crate::extent::{Extent, Holds, stacks};
 use crate::kernel::dma_users::{self, Writers};
 use crate::kernel::pagemap::{self, Page};
 use crate::kernel::{facts, hugetlb_pool, vma_attributes};
@@ -70,9 +70,6 @@ impl Mover {
     /// each page table is free before there are more.
     fn move_unit(&self, extent: &Extent, unit: usize, others: bool) -> bool {
         let word = &extent.units()[unit];
-        if block_end::is_plain(extent, unit) {
-            return true;
-        }
         let Some(used) = word.claim(State::Base) else {
             return true;
         };
