@@ -75,6 +75,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// For mimalloc: its names stay inside of the library, and nothing is collected at the end
+/// of a program, as in its own shared library.
+const MIMALLOC_FLAGS: &str = "-fvisibility=hidden -DMI_SKIP_COLLECT_ON_EXIT";
+
+/// The flags for C that the user has set, and ours.
+fn c_flags() -> String {
+    let set = std::env::var("CFLAGS").unwrap_or_default();
+    format!("{set} {MIMALLOC_FLAGS}")
+}
+
 fn build(root: &Path, libs: &Path, target: &str) -> Result<(), Box<dyn Error>> {
     let mut cargo = Command::new(std::env::var("CARGO")?);
     cargo
@@ -83,6 +93,7 @@ fn build(root: &Path, libs: &Path, target: &str) -> Result<(), Box<dyn Error>> {
         .args(["-p", "hugetools-preload", "-p", "hugetools-heap"])
         .args(["--target", target, "--target-dir"])
         .arg(libs)
+        .env("CFLAGS", c_flags())
         .env("CARGO_ENCODED_RUSTFLAGS", FLAGS.join("\x1f"));
     for name in REMOVED {
         cargo.env_remove(name);

@@ -11,14 +11,7 @@ use hugetools_kernfs::smaps::Record;
 /// Where the heap library asks for its address space, so that others know a
 /// heap when they see one: 32 TiB from 48 TiB on. Where the kernel gives other
 /// addresses (39-bit address spaces), such a heap shows as `anon` from outside.
-pub const HEAP_AREA: Range<u64> = ARENA_AREA.start..GROWING_AREA.end;
-
-/// The part of it for what the allocator divides into blocks by itself.
-pub const ARENA_AREA: Range<u64> = 0x3000_0000_0000..0x3800_0000_0000;
-
-/// The part of it for large blocks that have grown, each with room to grow
-/// further.
-pub const GROWING_AREA: Range<u64> = 0x3800_0000_0000..0x5000_0000_0000;
+pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x5000_0000_0000;
 
 /// The name of the page that the library shares with the watcher of a report, as it
 /// stands in `/proc/<pid>/maps`: it is no memory of the program's.

@@ -1,8 +1,7 @@
 //! The malloc family as libc has it. Each is one line; see `malloc.rs`.
-//! [`names`] are glibc's second names for it.
+//! [`names`] are glibc's second names for it, [`operators`] those of C++.
 //!
-//! **Invariants.** Every function of the family that libc has is here: by its names a
-//! program gets blocks of one malloc alone.
+//! **Invariants.** Every function that makes or takes a block is here.
 //!
 //! **Locks.** None.
 //!
@@ -12,10 +11,10 @@
 use core::ffi::{c_int, c_void};
 
 use crate::malloc as ours;
-use crate::malloc::mallopt::{self, Mallinfo};
-use crate::stats::tell;
+use crate::malloc::mallopt;
 
 pub mod names;
+pub mod operators;
 
 /// `malloc(3)`
 #[unsafe(no_mangle)]
@@ -66,7 +65,7 @@ pub unsafe extern "C" fn reallocarray(
 /// `aligned_alloc(3)`
 #[unsafe(no_mangle)]
 pub extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    ours::aligned_alloc(alignment, size)
+    ours::memalign(alignment, size)
 }
 
 /// `memalign(3)`
@@ -151,31 +150,4 @@ pub extern "C" fn malloc_trim(_pad: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn mallopt(parameter: c_int, value: c_int) -> c_int {
     mallopt::set(parameter, value)
-}
-
-/// `mallinfo(3)`
-#[unsafe(no_mangle)]
-pub extern "C" fn mallinfo() -> Mallinfo<c_int> {
-    mallopt::mallinfo()
-}
-
-/// `mallinfo2(3)`
-#[unsafe(no_mangle)]
-pub extern "C" fn mallinfo2() -> Mallinfo<usize> {
-    mallopt::mallinfo2()
-}
-
-/// `malloc_stats(3)`
-#[unsafe(no_mangle)]
-pub extern "C" fn malloc_stats() {
-    tell::stats();
-}
-
-/// `malloc_info(3)`
-///
-/// # Safety
-/// `stream` must be an open stream of libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn malloc_info(options: c_int, stream: *mut c_void) -> c_int {
-    tell::info(options, stream)
 }

@@ -9,9 +9,7 @@
 //! when it calls for the first time.
 //!
 //! [`next`] finds the functions of libc, or of another library, that ours stand before;
-//! [`foreign`] are single blocks of another malloc's in a program that has ours,
-//! from [`relief`] come blocks where ours
-//! would take too much memory.
+//! [`foreign`] are single blocks of another malloc's in a program that has ours.
 //!
 //! **Invariants.** Whose the heap is does not change once it is known. A block goes back
 //! to the malloc that it came from, or, where that cannot be found, stays for ever.
@@ -32,7 +30,6 @@ use crate::host_malloc::next::next;
 
 pub(crate) mod foreign;
 pub(crate) mod next;
-pub(crate) mod relief;
 
 word!(hugetools_checker_malloc);
 word!(hugetools_checker_calloc);

@@ -1,18 +1,17 @@
-//! `libhugetlbfs_heap.so`: all of `libhugetlbfs.so`, plus malloc on huge pages.
+//! `libhugetlbfs_heap.so`: all of `libhugetlbfs.so`, plus malloc: mimalloc as it comes, with
+//! our pages behind its arenas.
 //!
-//! Wings, from the ground up; each knows only those above it in this list, and begins
-//! with a page of text.
+//! Wings, from the ground up; each knows only those above it in this list.
 //!
 //! | wing | what it is for |
 //! |---|---|
-//! | `host_malloc` | another malloc: one that must stay, blocks that are not ours |
-//! | `mimalloc` | its interface; its memory nodes, how far it is, which pages it has |
-//! | `large_blocks` | blocks with extents of their own: mapped, and such as grow |
-//! | `hooks` | what mimalloc calls: for memory, locks, stack, and at a thread's end |
-//! | `purge` | what is free goes back: of a quiet heap, and of one that is to grow |
-//! | `arena` | mimalloc's memory, taken from extents of our own |
-//! | `stats` | the heap in figures, and as glibc writes them |
-//! | `malloc` | the malloc family: mimalloc, with libc's manners; whose a block is |
+//! | `host_malloc` | another malloc: one that the program keeps, blocks that are not ours |
+//! | `mimalloc` | its C interface |
+//! | `state` | how far the heap is |
+//! | `arena` | mimalloc's memory, taken from our extents |
+//! | `idle` | purges a quiet heap |
+//! | `wrappers` | functions of libc that mimalloc calls by way of us |
+//! | `malloc` | the malloc family; whose a block is |
 //! | [`exports`] | the same by libc's names, one line each |
 //! | [`dlopen`](mod@dlopen) | libraries that would have libc's malloc where the program has ours |
 #![no_std]
@@ -20,13 +19,12 @@
 mod arena;
 pub mod dlopen;
 pub mod exports;
-mod hooks;
 mod host_malloc;
-mod large_blocks;
+mod idle;
 mod malloc;
 mod mimalloc;
-mod purge;
-mod stats;
+mod state;
+mod wrappers;
 
 /// Tells `libhugetlbfs`' part of this library that malloc is here too.
 #[unsafe(no_mangle)]

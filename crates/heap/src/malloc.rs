@@ -1,68 +1,95 @@
-//! The malloc family: mimalloc, with libc's manners. A call that succeeds
-//! leaves `errno` as it was; one that fails sets it.
+//! The malloc family: mimalloc, with libc's errors.
 //!
-//! * [`owner`]: whose a block is; [`large`]: `realloc` of those that are not mimalloc's;
-//!   [`elsewhere`]: blocks that mimalloc does not have.
-//! * [`mallopt`]: what a program may set, ask and do besides.
+//! * [`owner`]: whose a block is.
+//! * [`mallopt`]: `mallopt` and `malloc_trim`.
 //!
-//! **Invariants.** Results are those of the program's libc: glibc's, or musl's. A block of
-//! whoever's is freed by its owner. What is common costs two comparisons more than
-//! mimalloc itself.
+//! **Invariants.** A block is freed by the malloc that made it. A call of a program costs
+//! one comparison more than mimalloc itself, and two where it takes a block.
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** The thread that forks may allocate; so may the child, from the first
-//! moment on.
+//! **At a fork.** As with any preloaded mimalloc.
 #![expect(unsafe_code, reason = "takes blocks by address, as malloc does")]
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, set_errno};
 
-use crate::arena;
 use crate::host_malloc::{self, foreign};
-use crate::large_blocks::{aligned, growing};
 use crate::malloc::owner::Owner;
-use crate::mimalloc::direct::{LEAST_ALIGNMENT, at_least, checked};
-use crate::mimalloc::{mi_free, mi_malloc, mi_usable_size, mi_zalloc};
+use crate::mimalloc::{
+    mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
+};
+use crate::state::{self, State};
+use crate::{arena, idle};
 
-pub(crate) mod elsewhere;
-pub(crate) mod large;
 pub(crate) mod mallopt;
 pub(crate) mod owner;
 
-const INVALID: Errno = Errno(libc::EINVAL);
+/// Before a block of so many bytes or more there must be an arena with room for it.
+const LARGE: usize = 64 << 20;
 
+/// Whether the heap is ours; starts it.
+#[inline(always)]
+pub(crate) fn is_ours() -> bool {
+    match state::now() {
+        State::Ready => true,
+        State::Watching => {
+            idle::count();
+            true
+        }
+        State::Unready => arena::start(),
+    }
+}
+
+/// A block, or null with `errno` set.
+#[inline(always)]
+fn checked(block: *mut c_void) -> *mut c_void {
+    if block.is_null() {
+        set_errno(Errno(libc::ENOMEM));
+    }
+    block
+}
+
+fn invalid() -> *mut c_void {
+    set_errno(Errno(libc::EINVAL));
+    core::ptr::null_mut()
+}
+
+#[inline(always)]
+fn make_room(size: usize) {
+    if size >= LARGE {
+        arena::make_room(size);
+    }
+}
+
+#[inline(always)]
 pub(crate) fn malloc(size: usize) -> *mut c_void {
-    if !arena::ready() {
+    if !is_ours() {
         return host_malloc::malloc(size);
     }
-    or_else(mi_malloc(at_least(size)), || elsewhere::malloc(size))
+    make_room(size);
+    checked(mi_malloc(size))
 }
 
 pub(crate) fn calloc(count: usize, size: usize) -> *mut c_void {
-    if !arena::ready() {
+    if !is_ours() {
         return host_malloc::calloc(count, size);
     }
-    match count.checked_mul(size) {
-        Some(total) => or_else(mi_zalloc(at_least(total)), || elsewhere::zeros(total)),
-        None => checked(core::ptr::null_mut()),
-    }
+    make_room(count.saturating_mul(size));
+    checked(mi_calloc(count, size))
 }
 
 /// # Safety
-/// `block` must be null or a block of ours that is not used any more.
+/// `block` must be null or a block that is not used any more.
+#[inline(always)]
 pub(crate) unsafe fn free(block: *mut c_void) {
-    if block.is_null() {
-        return;
-    }
-    if owner::is_elsewhere(block) {
+    match owner::is_elsewhere(block) {
         // SAFETY: as the caller says.
-        return unsafe { free_elsewhere(block) };
+        true => unsafe { free_elsewhere(block) },
+        // SAFETY: as the caller says, and mimalloc's.
+        false => unsafe { mi_free(block) },
     }
-    // SAFETY: as the caller says, and mimalloc's.
-    unsafe { mi_free(block) };
 }
 
 /// # Safety
@@ -70,9 +97,9 @@ pub(crate) unsafe fn free(block: *mut c_void) {
 #[cold]
 unsafe fn free_elsewhere(block: *mut c_void) {
     match owner::of(block) {
+        _ if block.is_null() => {}
         // SAFETY: as the caller says, and mimalloc's.
         Owner::Allocator => unsafe { mi_free(block) },
-        Owner::Growing(extent) => growing::free(extent),
         Owner::Foreign => foreign::free(block),
     }
 }
@@ -80,49 +107,35 @@ unsafe fn free_elsewhere(block: *mut c_void) {
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    if !arena::ready() {
+    if !is_ours() {
         return host_malloc::realloc(block, size);
     }
-    if size >= growing::SMALLEST || (owner::is_elsewhere(block) && !block.is_null()) {
-        // SAFETY: as the caller says.
-        return unsafe { large::realloc(block, size) };
+    let is_elsewhere = !block.is_null() && owner::is_elsewhere(block);
+    if is_elsewhere && matches!(owner::of(block), Owner::Foreign) {
+        return foreign::realloc(block, size);
     }
-    // SAFETY: as the caller says.
-    unsafe { elsewhere::realloc_here(block, size) }
+    make_room(size);
+    // SAFETY: as the caller says, and mimalloc's.
+    checked(unsafe { mi_realloc(block, size) })
 }
 
 /// # Safety
 /// As for [`free`].
 pub(crate) unsafe fn reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void {
-    match count.checked_mul(size) {
-        // SAFETY: as the caller says.
-        Some(total) => unsafe { realloc(block, total) },
-        None => checked(core::ptr::null_mut()),
-    }
+    // A product that is too large is refused like any such size.
+    // SAFETY: as the caller says.
+    unsafe { realloc(block, count.saturating_mul(size)) }
 }
 
-/// `aligned_alloc`: before glibc 2.38 as `memalign`; in every other libc the
-/// alignment must be a power of two.
-pub(crate) fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    if !alignment.is_power_of_two() && !weak::is_glibc_before(38) {
-        set_errno(INVALID);
-        return core::ptr::null_mut();
-    }
-    memalign(alignment, size)
-}
-
-/// `memalign`: other alignments are rounded up, as glibc does.
+/// `aligned_alloc` and `memalign`: alignments are rounded up, as glibc does.
 pub(crate) fn memalign(alignment: usize, size: usize) -> *mut c_void {
     match alignment.checked_next_power_of_two() {
         Some(alignment) => aligned(alignment, size),
-        None => {
-            set_errno(INVALID);
-            core::ptr::null_mut()
-        }
+        None => invalid(),
     }
 }
 
-/// `posix_memalign`: where there is no memory, libcs leave that in `errno`, too.
+/// `posix_memalign(3)`
 ///
 /// # Safety
 /// `place` must be writable.
@@ -156,50 +169,20 @@ pub(crate) fn pvalloc(size: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `block` must be null or a block of ours.
+/// `block` must be null or a block.
 pub(crate) unsafe fn malloc_usable_size(block: *const c_void) -> usize {
-    if block.is_null() {
-        return 0;
+    if !block.is_null() && owner::is_elsewhere(block) && matches!(owner::of(block), Owner::Foreign)
+    {
+        return foreign::usable_size(block);
     }
-    if owner::is_elsewhere(block) {
-        // SAFETY: as the caller says.
-        return unsafe { usable_size_elsewhere(block) };
-    }
-    // SAFETY: as the caller says, and mimalloc's.
+    // SAFETY: as the caller says; null or mimalloc's.
     unsafe { mi_usable_size(block) }
 }
 
-/// # Safety
-/// As for [`malloc_usable_size`].
-#[cold]
-unsafe fn usable_size_elsewhere(block: *const c_void) -> usize {
-    match owner::of(block) {
-        // SAFETY: as the caller says, and mimalloc's.
-        Owner::Allocator => unsafe { mi_usable_size(block) },
-        Owner::Growing(extent) => growing::len(extent),
-        Owner::Foreign => foreign::usable_size(block),
-    }
-}
-
 fn aligned(alignment: usize, size: usize) -> *mut c_void {
-    checked(match arena::ready() {
-        true => aligned_here(alignment.max(LEAST_ALIGNMENT), at_least(size)),
-        false => host_malloc::memalign(alignment, size),
-    })
-}
-
-/// Blocks that are aligned as the begin of every extent is.
-fn aligned_here(alignment: usize, size: usize) -> *mut c_void {
-    or_else(aligned::create(alignment, size), || {
-        elsewhere::memalign(alignment, size)
-    })
-}
-
-/// The block, or where there is none another one.
-#[inline(always)]
-fn or_else(block: *mut c_void, other: impl FnOnce() -> *mut c_void) -> *mut c_void {
-    match block.is_null() {
-        true => other(),
-        false => block,
+    if !is_ours() {
+        return checked(host_malloc::memalign(alignment, size));
     }
+    make_room(size);
+    checked(mi_malloc_aligned(size, alignment))
 }

@@ -22,14 +22,12 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use self::address_space::Space;
 use self::page_sizes::Layout;
 use self::slice_bitmap::{SLICE, Slices};
 use self::unit::{State, Unit};
 use crate::sys::{self, Errno, Result};
 
 pub mod address_space;
-pub mod block_end;
 pub mod index;
 pub mod mlocked;
 pub mod page_sizes;
@@ -68,9 +66,6 @@ pub struct Extent {
     units: &'static [Unit],
     slices: &'static [AtomicU64],
     used: AtomicUsize,
-    /// How many bytes from the first address on are reserved; all but of an extent
-    /// for a block that grows.
-    reserved: AtomicUsize,
     tables: usize,
 }
 
@@ -106,63 +101,6 @@ impl Extent {
             let _ = unsafe { sys::munmap(base, before + len) };
         }
         extent
-    }
-
-    /// Reserves an extent for one block that may grow; [`Extent::extend`] reserves more
-    /// than its first bytes.
-    ///
-    /// # Errors
-    /// When there is no address space for it, or no memory for its tables.
-    pub fn reserve_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
-        let granule = layout.unit.max(layout.big);
-        let no_memory = Errno(libc::ENOMEM);
-        let len = space.room.checked_next_multiple_of(granule);
-        let len = len.ok_or(no_memory)?;
-        let first = space.first.min(len).checked_next_multiple_of(granule);
-        let first = first.ok_or(no_memory)?;
-        let base = address_space::reserve_growing(len, first, granule.max(space.align))?;
-        let prot = libc::PROT_READ | libc::PROT_WRITE;
-        let extent = Extent::with_tables(base..base + len, 0, layout, Holds::Heap, prot);
-        match &extent {
-            Ok(extent) => extent.reserved.store(first, Ordering::Relaxed),
-            // SAFETY: reserved just now, and nothing refers to it.
-            Err(_) => drop(unsafe { sys::munmap(base, first) }),
-        }
-        extent
-    }
-
-    /// Reserves the extent up to so many bytes, and as much again as there was, but no more
-    /// than may be reserved `ahead`: for the owner of its only block.
-    ///
-    /// # Errors
-    /// When there is no address space for it, or something else lies there.
-    pub fn extend(&self, len: usize, ahead: impl FnOnce() -> usize) -> Result<()> {
-        let reserved = self.reserved.load(Ordering::Relaxed);
-        if len <= reserved {
-            return Ok(());
-        }
-        let more = |end: usize| {
-            let end = end.next_multiple_of(self.layout.unit).min(self.len);
-            address_space::reserve_at(self.base + reserved, end - reserved).map(|()| end)
-        };
-        let most = len.saturating_add(ahead());
-        let end = more(len.max(most.min(2 * reserved))).or_else(|_| more(len))?;
-        self.reserved.store(end, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// How many bytes of address space are reserved.
-    fn reserved_bytes(&self) -> usize {
-        self.reserved.load(Ordering::Relaxed)
-    }
-
-    /// How many units are reserved: behind them may lie what is none of ours.
-    pub fn reserved_units(&self) -> usize {
-        let reserved = self.reserved.load(Ordering::Relaxed);
-        match reserved < self.len {
-            true => reserved / self.layout.unit,
-            false => self.units().len(),
-        }
     }
 
     /// An extent over memory that the program has already, all of it in use: it
@@ -216,7 +154,6 @@ impl Extent {
                 core::slice::from_raw_parts((at + words_at) as *const AtomicU64, words)
             },
             used: AtomicUsize::new(0),
-            reserved: AtomicUsize::new(len),
             tables,
         };
         let place = at as *mut Extent;
@@ -249,7 +186,7 @@ impl Extent {
         if self.holds == Holds::Heap {
             usage::subtract(self.used.load(Ordering::Relaxed) * SLICE);
             // SAFETY: the allocator has given back all of the extent.
-            let _ = unsafe { sys::munmap(self.base, self.reserved.load(Ordering::Relaxed)) };
+            let _ = unsafe { sys::munmap(self.base, self.len) };
         }
     }
 

@@ -2,8 +2,7 @@
 //!
 //! **Invariants.** A rung is decided here and nowhere else: whether a pool is worth
 //! a try ([`pool_backoff`]), how much of it this process may have ([`quota`]), whether
-//! transparent huge pages serve ([`thp`]), how far a heap may grow in a control group
-//! ([`growth`]), on which node ([`numa_copy`]), and whether
+//! transparent huge pages serve ([`thp`]), on which node ([`numa_copy`]), and whether
 //! memory may stand on another rung at all ([`required`]). Each shortfall is said
 //! once.
 //!
@@ -14,7 +13,6 @@
 
 pub mod first_look;
 pub(crate) mod fresh_copy;
-pub mod growth;
 pub mod numa_copy;
 pub mod pool_backoff;
 pub mod quota;

@@ -52,7 +52,7 @@ fn takers() -> [Meaning; 9] {
 /// Those that make blocks, or tell about all of them: each has the same name here. Their
 /// addresses are not written here, since the loader would then look each of them up at
 /// the start of every program.
-const MAKERS: [&CStr; 13] = [
+const MAKERS: [&CStr; 9] = [
     c"malloc",
     c"calloc",
     c"aligned_alloc",
@@ -62,10 +62,6 @@ const MAKERS: [&CStr; 13] = [
     c"pvalloc",
     c"malloc_trim",
     c"mallopt",
-    c"mallinfo",
-    c"mallinfo2",
-    c"malloc_stats",
-    c"malloc_info",
 ];
 
 /// What this library has by these names; 0 for what it has not.

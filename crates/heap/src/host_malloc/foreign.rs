@@ -1,19 +1,12 @@
-//! Blocks that are not ours: a library that was loaded with `RTLD_DEEPBIND` has
-//! its blocks from libc and may hand them to the program, which frees them
-//! here. They go to the functions that ours stand before. Whose a block is
-//! [`crate::malloc`] finds out, in its part `owner`.
+//! Blocks of another malloc: libc's early ones, or those of a library that has its own
+//! malloc. They go to the functions that ours stand before. [`crate::malloc`] finds the
+//! owner of a block.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 
 use crate::host_malloc;
 use crate::host_malloc::next::next;
-use crate::host_malloc::relief;
-
-/// The function of that name that ours stands before.
-fn theirs(name: &CStr) -> usize {
-    relief::function(name).unwrap_or_else(|| next(name))
-}
 
 /// Frees a block. Without a way to its owner it stays: better lost than
 /// wrongly freed.
@@ -23,7 +16,7 @@ pub(crate) fn free(block: *mut c_void) {
     if let Some(free) = host_malloc::free() {
         return free(block);
     }
-    let free = theirs(c"free");
+    let free = next(c"free");
     if free != 0 {
         // SAFETY: the address of the function of that name.
         let free = unsafe { core::mem::transmute::<usize, Free>(free) };
@@ -35,7 +28,7 @@ pub(crate) fn free(block: *mut c_void) {
 #[cold]
 pub(crate) fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     type Realloc = extern "C" fn(*mut c_void, usize) -> *mut c_void;
-    match theirs(c"realloc") {
+    match next(c"realloc") {
         0 => core::ptr::null_mut(),
         realloc => {
             // SAFETY: the address of the function of that name.
@@ -52,7 +45,7 @@ pub(crate) fn usable_size(block: *const c_void) -> usize {
     if let Some(usable_size) = host_malloc::usable_size() {
         return usable_size(block);
     }
-    match theirs(c"malloc_usable_size") {
+    match next(c"malloc_usable_size") {
         0 => 0,
         usable_size => {
             // SAFETY: the address of the function of that name.

@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_contract::segment::{ARENA_AREA, GROWING_AREA};
+use hugetools_contract::segment::HEAP_AREA;
 
 use crate::extent::mlocked;
 use crate::sys::{self, Errno, Filter, Result};
@@ -19,14 +19,13 @@ struct Area {
     next: AtomicUsize,
 }
 
-static ARENAS: Area = Area::new(ARENA_AREA);
-static GROWING: Area = Area::new(GROWING_AREA);
+static ARENAS: Area = Area::new(HEAP_AREA);
 
 /// Has the first reservation begin at an address, where that lies in the area;
 /// elsewhere a heap would not be known for one, so that the address is passed
 /// over.
 pub fn begin_at(base: u64) {
-    let inside = ARENA_AREA.contains(&base);
+    let inside = HEAP_AREA.contains(&base);
     if let Some(base) = usize::try_from(base).ok().filter(|_| inside) {
         let next = &ARENAS.next;
         let _ = next.compare_exchange(0, base, Ordering::Relaxed, Ordering::Relaxed);
@@ -58,37 +57,6 @@ pub fn reserve_elsewhere(len: usize, align: usize) -> Result<usize> {
         release(start + len, addr + room - (start + len));
     }
     Ok(start)
-}
-
-/// The address space of one block that may grow.
-#[derive(Debug, Clone, Copy)]
-pub struct Space {
-    /// The bytes that it has from the beginning.
-    pub first: usize,
-    /// Those that it may have.
-    pub room: usize,
-    /// What its address is a multiple of, a power of two.
-    pub align: usize,
-}
-
-/// Reserves as [`reserve`] does the first bytes of `len`, for a block with room to
-/// grow; only in the area by which such blocks are known. The area is gone through
-/// in a circle, past what is still in use.
-///
-/// # Errors
-/// `ENOMEM` where no place was found.
-pub fn reserve_growing(len: usize, first: usize, align: usize) -> Result<usize> {
-    const TRIES: usize = 16;
-    for _ in 0..TRIES {
-        let Some(hint) = GROWING.next_hint(len, align) else {
-            GROWING.next.store(0, Ordering::Relaxed);
-            continue;
-        };
-        if reserve_at(hint, first).is_ok() {
-            return Ok(hint);
-        }
-    }
-    Err(Errno(libc::ENOMEM))
 }
 
 /// Reserves address space at an address where nothing lies yet.
@@ -207,21 +175,9 @@ mod tests {
         for align in [64 << 10, 2 << 20, GIB] {
             let addr = reserve(64 << 20, align).unwrap();
             assert_eq!(addr % align, 0);
-            assert!(ARENA_AREA.contains(&(addr as u64)));
+            assert!(HEAP_AREA.contains(&(addr as u64)));
             release(addr, 64 << 20);
         }
-    }
-
-    #[test]
-    fn the_area_for_growing_blocks_is_used_again() {
-        for _ in 0..100 {
-            let addr = reserve_growing(1 << 40, 1 << 30, 2 << 20).unwrap();
-            assert!(GROWING_AREA.contains(&(addr as u64)));
-            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_ok());
-            assert!(reserve_at(addr + (1 << 30), 1 << 30).is_err());
-            release(addr, 2 << 30);
-        }
-        assert!(reserve_growing(1 << 46, 1 << 30, 2 << 20).is_err());
     }
 
     #[test]

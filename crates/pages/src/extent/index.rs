@@ -4,7 +4,6 @@ use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use crate::extent::address_space::Space;
 use crate::extent::page_sizes::Layout;
 use crate::extent::unit::State;
 use crate::extent::{Extent, Holds, mlocked};
@@ -16,9 +15,6 @@ static EXTENTS: Places<FEW> = Places::none();
 
 const FEW: usize = 512;
 
-/// Where those begin, each at the number of its place; 0 while there is none. Who has a
-/// block finds its extent by that without a look at the others.
-static BASES: [AtomicUsize; FEW] = [const { AtomicUsize::new(0) }; FEW];
 
 /// Who looks at extents just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
@@ -44,8 +40,8 @@ impl<const N: usize> Places<N> {
         }
     }
 
-    /// Enters an extent; its place, where there was one.
-    fn enter(&self, extent: &'static Extent) -> Option<usize> {
+    /// Enters an extent; whether there was a place.
+    fn enter(&self, extent: &'static Extent) -> bool {
         let new = core::ptr::from_ref(extent).cast_mut();
         let null = core::ptr::null_mut();
         let take = |place: &usize| {
@@ -54,10 +50,12 @@ impl<const N: usize> Places<N> {
                 .is_ok()
         };
         let full = self.full.load(Ordering::Relaxed);
-        let place = (full..N).chain(0..full).find(take)?;
+        let Some(place) = (full..N).chain(0..full).find(take) else {
+            return false;
+        };
         self.full.store(place + 1, Ordering::Relaxed);
         self.end.fetch_max(place + 1, Ordering::AcqRel);
-        Some(place)
+        true
     }
 
     /// The place of an extent.
@@ -92,31 +90,13 @@ pub fn create(lead: usize, len: usize, align: usize, layout: Layout) -> Result<&
     entered(Extent::reserve(lead, len, align, layout)?)
 }
 
-/// Reserves an extent for one block that may grow and enters it; see
-/// [`Extent::reserve_growing`].
-///
-/// # Errors
-/// As for [`create`].
-pub fn create_growing(space: Space, layout: Layout) -> Result<&'static Extent> {
-    entered(Extent::reserve_growing(space, layout)?)
-}
-
 fn entered(extent: &'static Extent) -> Result<&'static Extent> {
-    if enter_one_of_few(extent) {
+    if EXTENTS.enter(extent) {
         mlocked::came(&(extent.base..extent.base + extent.len));
         return Ok(extent);
     }
     extent.free();
     Err(Errno(libc::ENOMEM))
-}
-
-/// Enters an extent; whether there was a place for it.
-fn enter_one_of_few(extent: &'static Extent) -> bool {
-    let place = EXTENTS.enter(extent);
-    if let Some(place) = place {
-        BASES[place].store(extent.base, Ordering::Release);
-    }
-    place.is_some()
 }
 
 /// Enters memory that the program has already; see [`Extent::adopt`]. To be
@@ -131,7 +111,7 @@ pub fn adopt(
     prot: c_int,
 ) -> Result<&'static Extent> {
     let extent = Extent::adopt(range, layout, holds, prot)?;
-    if enter_one_of_few(extent) {
+    if EXTENTS.enter(extent) {
         return Ok(extent);
     }
     extent.free();
@@ -142,8 +122,6 @@ pub fn adopt(
 pub fn destroy(extent: &'static Extent) {
     mlocked::cut(&(extent.base..extent.base + extent.len));
     if let Some(place) = EXTENTS.place_of(extent) {
-        // Before the place is free for another one.
-        BASES[place].store(0, Ordering::Release);
         EXTENTS.leave(place);
     }
     match nobody_looks() {
@@ -178,15 +156,6 @@ fn load(slot: &AtomicPtr<Extent>) -> Option<&'static Extent> {
 /// that the address is in use, or looks.
 pub fn extent_at(addr: usize) -> Option<&'static Extent> {
     look(|| extents().find(|extent| extent.contains(addr)))
-}
-
-/// The extent that begins at an address, for whoever knows that a block
-/// of its own begins there if any does. It touches no other extent, and so is no
-/// [`look`], for which those who free theirs would have to wait.
-pub fn extent_from(base: usize) -> Option<&'static Extent> {
-    let bases = &BASES[..EXTENTS.used().len()];
-    let begins = |at: &AtomicUsize| at.load(Ordering::Acquire) == base;
-    load(&EXTENTS.slots[bases.iter().position(begins)?])
 }
 
 /// Whether any extent meets a range.

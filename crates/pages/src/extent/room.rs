@@ -23,7 +23,7 @@ fn ahead_of(limit: usize) -> usize {
     let (mut reserved, mut used) = (0, 0);
     index::look(|| {
         for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
-            reserved += extent.reserved_bytes();
+            reserved += extent.len;
             used += extent.used_slices() * SLICE;
         }
     });

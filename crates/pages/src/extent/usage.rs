@@ -1,10 +1,8 @@
-//! How much of all extents is in use, and whether that is a small heap.
+//! How much of all extents is in use.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_contract::report::reasons;
-
-use crate::kernel::facts;
 
 /// A heap up to this size stays on base pages, so that shells and daemons that
 /// fork at their start pay nothing.
@@ -12,22 +10,6 @@ pub const SMALL_HEAP: usize = reasons::SMALL_HEAP_BYTES;
 
 /// A heap of this size is not small any more, however little of it is touched.
 pub const GROWN_HEAP: usize = 2 * SMALL_HEAP;
-
-/// The most that an allocator takes for blocks of one size; more is a block of
-/// the program's own.
-const ROOM: usize = 4 << 20;
-
-/// Whether a heap is small still once `more` bytes are taken. What is taken
-/// counts first; then what is touched, which costs a look: an allocator takes
-/// room for each size of block, and a small program uses little of it.
-pub fn is_small(more: usize) -> bool {
-    match in_use() + more {
-        taken if taken <= SMALL_HEAP => true,
-        taken if taken > GROWN_HEAP || more > ROOM => false,
-        // What cannot be told is not small: that is known to be taken.
-        _ => facts::resident_memory().is_some_and(|resident| resident <= SMALL_HEAP),
-    }
-}
 
 /// Bytes in use in all extents.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);

@@ -9,28 +9,13 @@ use hugetools_contract::env::Fallback;
 use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
-use crate::extent::{Extent, address_space, usage};
-use crate::heap::{half_empty, mapped_ahead};
+use crate::extent::{Extent, address_space};
+use crate::heap::beginning;
 use crate::kernel::{hugetlb_pool, populate};
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
-
-/// Which pages a range may get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// The best that the ladder has.
-    Best,
-    /// Pages of a pool, or none: a control group has no other memory to spare, but for a
-    /// small heap.
-    OfPool,
-    /// Base pages, as for a small heap.
-    Plain,
-    /// Base pages for the allocator's own tables, most of which are never
-    /// touched.
-    Table,
-}
 
 /// How many units one hugetlb mapping covers where it can: mappings of
 /// hugetlb pages do not merge, and a process may have 65530 mappings only.
@@ -38,69 +23,35 @@ const UNITS_PER_MAPPING: usize = 32;
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
-/// Takes a range of an extent into use: afterwards it can be read and written.
-/// What was in use already stays as it is. Whether all of it is fresh and zero.
-/// Ranges that are taken or returned at the same time never overlap: the
-/// allocator sees to that.
+/// Takes a range of an extent into use: afterwards it can be read and written. What was in
+/// use already stays as it is. Returns whether all of it is fresh and zero. The allocator
+/// never takes or returns overlapping ranges at the same time.
 ///
 /// # Errors
-/// When no pages can be had, or the fallback is `none` and no huge pages are
-/// left.
-pub fn commit(extent: &Extent, addr: usize, len: usize, wish: Wish) -> Result<bool> {
+/// When no pages can be had, or the fallback is `none` and no huge pages are left.
+pub fn commit(extent: &Extent, addr: usize, len: usize) -> Result<bool> {
     let _pass = fork_gate::GATE.pass();
-    let slices = extent.slice_range(addr, len);
-    let mut result = put(extent, slices.clone(), wish);
-    if result.is_err() && mapped_ahead::unmap() {
-        // What was put before that is in use, and so is not said to be fresh.
-        result = put(extent, slices, wish);
-    }
-    if wish == Wish::Table && result.is_ok() {
-        // The allocator's tables make no heap large.
-        usage::subtract(len.next_multiple_of(SLICE));
-    }
-    result
+    let huge = config::get().heap.is_some() && !beginning::is_on_base_pages(len);
+    put(extent, extent.slice_range(addr, len), huge)
 }
 
-/// Keeps base pages that were taken just now from becoming one transparent huge
-/// page: what lies behind them in it would come to the node of whoever touches
-/// them, and not of whoever takes it.
-pub fn keep_apart(extent: &Extent, addr: usize, len: usize) {
-    let _pass = fork_gate::GATE.pass();
-    let slices = extent.slice_range(addr, len);
-    let (addr, len) = (extent.base + slices.start * SLICE, slices.len() * SLICE);
-    // SAFETY: in use by the caller; the advice changes no contents. Where there
-    // are no transparent huge pages it fails, and nothing is lost.
-    let _ = unsafe { sys::madvise(addr, len, libc::MADV_NOHUGEPAGE) };
-}
-
-/// Returns a range: its contents are lost, and it must be taken into use again
-/// before the next access.
+/// Returns a range: its contents are lost, and it must be taken into use again before the
+/// next access.
 pub fn decommit(extent: &Extent, addr: usize, len: usize) {
     let _pass = fork_gate::GATE.pass();
-    take_back(extent, extent.slice_range(addr, len), usize::MAX);
-}
-
-/// A part of a huge page that is worth dividing it for.
-pub const LARGE: usize = 512 << 10;
-
-/// The same; and of transparent huge pages that stay in use, parts of so many bytes go
-/// back, too: the rest is on base pages then.
-pub fn decommit_parts(extent: &Extent, addr: usize, len: usize, part: usize) {
-    let _pass = fork_gate::GATE.pass();
-    take_back(extent, extent.slice_range(addr, len), part);
+    take_back(extent, extent.slice_range(addr, len));
 }
 
 /// Takes slices into use: puts pages behind the units that have none, and
 /// counts the slices in each. Whether all of it is fresh and zero. After an
 /// error what was put so far stays.
-fn put(extent: &Extent, slices: Range<usize>, wish: Wish) -> Result<bool> {
+fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
     let per_unit = extent.layout.unit / SLICE;
     let last = slices.end.div_ceil(per_unit);
     let part = |unit: usize| {
         let whole = extent.slices_of(unit..unit + 1);
         whole.start.max(slices.start)..whole.end.min(slices.end)
     };
-    let mut wish = wish;
     let mut zero = true;
     let mut unit = slices.start / per_unit;
     while unit < last {
@@ -112,11 +63,8 @@ fn put(extent: &Extent, slices: Range<usize>, wish: Wish) -> Result<bool> {
             }
             continue;
         }
-        if matches!(wish, Wish::Best | Wish::OfPool) && usage::is_small(slices.len() * SLICE) {
-            wish = Wish::Plain;
-        }
         let run = claim(extent, unit..last, state);
-        let (done, result) = fill(extent, run.clone(), state, wish, part);
+        let (done, result) = fill(extent, run.clone(), state, huge, part);
         for left in done..run.end {
             // What lies there now is not known: it is cleared before use.
             extent.units()[left].publish(State::EmptyHuge, 0);
@@ -157,7 +105,7 @@ fn fill(
     extent: &Extent,
     run: Range<usize>,
     state: State,
-    wish: Wish,
+    huge: bool,
     part: impl Fn(usize) -> Range<usize>,
 ) -> (usize, Result<()>) {
     let publish = |units: Range<usize>, state: State| {
@@ -167,7 +115,7 @@ fn fill(
         }
     };
     let mut at = run.start;
-    if matches!(wish, Wish::Best | Wish::OfPool) {
+    if huge {
         at = fill_big(extent, at..run.end, state, &publish);
         at = fill_huge(extent, at..run.end, state, &publish);
         let left = (run.end - at) * extent.layout.unit;
@@ -179,12 +127,9 @@ fn fill(
     if at == run.end {
         return (at, Ok(()));
     }
-    if wish == Wish::OfPool {
-        return (at, Err(Errno(libc::ENOMEM)));
-    }
-    match fill_plain(extent, at..run.end, wish) {
+    match fill_plain(extent, at..run.end, huge) {
         Ok(state) => {
-            if wish == Wish::Best && !wants_hugetlb(extent) {
+            if huge && !wants_hugetlb(extent) {
                 if let Err(error) = have_transparent(extent, at..run.end, state) {
                     return (at, Err(error));
                 }
@@ -233,8 +178,7 @@ fn fill_big(
         return at;
     }
     while at < run.end && may_try_hugetlb(&BIG_BACKOFF, size) {
-        let is_reserved = |group: &Range<usize>| group.end <= extent.reserved_units();
-        let Some(group) = extent.group_of(at).filter(is_reserved) else {
+        let Some(group) = extent.group_of(at) else {
             break;
         };
         let ours = at..run.end.min(group.end);
@@ -324,10 +268,8 @@ fn fill_huge(
 /// it, so that there are few mappings.
 fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
     let size = extent.layout.unit;
-    let limit = match mapped_ahead::is_missed() {
-        true => run.end,
-        false => (run.end.next_multiple_of(UNITS_PER_MAPPING)).min(extent.reserved_units()),
-    };
+    let limit = run.end.next_multiple_of(UNITS_PER_MAPPING);
+    let limit = limit.min(extent.units().len());
     let ahead = claim(extent, run.end..limit, State::Empty);
     let len = (ahead.end - run.start) * size;
     // SAFETY: all units of the range are unused and claimed.
@@ -350,33 +292,32 @@ fn map_huge(extent: &Extent, run: &Range<usize>) -> bool {
 /// Ordinary memory, advised to be on transparent huge pages or not. It
 /// replaces whatever lies there: perhaps a hugetlb mapping, which must never
 /// be handed out without its pages.
-fn fill_plain(extent: &Extent, run: Range<usize>, wish: Wish) -> Result<State> {
+fn fill_plain(extent: &Extent, run: Range<usize>, huge: bool) -> Result<State> {
     let (addr, len) = (extent.address(run.start), run.len() * extent.layout.unit);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
     // SAFETY: claimed and not handed out.
     unsafe { sys::mmap(addr, len, READ_WRITE, flags, -1, 0)? };
     // Where base pages are to follow, the kernel's own setting gives no others.
-    if wish != Wish::Best && config::get().fallback != Fallback::Base {
+    if !huge && config::get().fallback != Fallback::Base {
         return Ok(State::Base);
     }
     // SAFETY: mapped just now.
     Ok(unsafe { thp::advise(addr, len) })
 }
 
-/// Returns slices, and frees the pages of units that have none left; and what is
-/// `large` of a transparent huge page.
-fn take_back(extent: &Extent, slices: Range<usize>, large: usize) {
+/// Returns slices, and frees the pages of units that have none left.
+fn take_back(extent: &Extent, slices: Range<usize>) {
     let per_unit = extent.layout.unit / SLICE;
     let mut at = slices.start;
     while at < slices.end {
         let unit = at / per_unit;
         let end = slices.end.min((unit + 1) * per_unit);
-        take_back_in(extent, unit, at..end, large);
+        take_back_in(extent, unit, at..end);
         at = end;
     }
 }
 
-fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>, large: usize) {
+fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>) {
     let word = &extent.units()[unit];
     loop {
         let (state, used) = word.settled();
@@ -387,7 +328,7 @@ fn take_back_in(extent: &Extent, unit: usize, part: Range<usize>, large: usize) 
             let left = used - extent.unmark(part.clone()).min(used);
             let state = match left {
                 0 => free(extent, unit, state),
-                _ => trim(extent, part, state, large),
+                _ => trim(extent, part, state),
             };
             word.publish(state, left);
             if left == 0 && state == State::Big {
@@ -428,7 +369,7 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
         return state;
     }
     // The mapping stays for the next page; since Linux 5.18.
-    let stays = state == State::Huge && !mapped_ahead::is_missed();
+    let stays = state == State::Huge;
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     let now = match stays && drop_page().is_ok() {
@@ -443,21 +384,12 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
     now
 }
 
-/// Frees the base pages of slices within a unit that stays in use. Huge pages
-/// are kept whole, but for what is `large` of a transparent one.
-fn trim(extent: &Extent, part: Range<usize>, state: State, large: usize) -> State {
-    let (addr, len) = (extent.base + part.start * SLICE, part.len() * SLICE);
-    if state == State::Base || (state == State::Thp && len >= large) {
-        if state == State::Thp {
-            // It comes apart at once: by itself the kernel keeps it as it is, parts that
-            // nobody has included, until memory runs out. Since Linux 5.4.
-            // SAFETY: ordinary memory of ours; the advice changes no contents.
-            let _ = unsafe { sys::madvise(addr, len, libc::MADV_COLD) };
-        }
+/// Frees the base pages of slices within a unit that stays in use. Huge pages stay whole.
+fn trim(extent: &Extent, part: Range<usize>, state: State) -> State {
+    if state == State::Base {
+        let (addr, len) = (extent.base + part.start * SLICE, part.len() * SLICE);
         // SAFETY: the slices are not in use, and ordinary memory is mapped there.
         let _ = unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
-    } else {
-        half_empty::note(len);
     }
     state
 }

@@ -11,7 +11,6 @@ use hugetools_kernfs::choice::chosen;
 use crate::extent::unit::State;
 use crate::kernel::cgroup::{self, Left};
 use crate::kernel::{facts, populate, procfile};
-use crate::policy::growth;
 use crate::rt::message::{Level, say_news, say_once};
 use crate::sys::{Call, Errno};
 use crate::{config, sys};
@@ -70,7 +69,6 @@ pub(crate) fn begin(enabled: Option<u64>) {
     let _ = offered();
     let left = cgroup::memory_left();
     ROOM.store(room_of(left), Ordering::Relaxed);
-    growth::begin(matches!(left, Left::Bytes(_)));
 }
 
 /// In a child, which has what the control group leaves beside its parent.
@@ -78,7 +76,6 @@ pub(crate) fn look_again() {
     if is_limited() {
         ROOM.store(0, Ordering::Relaxed);
     }
-    growth::look_again();
 }
 
 /// Whether a control group was found to limit memory when it was asked last.

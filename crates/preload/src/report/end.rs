@@ -9,11 +9,9 @@ use hugetools_contract::report::reasons;
 use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
-use hugetools_pages::extent::block_end;
 use hugetools_pages::extent::usage::SMALL_HEAP;
 use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::kin::Kin;
-use hugetools_pages::policy::growth;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
@@ -255,7 +253,6 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Data | Segment::Bss if is_program => {
             segment_reason(&why::DATA, config.elfmap.data.is_some())
         }
-        Segment::Heap | Segment::Anon if growth::is_strained() => Some(reasons::FROM_LIBC),
         Segment::Heap if config.heap.is_some() && past_malloc::is_most(row) => {
             Some(reasons::PAST_MALLOC)
         }
@@ -263,12 +260,7 @@ fn give_reason(row: &mut Row<'static>, exe: Option<&[u8]>) {
         Segment::Shm if config.shm.is_some() => shm_reason(config.shm),
         Segment::Stack if config.stack.is_some() => Some(stack_reason()),
         Segment::Anon if config.anon.is_some() => Some(anon_reason()),
-        Segment::Anon if config.heap.is_some() && unreached(row) => {
-            Some(match block_end::was_plain() {
-                true => reasons::ITS_OWN_OR_ALIGNED,
-                false => reasons::ITS_OWN,
-            })
-        }
+        Segment::Anon if config.heap.is_some() && unreached(row) => Some(reasons::ITS_OWN),
         Segment::Heap | Segment::Anon
             if config.heap.is_none() && unreached(row) && host_malloc::is_of_program() =>
         {
@@ -328,10 +320,8 @@ fn heap_reason(row: &Row<'_>, pages: Option<Pages>) -> Option<&'static str> {
         row.resident.saturating_sub(row.huge_bytes()),
         row.huge_bytes(),
     );
-    let small = huge == 0 && base <= SMALL_HEAP as u64;
     let thp = thp::serves_private();
     match reason(pool_backoff::shortfall(), pages, thp) {
-        None if block_end::was_plain() && !small => Some(reasons::ALIGNED),
         // The pool has served the rest.
         None => reasons::of_head(base, huge).or(thp.err().map(NoThp::reason)),
         found => found,

@@ -1,0 +1,109 @@
+//! C++'s `operator new` and `delete`: through libstdc++ each would cost two calls more. The
+//! other forms come here by way of libstdc++, which has them call these or malloc.
+#![expect(unsafe_code, reason = "exports functions of libstdc++")]
+
+use core::ffi::{CStr, c_void};
+
+use crate::host_malloc::next::next;
+use crate::host_malloc::{self, Heap};
+use crate::malloc as ours;
+use crate::mimalloc;
+
+/// `operator new` of the next library: calls the new-handler, and throws.
+#[cold]
+fn next_new(name: &CStr, size: usize) -> *mut c_void {
+    type New = extern "C-unwind" fn(usize) -> *mut c_void;
+    match next(name) {
+        0 => core::ptr::null_mut(),
+        address => {
+            // SAFETY: the address of the function of that name.
+            let new = unsafe { core::mem::transmute::<usize, New>(address) };
+            new(size)
+        }
+    }
+}
+
+#[inline(always)]
+fn new(name: &CStr, size: usize) -> *mut c_void {
+    if ours::is_ours() {
+        let block = mimalloc::mi_malloc(size);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    next_new(name, size)
+}
+
+/// # Safety
+/// As for `operator delete`.
+#[inline(always)]
+unsafe fn delete(name: &CStr, block: *mut c_void) {
+    if ours::owner::is_elsewhere(block) && host_malloc::heap() == Heap::Theirs {
+        return next_delete(name, block);
+    }
+    // SAFETY: as the caller says.
+    unsafe { ours::free(block) }
+}
+
+#[cold]
+fn next_delete(name: &CStr, block: *mut c_void) {
+    type Delete = extern "C" fn(*mut c_void);
+    let address = next(name);
+    if address != 0 {
+        // SAFETY: the address of the function of that name.
+        let delete = unsafe { core::mem::transmute::<usize, Delete>(address) };
+        delete(block);
+    }
+}
+
+/// `operator new(size_t)`
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn _Znwm(size: usize) -> *mut c_void {
+    new(c"_Znwm", size)
+}
+
+/// `operator new[](size_t)`
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn _Znam(size: usize) -> *mut c_void {
+    new(c"_Znam", size)
+}
+
+/// `operator delete(void *)`
+///
+/// # Safety
+/// `block` must be null or come from `operator new`; so for all of these.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZdlPv(block: *mut c_void) {
+    // SAFETY: C++'s own promise.
+    unsafe { delete(c"_ZdlPv", block) }
+}
+
+/// `operator delete[](void *)`
+///
+/// # Safety
+/// As for [`_ZdlPv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZdaPv(block: *mut c_void) {
+    // SAFETY: C++'s own promise.
+    unsafe { delete(c"_ZdaPv", block) }
+}
+
+/// `operator delete(void *, size_t)`
+///
+/// # Safety
+/// As for [`_ZdlPv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZdlPvm(block: *mut c_void, _size: usize) {
+    // SAFETY: C++'s own promise.
+    unsafe { delete(c"_ZdlPv", block) }
+}
+
+/// `operator delete[](void *, size_t)`
+///
+/// # Safety
+/// As for [`_ZdlPv`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _ZdaPvm(block: *mut c_void, _size: usize) {
+    // SAFETY: C++'s own promise.
+    unsafe { delete(c"_ZdaPv", block) }
+}

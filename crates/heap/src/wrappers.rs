@@ -1,0 +1,74 @@
+//! Functions of libc that mimalloc calls by way of us: the linker's `--wrap`.
+#![expect(unsafe_code, reason = "exports functions that take addresses")]
+
+use core::ffi::{c_int, c_void};
+
+use hugetools_pages::{sys, weak_function, word};
+
+use crate::idle;
+
+#[cfg(not(target_arch = "powerpc64"))]
+core::arch::global_asm!(
+    include_str!("../../pages/src/rt/word_macros.s"),
+    include_str!("words.s"),
+    options(raw)
+);
+
+// Before glibc 2.34 these are in libpthread, which a program without threads doesn't load.
+word!(hugetools_key_create);
+word!(hugetools_key_delete);
+word!(hugetools_setspecific);
+
+type Key = libc::pthread_key_t;
+
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_pthread_key_create(
+    key: *mut Key,
+    destructor: Option<extern "C" fn(*mut c_void)>,
+) -> c_int {
+    type Create = extern "C" fn(*mut Key, Option<extern "C" fn(*mut c_void)>) -> c_int;
+    let create = weak_function!(hugetools_key_create as Create);
+    create.map_or(libc::ENOSYS, |create| create(key, destructor))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_pthread_key_delete(key: Key) -> c_int {
+    type Delete = extern "C" fn(Key) -> c_int;
+    let delete = weak_function!(hugetools_key_delete as Delete);
+    delete.map_or(libc::ENOSYS, |delete| delete(key))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_pthread_setspecific(key: Key, value: *const c_void) -> c_int {
+    type Set = extern "C" fn(Key, *const c_void) -> c_int;
+    let set = weak_function!(hugetools_setspecific as Set);
+    set.map_or(libc::ENOSYS, |set| set(key, value))
+}
+
+/// mimalloc's look at the clock, in milliseconds and often: the clock of the last tick
+/// does. It tells that memory has become free.
+///
+/// # Safety
+/// As for `clock_gettime(2)`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __wrap_clock_gettime(
+    _clock: libc::clockid_t,
+    time: *mut libc::timespec,
+) -> c_int {
+    let now = sys::about_now();
+    let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let told = libc::timespec {
+        tv_sec: part(now / 1000),
+        tv_nsec: part(now % 1000 * 1_000_000),
+    };
+    // SAFETY: as the caller says.
+    unsafe { time.write(told) };
+    idle::note(now);
+    0
+}
+
+/// From the C compiler's own library, which is not linked.
+#[unsafe(no_mangle)]
+extern "C" fn __popcountdi2(ones: u64) -> c_int {
+    sys::cast::int(ones.count_ones() as usize)
+}
