@@ -16,6 +16,7 @@ pub mod first_look;
 mod fresh_copy;
 pub mod growth;
 pub mod numa_copy;
+pub mod own_request;
 pub mod pool_backoff;
 pub mod quota;
 pub(crate) mod release;

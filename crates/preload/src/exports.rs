@@ -2,11 +2,10 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls; to [`answers`],
-//! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
-//! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
-//! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
-//! another one; [`mod@syscall`] makes all of them by their numbers.
+//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls;
+//! to [`answers`], [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel
+//! writes what it knows; by [`messages`] and [`results`] it hands over what it then has no more.
+//! [`streams`] read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends.
 //!
 //! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
 //! where it succeeds. It can be called at any time: before our start, in a signal
@@ -22,6 +21,7 @@ use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
 use hugetools_pages::migrate::mbind::Wanted;
+use hugetools_pages::policy::own_request;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
 use hugetools_pages::vmops::{
@@ -121,7 +121,8 @@ unsafe fn map_or_copy(
 ) -> *mut c_void {
     let before = sys::errno();
     // SAFETY: as the caller says.
-    let at = unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    let call = || sys::address(unsafe { next::mmap(addr, len, prot, flags, fd, offset) });
+    let at = sys::c_address(own_request::map(len, prot, flags, call));
     let offset = usize::try_from(offset).unwrap_or(usize::MAX);
     if at != libc::MAP_FAILED || !own_code::is_concerned(prot, flags, offset) {
         return at;

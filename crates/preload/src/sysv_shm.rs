@@ -23,6 +23,7 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use hugetools_pages::kernel::{constraints, facts, populate};
+use hugetools_pages::policy::own_request::OwnRequest;
 use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::registry::sysv::On;
 use hugetools_pages::rt::message::Amount;
@@ -38,7 +39,10 @@ mod group_name;
 /// `shmget`
 pub(crate) fn shmget(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
     let Some(pages) = config::get().shm else {
-        return next::shmget(way, key, size, flags);
+        return match OwnRequest::of_segment(size, flags) {
+            Some(_) => get_ordinary(way, key, size, flags),
+            None => next::shmget(way, key, size, flags),
+        };
     };
     first_look::take();
     match page_for(pages, key, size, flags) {
@@ -84,13 +88,23 @@ fn get_ordinary(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
         return next::shmget(way, key, size, flags);
     }
     let before = sys::errno();
+    let own = OwnRequest::of_segment(size, flags).filter(|_| is_private || !exists(key));
+    if let Some(Err(error)) = own.map(|own| own.admit()) {
+        return sys::c_result(Err(error));
+    }
     let id = next::shmget(way, key, size, flags | libc::IPC_EXCL);
     if id >= 0 {
+        let short = own.filter(|own| fill(id, |at| own.populate(at)).is_err());
+        if let Some(own) = short.filter(|_| remove_unused(id)) {
+            return sys::c_result(Err(own.refused()));
+        }
         let on = match flags & libc::SHM_HUGETLB {
             0 => On::Ordinary,
             _ => On::HugeByItself,
         };
-        attach::made(id, on, is_private);
+        if config::get().shm.is_some() {
+            attach::made(id, on, is_private);
+        }
         return id;
     }
     let exists = sys::errno() == Errno(libc::EEXIST);
@@ -149,20 +163,23 @@ fn exists(key: c_int) -> bool {
 
 fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
-    let filled = fill(id, size, page);
-    // Where another process has it by now, it stays as it is.
-    let is_unused = || sys::shm_state(id).is_ok_and(|state| state.attached == 0);
-    if filled.is_err() && is_unused() {
-        sys::shm_remove(id)?;
-        return Err(Errno(libc::ENOMEM));
+    let len = size.next_multiple_of(page);
+    match fill(id, |at| populate::shared(at, len, page)) {
+        Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
+        _ => Ok(id),
     }
-    Ok(id)
 }
 
-/// Has all pages of a segment of ours now.
-fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
+/// Removes a segment, unless another process has attached it by now.
+fn remove_unused(id: c_int) -> bool {
+    let is_unused = sys::shm_state(id).is_ok_and(|state| state.attached == 0);
+    is_unused && sys::shm_remove(id).is_ok()
+}
+
+/// Populates a segment that was made just now.
+fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let result = populate::shared(addr, size.next_multiple_of(page), page);
+    let result = populate(addr);
     // SAFETY: attached above and known to nobody.
     unsafe { sys::shmdt(addr)? };
     result
