@@ -2,6 +2,7 @@
 //! a plain run, leaves the same contents, and allows the same.
 
 mod anon;
+mod deepbind;
 mod maps;
 mod moved;
 mod others;
