@@ -35,6 +35,7 @@ weak_word hugetools_kept_snmalloc, sn_malloc
 weak_word hugetools_dlsym, dlsym
 
 /* The heap's part of `dlopen.rs`. */
+.hidden hugetools_bind_malloc
 weak_word hugetools_dlopen_of_heap, hugetools_bind_malloc
 
 .popsection
