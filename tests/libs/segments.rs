@@ -153,6 +153,28 @@ fn what_a_pool_lacks_for_segments_is_told() {
     assert_eq!(run(20 + lacking).err, "", "{advice}");
 }
 
+/// hugectl says it before the start; the library alone has to say it itself.
+#[test]
+fn pages_larger_than_the_segments_are_told() {
+    let Some(live) = machine("pages larger than the segments") else {
+        return;
+    };
+    let Some(program) = build("stream", Libc::Glibc, &["-no-pie", "-fno-pie"]) else {
+        return;
+    };
+    live.set_pool(100);
+    let mut command = Command::new(&program);
+    command.env("LD_PRELOAD", env!("HUGETOOLS_PRELOAD"));
+    let ran: Ran = command
+        .env("HUGETLB_ELFMAP", "W=1G")
+        .output()
+        .unwrap()
+        .into();
+    let told = "libhugetlbfs: WARNING: data: no whole 1GB page lies in it: smaller pages are \
+                taken\n";
+    assert_eq!((ran.status, ran.err.as_str()), (0, told), "{ran:?}");
+}
+
 #[test]
 fn a_variable_that_does_nothing_is_told_to_who_asks() {
     let run = |variables: &[(&str, &str)]| -> Ran {

@@ -22,6 +22,7 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::{Barred, Pages};
 use hugetools_contract::said::Kind;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
@@ -127,6 +128,33 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
     }
     tell_of_nothing(&[text, data], config);
+    tell_of_smaller(object, config);
+}
+
+/// Says that the huge pages that were asked for are larger than the segments. hugectl says it
+/// before the start.
+fn tell_of_smaller(object: &Object<'_>, config: &Config) {
+    if config.speaker.is_some() {
+        return;
+    }
+    for (name, is_writable) in [("text", false), ("data", true)] {
+        let of_kind = || {
+            let all = loads(object.headers, object.base, sys::page_size());
+            all.filter(|load| load.is_writable() == is_writable)
+        };
+        let Some(pages) = of_kind().find_map(|load| pages_for(&load, config)) else {
+            continue;
+        };
+        let (asked, smaller) = Wish::of(pages).sizes();
+        let has_whole = |size| of_kind().any(|load| !load.inner(size).is_empty());
+        if !has_whole(asked) && has_whole(smaller) {
+            let size = SizeName(asked);
+            say(
+                Level::Warning,
+                format_args!("{name}: no whole {size} page lies in it: smaller pages are taken"),
+            );
+        }
+    }
 }
 
 /// What of a segment comes from the file, in whole base pages.
@@ -260,7 +288,11 @@ fn say_got(name: &str, got: Got, level: Level, why: Option<Why>, pages: Pages) {
 
 /// What the pool has not for what did not come from it.
 fn lacking(got: Got, pages: Pages) -> Option<ToGrow> {
-    let size = Wish::of(pages).first?;
+    let wish = Wish::of(pages);
+    let asked = wish.first?;
+    // Of larger pages than the segment none would be taken.
+    let smaller = wish.second.filter(|_| got.whole < asked);
+    let size = smaller.unwrap_or(asked);
     let rest = got.whole.saturating_sub(got.own + got.pool);
     let (needed, free) = (rest.div_ceil(size), hugetlb_pool::free(size));
     Some(ToGrow { size, needed, free })
