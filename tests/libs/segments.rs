@@ -185,11 +185,13 @@ fn a_variable_that_does_nothing_is_told_to_who_asks() {
     };
     // With the process and its name: many speak that loud.
     let told = " (true): HUGETLB_ELFMAP does nothing for this program: no whole huge page lies \
-                in its segments; ld.hugetlbfs(1) aligns them\n";
+                in its segments; ld.hugetlbfs(1) aligns them";
     let (asked, aloud) = (("HUGETLB_ELFMAP", "RW"), ("HUGETLB_VERBOSE", "3"));
     let ran = run(&[asked, aloud]);
-    let line = ran.err.strip_prefix("libhugetlbfs: INFO: process ");
-    let number = line.and_then(|line| line.strip_suffix(told));
+    let number = ran.err.lines().find_map(|line| {
+        let line = line.strip_prefix("libhugetlbfs: INFO: process ")?;
+        line.strip_suffix(told)
+    });
     assert!(
         number.is_some_and(|pid| pid.parse::<u32>().is_ok()),
         "{ran:?}"

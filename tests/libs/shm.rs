@@ -175,6 +175,17 @@ fn a_request_of_the_programs_own_fails_under_a_limit_instead_of_killing_it() {
                 assert_eq!((ran.status, ran.out.as_str()), (0, said), "{what}");
                 let told = ran.err.lines().filter(|line| line.contains("own request"));
                 assert_eq!(told.count(), usize::from(limit != "max"), "{what}");
+                let mut command = Command::new("sh");
+                command.args(["-c", &script, "sh"]).arg(tool::hugectl());
+                let ran: Ran = command
+                    .args(["--explain", option])
+                    .arg(&program)
+                    .output()
+                    .unwrap()
+                    .into();
+                let beyond = "beyond the 4MB that the control group leaves fails with ENOMEM";
+                let told = ran.out.contains(beyond);
+                assert_eq!(told, limit == "4M", "{option} {limit}: {ran:?}");
             }
             // The first of two, of which neither is touched yet, counts.
             group.limit(live.default_size(), "max", "10M");

@@ -143,7 +143,6 @@ fn undone(output: &Output, status: ExitStatus, size: u64) -> End {
         warnings: far.into_iter().collect(),
         // A linker that ends by itself takes away its own.
         failure: status.signal().and_then(|_| output.clean()),
-        ..End::default()
     }
 }
 
