@@ -2,6 +2,7 @@
 //! a plain run, leaves the same contents, and allows the same.
 
 mod anon;
+mod deepbind;
 
 use std::process::Command;
 use std::time::Instant;

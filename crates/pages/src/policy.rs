@@ -14,6 +14,7 @@
 pub mod first_look;
 pub(crate) mod fresh_copy;
 pub mod numa_copy;
+pub mod own_request;
 pub mod pool_backoff;
 pub mod quota;
 pub(crate) mod release;

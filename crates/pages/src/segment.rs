@@ -31,6 +31,7 @@ pub mod pool_file;
 pub mod share;
 pub mod stack;
 pub mod symbols;
+pub mod tail;
 pub mod text;
 pub mod unshared;
 pub mod why;

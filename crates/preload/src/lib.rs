@@ -15,6 +15,7 @@
 //! | `report` | what was required, before the program begins; the report at its end |
 //! | [`process`] | forks, filters of system calls, another root, another program |
 //! | [`exports`] | the functions of libc that are replaced, a few lines each |
+//! | [`dlopen`](mod@dlopen) | libraries that would bind libc's functions past ours |
 //! | `start` | what happens when a program starts |
 //!
 //! What else is asked of memory is answered by `hugetools_pages::vmops`.
@@ -23,6 +24,7 @@
 #![no_std]
 
 pub mod api;
+pub mod dlopen;
 pub mod exports;
 pub mod loader;
 mod next;

@@ -145,7 +145,7 @@ fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
 
 /// What the loader says of a name; `None` where it cannot be asked: before glibc 2.34
 /// a program without libdl has no `dlsym`.
-fn ask(name: &CStr) -> Option<usize> {
+pub(crate) fn ask(name: &CStr) -> Option<usize> {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)

@@ -22,6 +22,7 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::{Barred, Pages};
 use hugetools_contract::said::Kind;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
@@ -30,7 +31,7 @@ use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
 use hugetools_pages::segment::why::{self, Outcome, Why};
 use hugetools_pages::segment::wish::Wish;
-use hugetools_pages::segment::{data, text};
+use hugetools_pages::segment::{data, tail, text};
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
@@ -82,11 +83,12 @@ fn put_program(object: &Object<'_>, config: &Config) {
     let mut text = None;
     let mut data = None;
     let mut shelf = None;
-    for load in loads(object.headers, object.base, sys::page_size()) {
-        let Some(pages) = pages_for(&load, config) else {
+    for linked in loads(object.headers, object.base, sys::page_size()) {
+        let Some(pages) = pages_for(&linked, config) else {
             continue;
         };
         let wish = Wish::of(pages);
+        let load = tail::take(&linked, wish.sizes().1);
         // Where no huge page fits there is nothing to ask, to share, nor to say.
         let fits = !load.inner(wish.sizes().1).is_empty();
         if fits {
@@ -104,6 +106,9 @@ fn put_program(object: &Object<'_>, config: &Config) {
                 (&mut text, text::put(&load, &wish, true, shelf))
             }
         };
+        if got.bytes() == 0 {
+            tail::give_back(&linked, &load);
+        }
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
     }
@@ -121,6 +126,33 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
     }
     tell_of_nothing(&[text, data], config);
+    tell_of_smaller(object, config);
+}
+
+/// Says that the huge pages that were asked for are larger than the segments. hugectl says it
+/// before the start.
+fn tell_of_smaller(object: &Object<'_>, config: &Config) {
+    if config.speaker.is_some() {
+        return;
+    }
+    for (name, is_writable) in [("text", false), ("data", true)] {
+        let of_kind = || {
+            let all = loads(object.headers, object.base, sys::page_size());
+            all.filter(|load| load.is_writable() == is_writable)
+        };
+        let Some(pages) = of_kind().find_map(|load| pages_for(&load, config)) else {
+            continue;
+        };
+        let (asked, smaller) = Wish::of(pages).sizes();
+        let has_whole = |size| of_kind().any(|load| !load.inner(size).is_empty());
+        if !has_whole(asked) && has_whole(smaller) {
+            let size = SizeName(asked);
+            say(
+                Level::Warning,
+                format_args!("{name}: no whole {size} page lies in it: smaller pages are taken"),
+            );
+        }
+    }
 }
 
 /// Tells who wants to know all that the variable does nothing for a program. Without hugectl,
@@ -243,7 +275,11 @@ fn say_got(name: &str, got: Got, level: Level, why: Option<Why>, pages: Pages) {
 
 /// What the pool has not for what did not come from it.
 fn lacking(got: Got, pages: Pages) -> Option<ToGrow> {
-    let size = Wish::of(pages).first?;
+    let wish = Wish::of(pages);
+    let asked = wish.first?;
+    // Of larger pages than the segment none would be taken.
+    let smaller = wish.second.filter(|_| got.whole < asked);
+    let size = smaller.unwrap_or(asked);
     let rest = got.whole.saturating_sub(got.own + got.pool);
     let (needed, free) = (rest.div_ceil(size), hugetlb_pool::free(size));
     Some(ToGrow { size, needed, free })

@@ -22,6 +22,7 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use hugetools_pages::kernel::{constraints, facts, populate};
+use hugetools_pages::policy::own_request::OwnRequest;
 use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
@@ -34,6 +35,9 @@ mod group_name;
 
 /// `shmget`
 pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
+    if let Some(own) = OwnRequest::of_segment(size, flags) {
+        return get_own(own, key, size, flags);
+    }
     let Some(pages) = config::get().shm else {
         return next::shmget(key, size, flags);
     };
@@ -70,6 +74,24 @@ fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
         failed(error, size, page, true);
     }
     id
+}
+
+/// Makes a segment for which the program itself asks for huge pages, all of which can be had;
+/// or looks up what has the key.
+fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    if !makes || key != libc::IPC_PRIVATE && exists(key) {
+        return next::shmget(key, size, flags);
+    }
+    if let Err(error) = own.admit() {
+        return sys::c_result(Err(error));
+    }
+    let id = next::shmget(key, size, flags);
+    let is_short = id >= 0 && fill(id, |at| own.populate(at)).is_err();
+    match is_short && remove_unused(id) {
+        true => sys::c_result(Err(own.refused())),
+        false => id,
+    }
 }
 
 /// The page size for a segment that is being made. Looking one up, or asking
@@ -120,20 +142,23 @@ fn exists(key: c_int) -> bool {
 
 fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
-    let filled = fill(id, size, page);
-    // Where another process has it by now, it stays as it is.
-    let is_unused = || sys::shm_state(id).is_ok_and(|state| state.attached == 0);
-    if filled.is_err() && is_unused() {
-        sys::shm_remove(id)?;
-        return Err(Errno(libc::ENOMEM));
+    let len = size.next_multiple_of(page);
+    match fill(id, |at| populate::shared(at, len, page)) {
+        Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
+        _ => Ok(id),
     }
-    Ok(id)
 }
 
-/// Has all pages of a segment of ours now.
-fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
+/// Removes a segment, unless another process has attached it by now.
+fn remove_unused(id: c_int) -> bool {
+    let is_unused = sys::shm_state(id).is_ok_and(|state| state.attached == 0);
+    is_unused && sys::shm_remove(id).is_ok()
+}
+
+/// Populates a segment that was made just now.
+fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let result = populate::shared(addr, size.next_multiple_of(page), page);
+    let result = populate(addr);
     // SAFETY: attached above and known to nobody.
     unsafe { sys::shmdt(addr)? };
     result

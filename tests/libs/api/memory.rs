@@ -65,6 +65,26 @@ fn pages_are_huge_and_go_back() {
     });
 }
 
+/// `get_hugepage_region` takes its pages by `get_huge_pages`.
+#[test]
+fn a_failure_names_the_function_that_was_called() {
+    let Some(live) = machine("which function fails") else {
+        return;
+    };
+    live.set_pool(8);
+    each("api", |program, with| {
+        for (scene, called) in [
+            ("pages", "get_huge_pages"),
+            ("regions", "get_hugepage_region"),
+        ] {
+            let ran = run(program, with, &[("HUGETLB_VERBOSE", "2")], &[scene]);
+            let mut lines = ran.err.lines().filter(|line| line.contains("cannot be on"));
+            let line = lines.next().expect(&ran.err);
+            assert!(line.contains(&format!(" {called}: ")), "{with:?} {ran:?}");
+        }
+    });
+}
+
 /// `mmap` succeeds under such a limit, and the first touch would kill.
 #[test]
 fn a_limit_of_the_control_group_is_an_error() {

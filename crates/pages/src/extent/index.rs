@@ -15,7 +15,6 @@ static EXTENTS: Places<FEW> = Places::none();
 
 const FEW: usize = 512;
 
-
 /// Who looks at extents just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
 

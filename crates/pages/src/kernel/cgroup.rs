@@ -15,6 +15,9 @@ use hugetools_kernfs::size_name::SizeName;
 /// Where version 2 is mounted, alone or beside version 1.
 const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
 
+/// Where the hugetlb controller of version 1 is mounted.
+const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
+
 /// The memory that the control groups leave this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left {
@@ -78,6 +81,8 @@ type Measure<'a> = &'a dyn Fn(&Memory<'_>) -> u64;
 
 /// The files of a group, by version.
 struct Files {
+    /// The size of the huge pages that they limit; `None` of memory.
+    pages: Option<SizeName<usize>>,
     limit: &'static str,
     usage: &'static str,
     /// What a line of `memory.stat` begins with.
@@ -85,12 +90,14 @@ struct Files {
 }
 
 const ONE: Files = Files {
+    pages: None,
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     idle_files: "total_inactive_file ",
 };
 
 const TWO: Files = Files {
+    pages: None,
     limit: "memory.max",
     usage: "memory.current",
     idle_files: "inactive_file ",
@@ -157,11 +164,36 @@ fn find_hugetlb_limit(size: usize) -> bool {
     }
     groups(text, "hugetlb").any(|group| {
         let roots: &[&str] = match group.version {
-            Version::One => &["/sys/fs/cgroup/hugetlb"],
+            Version::One => &HUGETLB_V1_ROOTS,
             Version::Two => &V2_ROOTS,
         };
         has_limit(roots, group.path, size, group.version)
     })
+}
+
+/// How many bytes of huge pages of this size the control groups leave this process.
+pub fn hugetlb_left(size: usize) -> Left {
+    procfile::look(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
+}
+
+fn find_hugetlb_left(size: usize) -> Left {
+    let mut buffer = [0; 4096];
+    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
+    let all = groups(text, "hugetlb").map(|group| {
+        let (roots, limit, usage): (&[&str], _, _) = match group.version {
+            Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
+            Version::Two => (&V2_ROOTS, "max", "current"),
+        };
+        let files = Files {
+            pages: Some(SizeName(size)),
+            limit,
+            usage,
+            idle_files: "",
+        };
+        let rest = |memory: &Memory<'_>| memory.limit.saturating_sub(memory.usage);
+        left(roots, group.path, &files, &rest)
+    });
+    all.fold(Left::NoLimit, Left::min)
 }
 
 /// A process in a namespace of control groups sees its own part of the
@@ -256,7 +288,10 @@ fn left(roots: &[&str], path: &[u8], files: &Files, measure: Measure<'_>) -> Lef
 
 /// What is left in one group.
 fn left_in(root: &str, path: &str, files: &Files, measure: Measure<'_>) -> Left {
-    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
+    let file = |name: &str| match files.pages {
+        None => Path::of(format_args!("{root}{path}/{name}")),
+        Some(pages) => Path::of(format_args!("{root}{path}/hugetlb.{pages}.{name}")),
+    };
     let limit = match file(files.limit).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,

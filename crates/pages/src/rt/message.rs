@@ -35,16 +35,31 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
         return;
     }
     let name = level.name();
+    let own = sys::getpid();
     let line = match (is_heard(Level::Debug), outlet::is_elsewhere()) {
         (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
+        // Every process of a start writes such lines.
+        (false, _) if level == Level::Info => Line::of(format_args!(
+            "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
+        )),
         (false, false) => Line::of(format_args!("libhugetlbfs: {name}: {text}")),
         // Of all processes, whatever else they write.
-        (false, true) => {
-            let own = sys::getpid();
-            Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}"))
-        }
+        (false, true) => Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}")),
     };
     outlet::write(line.bytes());
+}
+
+/// The kernel's name of this process, as `ps` shows it.
+struct ProgramName;
+
+impl fmt::Display for ProgramName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = [0; 64];
+        let file = sys::File::open(c"/proc/self/comm", libc::O_RDONLY);
+        let len = file.and_then(|file| file.read(&mut buffer)).unwrap_or(0);
+        let name = buffer.get(..len).unwrap_or_default().trim_ascii_end();
+        f.write_str(core::str::from_utf8(name).unwrap_or("?"))
+    }
 }
 
 /// Which process of which machine says it, as it was always said to whoever

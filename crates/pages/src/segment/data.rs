@@ -204,6 +204,8 @@ mod tests {
             file_end: start + 3 * size / 2 + 77,
             file_start: start,
             modulus: usize::MAX,
+            align: sys::page_size(),
+            next: usize::MAX,
             prot,
             is_marked: false,
         };

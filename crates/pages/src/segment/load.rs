@@ -27,6 +27,11 @@ pub struct Load {
     pub file_start: usize,
     /// It lies at the same address at each start, modulo this.
     pub modulus: usize,
+    /// What its own header asks to be aligned to.
+    pub align: usize,
+    /// Where the next segment of the object begins; the largest address where
+    /// there is none.
+    pub next: usize,
     /// Its access, as for `mmap`.
     pub prot: c_int,
     /// Whether it is marked for huge pages.
@@ -37,6 +42,27 @@ impl Load {
     /// Whether the program may write to it.
     pub fn is_writable(&self) -> bool {
         self.prot & libc::PROT_WRITE != 0
+    }
+
+    /// The same segment up to the end of its last page of this size, where it was
+    /// linked for such pages and the object has nothing else there; else as it is.
+    pub fn with_tail(&self, size: usize) -> Load {
+        let end = self.range.end.checked_next_multiple_of(size);
+        let is_ours = |end: &usize| {
+            let begins_in_it = self.range.start <= end - size;
+            self.is_linked_for(size) && begins_in_it && *end <= self.next
+        };
+        let mut load = self.clone();
+        load.range.end = end.filter(is_ours).unwrap_or(self.range.end);
+        load
+    }
+
+    /// Whether it was linked for pages of this size: by its alignment or, if it is marked, by
+    /// its address. Old linker scripts place marked segments so and leave the alignment at a
+    /// base page.
+    fn is_linked_for(&self, size: usize) -> bool {
+        let by_address = self.is_marked && self.range.start % size == 0;
+        self.align >= size && self.align % size == 0 || by_address
     }
 
     /// What the loader has mapped of it, by which it can be told whether that is so still.
@@ -75,7 +101,20 @@ pub fn loads(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<
         0 => usize::MAX,
         _ => align.unwrap_or(page).max(page),
     };
-    loads.filter_map(move |header| load(header, base, page, relro.as_ref(), modulus))
+    loads.filter_map(move |header| {
+        let load = load(header, base, page, relro.as_ref(), modulus)?;
+        let next = starts(headers, base, page).filter(|start| *start >= load.range.end);
+        let next = next.min().unwrap_or(usize::MAX);
+        Some(Load { next, ..load })
+    })
+}
+
+/// Where the segments of an object begin.
+fn starts(headers: &[Elf64_Phdr], base: usize, page: usize) -> impl Iterator<Item = usize> {
+    let loads = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    loads.map(move |header| pages_of(header, base, page).start)
 }
 
 fn load(
@@ -100,6 +139,8 @@ fn load(
         file_end: start.wrapping_add(word(header.p_filesz)),
         file_start: start.wrapping_sub(word(header.p_offset)),
         modulus,
+        align: word(header.p_align),
+        next: usize::MAX,
         prot: prot(header.p_flags),
         is_marked: header.p_flags & MARK != 0,
     })
@@ -179,6 +220,61 @@ mod tests {
         assert!(all[1].is_writable() && all[1].is_marked);
         assert_eq!(all[1].inner(0x20_0000), 0x1080_0000..0x10a0_0000);
         assert!(all[0].inner(0x20_0000).is_empty());
+    }
+
+    #[test]
+    fn a_segment_that_was_linked_for_huge_pages_has_its_last_one() {
+        const SIZE: u64 = 0x20_0000;
+        let linked = |kind, flags, vaddr, len| Elf64_Phdr {
+            p_align: SIZE,
+            ..header(kind, flags, vaddr, len, len)
+        };
+        let read = libc::PF_R;
+        let headers = [
+            linked(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234),
+            linked(libc::PT_LOAD, read, 0x60_0000, 0x21_0000),
+            linked(libc::PT_LOAD, read | libc::PF_W, 0x90_0000, 0x100),
+        ];
+        let all: Vec<_> = loads(&headers, 0x1000_0000, 0x1000).collect();
+        let size = 0x20_0000;
+        assert_eq!(all[0].with_tail(size).range, 0x1040_0000..0x1060_0000);
+        // The next one begins before that.
+        assert_eq!(all[1].with_tail(size).range, 0x1060_0000..0x1081_0000);
+        assert_eq!(all[1].next, 0x1090_0000);
+        // Not from the beginning of a huge page.
+        assert_eq!(all[2].with_tail(size).range, 0x1090_0000..0x1090_1000);
+        assert_eq!(all[0].with_tail(1 << 30), all[0]);
+        let plain = header(libc::PT_LOAD, read, 0x40_0000, 0x1234, 0x1234);
+        let plain = loads(&[plain], 0, 0x1000).next().unwrap();
+        assert_eq!(plain.with_tail(size), plain);
+    }
+
+    /// As libhugetlbfs' own linker scripts made it: the alignment is that of a base page.
+    #[test]
+    fn of_a_marked_segment_the_address_counts() {
+        let read = libc::PF_R;
+        let headers = [
+            header(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234, 0x1234),
+            header(
+                libc::PT_LOAD,
+                read | libc::PF_W | MARK,
+                0x100_0000,
+                0x1234,
+                0x2234,
+            ),
+            header(
+                libc::PT_LOAD,
+                read | libc::PF_W | MARK,
+                0x200_1000,
+                0x1234,
+                0x2234,
+            ),
+        ];
+        let all: Vec<_> = loads(&headers, 0, 0x1000).collect();
+        let size = 0x20_0000;
+        assert_eq!(all[0].with_tail(size), all[0], "it is not marked");
+        assert_eq!(all[1].with_tail(size).range, 0x100_0000..0x120_0000);
+        assert_eq!(all[2].with_tail(size), all[2], "not at a huge page");
     }
 
     #[test]

@@ -255,6 +255,8 @@ mod tests {
             file_end: start + len,
             file_start: start + 4096,
             modulus: usize::MAX,
+            align: sys::page_size(),
+            next: usize::MAX,
             prot,
             is_marked: false,
         };

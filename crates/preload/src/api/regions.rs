@@ -11,6 +11,7 @@
 
 use core::ffi::{c_int, c_ulong, c_void};
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
@@ -159,17 +160,28 @@ fn last_error() -> Errno {
     }
 }
 
+/// The thread that is in `get_hugepage_region`, which calls `get_huge_pages`; 0 if none is.
+static IN_REGION: AtomicU32 = AtomicU32::new(0);
+
+/// The function that the program has called, for a message.
+fn called() -> &'static str {
+    match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
+        true => "get_hugepage_region",
+        false => "get_huge_pages",
+    }
+}
+
 /// Says why there is no memory.
 fn failed(error: Errno, len: usize, page: Result<usize>) {
-    let amount = Amount(len);
+    let (call, amount) = (called(), Amount(len));
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
-            format_args!("get_huge_pages: a length of 0 makes no sense"),
+            format_args!("{call}: a length of 0 makes no sense"),
         ),
         (_, Err(_)) => say(
             Level::Warning,
-            format_args!("get_huge_pages: {amount}: there is no default huge page size"),
+            format_args!("{call}: {amount}: there is no default huge page size"),
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
             let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
@@ -177,7 +189,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
             say(
                 Level::Warning,
                 format_args!(
-                    "get_huge_pages: {amount} cannot be on {name} pages: {pages} are needed, \
+                    "{call}: {amount} cannot be on {name} pages: {pages} are needed, \
                      {free}{}",
                     ToHave(ToGrow { size, needed, free })
                 ),
@@ -186,7 +198,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
         (Errno(number), Ok(size)) => say(
             Level::Warning,
             format_args!(
-                "get_huge_pages: {amount} cannot be on {} pages: errno {number}",
+                "{call}: {amount} cannot be on {} pages: errno {number}",
                 SizeName(size)
             ),
         ),
@@ -247,8 +259,10 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     let page = default_page()?;
     let whole = len.checked_next_multiple_of(page);
     let whole = whole.ok_or(Errno(libc::ENOMEM))?;
+    IN_REGION.store(sys::gettid(), Ordering::Relaxed);
     // SAFETY: takes numbers.
     let start = unsafe { calls::get_huge_pages(whole, GHP_MASK) };
+    IN_REGION.store(0, Ordering::Relaxed);
     if start.is_null() {
         return Err(last_error());
     }

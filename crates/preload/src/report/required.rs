@@ -263,7 +263,7 @@ fn measure(object: &Object<'_>, config: &Config) {
         let page = Wish::of(pages).sizes().1;
         let [bounds, rest] = parts(&load);
         for (part, sum) in [bounds, rest].into_iter().zip(places(&load)) {
-            let whole = load.inner(page);
+            let whole = load.with_tail(page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
         }

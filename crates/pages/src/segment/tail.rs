@@ -1,0 +1,148 @@
+//! The end of a program that was linked for huge pages: its segments begin with a
+//! huge page, and between the end of one and the end of its last huge page there is
+//! nothing. That becomes part of the segment, so that all of it can be on huge pages.
+#![expect(unsafe_code, reason = "maps memory beside the program's own")]
+
+use core::ffi::c_int;
+
+use super::load::Load;
+use crate::sys;
+
+/// The segment with what is behind it up to the end of its last page of this size,
+/// which reads as zero; as it is where that is in use, or may be soon.
+pub fn take(load: &Load, size: usize) -> Load {
+    let with = load.with_tail(size);
+    let tail = load.range.end..with.range.end;
+    if tail.is_empty() || is_met_by(sys::program_break(), load, tail.end) {
+        return load.clone();
+    }
+    let prot = load.prot & (libc::PROT_READ | libc::PROT_WRITE);
+    match map(tail.start, tail.len(), prot) {
+        true => with,
+        false => load.clone(),
+    }
+}
+
+/// Whether what the program gets by `brk(2)` comes to lie in a tail that ends there: the
+/// break is in it, or just before it. Without random addresses it begins behind the last
+/// segment, be that variables or code; below a segment it grows no further than up to that.
+/// 0 stands for one that cannot be told.
+fn is_met_by(program_break: usize, load: &Load, tail_end: usize) -> bool {
+    program_break == 0 || (load.range.start..tail_end).contains(&program_break)
+}
+
+/// Gives that back where no huge page has come to be there.
+pub fn give_back(load: &Load, with: &Load) {
+    let (start, end) = (load.range.end, with.range.end);
+    if start < end {
+        // SAFETY: mapped by `take`, and the program knows nothing of it.
+        let _ = unsafe { sys::munmap(start, end - start) };
+    }
+}
+
+/// Whether there is memory now where there was none. Behind variables the kernel makes one
+/// mapping of both, or the huge page that they share could not come by a touch: so it is
+/// accounted for as they are.
+fn map(addr: usize, len: usize, prot: c_int) -> bool {
+    let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    if prot & libc::PROT_WRITE == 0 {
+        flags |= libc::MAP_NORESERVE;
+    }
+    // SAFETY: replaces nothing.
+    match unsafe { sys::mmap(addr, len, prot, flags | libc::MAP_FIXED_NOREPLACE, -1, 0) } {
+        Ok(at) if at == addr => true,
+        Ok(elsewhere) => {
+            // Before Linux 4.17 the flag is none.
+            // SAFETY: mapped just now.
+            let _ = unsafe { sys::munmap(elsewhere, len) };
+            false
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::facts;
+
+    /// A segment of one base page at the beginning of a huge page, with nothing
+    /// behind it.
+    fn linked(size: usize) -> Load {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, of which a part is unmapped.
+        let room = unsafe { sys::mmap(0, 3 * size, prot, flags, -1, 0).unwrap() };
+        let start = room.next_multiple_of(size);
+        let end = start + sys::page_size();
+        // SAFETY: memory of the test.
+        unsafe { sys::munmap(end, size - sys::page_size()).unwrap() };
+        Load {
+            range: start..end,
+            file_end: end,
+            file_start: start,
+            modulus: usize::MAX,
+            align: size,
+            next: start + size,
+            prot: libc::PROT_READ,
+            is_marked: false,
+        }
+    }
+
+    /// The same, of zeros that the program may write to.
+    fn variables(size: usize) -> Load {
+        let load = linked(size);
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        let prot = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: memory of the test.
+        unsafe { sys::mmap(load.range.start, load.range.len(), prot, flags, -1, 0).unwrap() };
+        Load { prot, ..load }
+    }
+
+    #[test]
+    fn what_is_free_behind_a_segment_is_taken_once() {
+        let size = facts::thp_size();
+        let load = linked(size);
+        let with = take(&load, size);
+        assert_eq!(with.range, load.range.start..load.range.start + size);
+        // SAFETY: mapped by now.
+        assert_eq!(unsafe { ((with.range.end - 8) as *const usize).read() }, 0);
+        assert_eq!(take(&load, size), load, "it is in use");
+        give_back(&load, &with);
+        assert_eq!(take(&load, size), with);
+    }
+
+    #[test]
+    fn the_break_keeps_its_place() {
+        let size = facts::thp_size();
+        let load = linked(size);
+        let end = load.range.start + size;
+        for meets in [load.range.end - 8, load.range.end, end - 8] {
+            assert!(is_met_by(meets, &load, end));
+        }
+        for elsewhere in [load.range.start - 8, end] {
+            assert!(!is_met_by(elsewhere, &load, end));
+        }
+    }
+
+    #[test]
+    fn variables_and_what_is_behind_them_are_one_mapping() {
+        let size = facts::thp_size();
+        let load = variables(size);
+        // Not by `take`, which asks for the program's break.
+        let with = load.with_tail(size);
+        assert!(map(
+            load.range.end,
+            with.range.end - load.range.end,
+            load.prot
+        ));
+        let mut buffer = vec![0; 1 << 20];
+        let maps = crate::kernel::procfile::head(c"/proc/self/maps", &mut buffer);
+        let maps = core::str::from_utf8(maps).unwrap();
+        let ends = format!("-{:x} ", with.range.end);
+        let line = maps.lines().find(|line| line.contains(&ends)).unwrap();
+        let start = usize::from_str_radix(line.split('-').next().unwrap(), 16).unwrap();
+        assert!(start <= with.range.start, "{line}");
+        give_back(&load, &with);
+    }
+}
