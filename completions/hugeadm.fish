@@ -10,8 +10,8 @@ complete -c hugeadm -l hvo -d 'Give back the kernel\'s descriptors of new huge p
 off\t''"
 complete -c hugeadm -l create-user-mounts -d 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE' -r
 complete -c hugeadm -l create-group-mounts -d 'Mount each page size on /var/lib/hugetlbfs/group/GROUP/pagesize-SIZE' -r
-complete -c hugeadm -l max-size -d 'Let each new mount hold at most SIZE; 0 is no limit' -r
-complete -c hugeadm -l min-size -d 'Reserve SIZE of the pool for each new mount' -r
+complete -c hugeadm -l max-size -d 'Let each new mount hold at most SIZE, or a share of its pool (50%); 0 is no limit' -r
+complete -c hugeadm -l min-size -d 'Reserve SIZE of the pool, or a share of it (10%), for each new mount' -r
 complete -c hugeadm -l max-inodes -d 'Let each new mount hold at most N files and directories; 0 is no limit' -r
 complete -c hugeadm -l mount-mode -d 'Give the mounts this mode instead of the usual one' -r
 complete -c hugeadm -l thp-khugepaged-pages -d 'Set how many base pages khugepaged scans at a time' -r

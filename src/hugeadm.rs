@@ -59,7 +59,7 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
         Err(stop) => {
             let text = match stop {
                 Stop::Usage(text) => text,
-                Stop::Clap(error) => explain(&error, &Args::command()),
+                Stop::Clap(error) => explain(&error, &argv, &Args::command()),
                 _ => no_text(&argv),
             };
             let json = wants_json(&argv, &Args::command());

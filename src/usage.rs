@@ -33,7 +33,7 @@ impl Tool {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 print(&self.log, &(error.to_string().trim_end().to_owned() + "\n"))
             }
-            _ => self.wrong(&explain(error, command), wants_json(argv, command)),
+            _ => self.wrong(&explain(error, argv, command), wants_json(argv, command)),
         }
     }
 
@@ -50,12 +50,36 @@ impl Tool {
 }
 
 /// Returns the message for an error, without usage or reference to the help. For an
-/// ambiguous abbreviation it lists the candidates.
-pub fn explain(error: &clap::Error, command: &Command) -> String {
+/// ambiguous abbreviation it lists the candidates; a value that lacks its `=` is shown with
+/// one.
+pub fn explain(error: &clap::Error, argv: &[OsString], command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} may mean {meant}");
     }
+    if let Some(text) = needs_equals(error, argv, command) {
+        return text;
+    }
     message(error) + &similar(error, command)
+}
+
+/// Returns a message if the unexpected word follows an option that takes its value only
+/// behind `=`.
+fn needs_equals(error: &clap::Error, argv: &[OsString], command: &Command) -> Option<String> {
+    let ContextValue::String(value) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let at = argv.iter().position(|word| word.to_str() == Some(value))?;
+    let option = argv[at.checked_sub(1)?].to_str()?;
+    let name = option.strip_prefix("--")?;
+    let mut takers = command
+        .get_arguments()
+        .filter(|arg| arg.is_require_equals_set());
+    takers
+        .any(|arg| arg.get_long().is_some_and(|long| long.starts_with(name)))
+        .then(|| format!("{option} takes its value behind an equals sign: {option}={value}"))
 }
 
 /// Returns a message when a long option was written with one dash: clap reads `-heap` as
@@ -233,7 +257,27 @@ mod tests {
             .infer_long_args(true)
             .args([flag("data"), flag("disable")]);
         let error = command.clone().try_get_matches_from(args).unwrap_err();
-        explain(&error, &command)
+        let argv: Vec<OsString> = args.iter().map(OsString::from).collect();
+        explain(&error, &argv, &command)
+    }
+
+    #[test]
+    fn a_value_that_lacks_its_equals_sign_is_shown_with_it() {
+        use clap::CommandFactory;
+        let wrong = |line: &str| {
+            let argv: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            let command = hugetools_admin::args::Args::command();
+            let error = command.clone().try_get_matches_from(&argv).unwrap_err();
+            explain(&error, &argv, &command)
+        };
+        for (line, written) in [
+            ("hugeadm --hard --add-temp-swap 32", "--add-temp-swap=32"),
+            ("hugeadm --stats --watch 5", "--watch=5"),
+            ("hugeadm --pool-list long", "--pool-list=long"),
+        ] {
+            assert!(wrong(line).ends_with(written), "{}", wrong(line));
+        }
+        assert!(!wrong("hugeadm --explain 32").contains('='));
     }
 
     #[test]

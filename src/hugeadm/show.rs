@@ -84,11 +84,12 @@ impl Run {
         }
         if show.explain {
             let machine = Machine::read(&self.root)?;
-            let mut findings = advice::findings(&machine, &self.shm_group(&machine));
+            let group = self.shm_group(&machine);
+            let mut findings = advice::findings(&machine, &group);
             if let (true, Some(accounts)) = (self.root.is_live(), &accounts) {
                 findings.extend(advice::orphans(accounts));
             }
-            let facts = advice::facts(&machine);
+            let facts = advice::facts(&machine, &group);
             self.show(&explain(&machine, &self.usable_sizes()?, &findings, &facts));
             self.document.findings = Some(findings);
             self.document.facts = Some(facts);

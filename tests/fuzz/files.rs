@@ -1,6 +1,6 @@
 //! The kernel's files: `meminfo`, `mountinfo`, `zoneinfo`, `smaps`.
 
-use hugetools_model::memory::meminfo::{Meminfo, parse_node_total};
+use hugetools_model::memory::meminfo::{Meminfo, parse_node_line};
 use hugetools_model::memory::swap::parse_swaps;
 use hugetools_model::memory::zone::{parse_orders, parse_zones};
 use hugetools_model::memory::{buddy, vmstat};
@@ -39,7 +39,7 @@ fn meminfo() {
     let mut corpus = recorded(&["/meminfo"]);
     corpus.extend(kept("meminfo"));
     fuzz("meminfo", corpus, &words, |text| {
-        let _ = parse_node_total(text);
+        let _ = parse_node_line(text, "MemTotal:");
         let _ = parse_swaps(text);
         let Ok(found) = Meminfo::parse(text) else {
             return None;

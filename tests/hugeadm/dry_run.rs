@@ -160,14 +160,14 @@ fn the_printed_shell_stops_where_the_real_run_does() {
     let args = ["--create-global-mounts", "--max-inodes=9"];
     let ran = hugeadm(real.path(), &args);
     assert!(
-        ran.status == 1 && ran.err.contains("2 more steps"),
+        ran.status == 1 && ran.err.contains("3 more steps"),
         "{ran:?}"
     );
     let script = hugeadm(scripted.path(), &["--dry-run", args[0], args[1]]);
     assert!(
         script
             .out
-            .contains("# left undone then: 2 of --create-global-mounts"),
+            .contains("# left undone then: 3 of --create-global-mounts"),
         "{script:?}"
     );
     sh(&script.out);
@@ -242,7 +242,7 @@ fn a_tree_whose_name_the_shell_would_take_apart() {
     let args = [
         "--pool-pages-min",
         "DEFAULT:20",
-        "--pool-pages-min=1GB@0:1",
+        "--pool-pages-min=1GB:1",
         "--create-mounts",
     ];
     let ran = hugeadm(real.path(), &args);

@@ -1,9 +1,13 @@
 //! Recorded machine and request to script, as a running kernel would get it.
 //! (The transcripts have the scripts for recorded trees.)
 
+mod persistent;
+
 use hugetools_admin::plan::shell::script;
 
-use super::world::{World, size};
+use super::world::{NODES, World, size};
+use crate::support::tool::hugeadm;
+use crate::support::tree;
 
 /// The script, with the paths of the machine.
 fn plan(machine: &str, args: &[&str]) -> String {
@@ -33,6 +37,45 @@ fn a_mount_that_is_there_is_mended() {
         "{text}"
     );
     assert!(!text.contains(&format!("none {point}")), "{text}");
+}
+
+/// The mount has `size=67108864`, `nr_inodes=100` and a pool of 74 pages.
+#[test]
+fn limits_that_a_mount_has_not_are_not_taken_for_done() {
+    for (args, told) in [
+        (
+            &["--max-size=0"][..],
+            "size=67108864 is mounted there, not one without a limit",
+        ),
+        (
+            &["--max-inodes=0"],
+            "nr_inodes=100 is mounted there, not one without a limit",
+        ),
+        (
+            &["--max-size=50%"],
+            "size=67108864 is mounted there, not 77594624",
+        ),
+        (
+            &["--min-size=0"],
+            "min_size=16777216 is mounted there, not one without a limit",
+        ),
+    ] {
+        let text = plan(NODES, &[args, &["--create-global-mounts"]].concat());
+        assert!(text.contains(told), "{args:?}: {text}");
+    }
+    let text = plan(
+        NODES,
+        &["--create-mounts", "--max-size=50%", "--min-size=10%"],
+    );
+    assert!(text.contains(",size=50%,min_size=10%\n"), "{text}");
+    let text = plan(
+        NODES,
+        &["--create-mounts", "--max-size=0", "--max-inodes=0"],
+    );
+    assert!(text.contains(",mode=0770\n"), "{text}");
+    // It could hold nothing.
+    let text = plan(NODES, &["--create-mounts", "--max-size=16M"]);
+    assert!(!text.contains("pagesize-1GB"), "{text}");
 }
 
 /// `nr_hugepages` below `/sys` counts surplus pages, which a write does not
@@ -106,4 +149,66 @@ fn the_order_is_that_of_the_options_table_not_of_the_command_line() {
         ]
     );
     assert_eq!(world.pool(size("1G")), (0, 0), "planning does nothing");
+}
+
+/// The node has 502 MB of memory, node 4 none.
+#[test]
+fn a_node_keeps_the_rules_of_the_machine() {
+    for (spec, status, told) in [
+        (
+            "--pool-pages-min=2MB@0:1000",
+            2,
+            "the pools of node 0 would keep 2000 MB",
+        ),
+        (
+            "--pool-pages-min=2MB@4:16",
+            2,
+            "node 4 has no memory of its own",
+        ),
+        (
+            "--pool-pages-min=2MB@4:50%",
+            2,
+            "node 4 has no memory of its own",
+        ),
+        (
+            "--pool-spread=2MB@0,4:20",
+            2,
+            "node 4 has no memory of its own",
+        ),
+        (
+            "--pool-pages-min=1GB@0:1",
+            2,
+            "the pools of node 0 would keep 1152 MB",
+        ),
+        (
+            "--pool-pages-min=2MB@0:240",
+            1,
+            "shall stay for everything else",
+        ),
+        ("--pool-pages-min=2MB@4:0", 0, ""),
+        ("--pool-pages-min=2MB@1:64", 0, ""),
+    ] {
+        let dir = tree::machine(NODES);
+        let ran = hugeadm(dir.path(), &["--dry-run", spec]);
+        assert_eq!(ran.status, status, "{spec}: {ran:?}");
+        assert!(ran.err.contains(told), "{spec}: {ran:?}");
+    }
+    let dir = tree::machine(NODES);
+    let ran = hugeadm(
+        dir.path(),
+        &["--dry-run", "--force", "--pool-pages-min=2MB@0:240"],
+    );
+    assert_eq!(ran.status, 0, "{ran:?}");
+}
+
+#[test]
+fn a_maximum_beyond_all_memory_is_refused() {
+    let dir = tree::machine(NODES);
+    let ran = hugeadm(dir.path(), &["--pool-pages-max=2MB:100000"]);
+    assert_eq!(ran.status, 2, "{ran:?}");
+    assert!(
+        ran.err
+            .contains("could grow to 200000 MB, and there are 3930 MB"),
+        "{ran:?}"
+    );
 }

@@ -8,6 +8,7 @@
 //! **Invariants.** Advice comes of what was read, and nothing is tried. What could not be
 //! read is no finding.
 
+mod boot;
 mod facts;
 mod limits;
 mod mounts;
@@ -32,7 +33,7 @@ pub struct Finding {
     pub fact: String,
     /// What follows from it.
     pub consequence: String,
-    /// What mends it: a command, or a kernel parameter.
+    /// The command that mends it. It can be pasted into a shell.
     pub command: String,
 }
 
@@ -118,14 +119,11 @@ pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
 }
 
 /// What else is worth knowing.
-pub fn facts(machine: &Machine) -> Vec<Fact> {
-    facts::find(machine)
-}
-
-/// A number with its noun.
-fn counted(number: u64, noun: &str) -> String {
-    match number {
-        1 => format!("1 {noun}"),
-        _ => format!("{number} {noun}s"),
+pub fn facts(machine: &Machine, group: &ShmGroup) -> Vec<Fact> {
+    let mut found = boot::find(machine);
+    if !machine.pools.is_empty() {
+        found.extend(limits::empty_group(group));
     }
+    found.extend(facts::find(machine));
+    found
 }

@@ -10,6 +10,8 @@ mod numbers;
 mod pools;
 mod swap;
 
+use std::path::PathBuf;
+
 use hugetools_model::hugetlb::pool;
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::root::error::{Cause, Op};
@@ -28,6 +30,7 @@ pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskRep
         root,
         effects,
         unfinished: plan.unfinished.clone(),
+        made: Vec::new(),
     };
     let reports = plan.tasks.iter().map(|task| run.task(task)).collect();
     run.remember();
@@ -55,6 +58,8 @@ struct Run<'a> {
     effects: &'a mut dyn Effects,
     /// What is noted for the case that this run is killed.
     unfinished: Unfinished,
+    /// The directories that the present task has made.
+    made: Vec<PathBuf>,
 }
 
 impl Run<'_> {
@@ -77,6 +82,10 @@ impl Run<'_> {
             failed |= matches!(outcome, Outcome::Failed(_));
             steps.push(report(step, outcome, self.root, self.effects.is_root()));
         }
+        if failed {
+            self.take_back_dirs(&mut steps);
+        }
+        self.made.clear();
         match task.maximum {
             Maximum::Unsettled(size) if !kept => self.settle(size),
             Maximum::Restored(size) if !failed => self.settle(size),
@@ -96,7 +105,7 @@ impl Run<'_> {
             Step::Write(write) => self.write(write),
             Step::Choose(choose) => numbers::choose(choose, self.root),
             Step::Demote(demote) => numbers::demote(demote, self.root),
-            Step::MakeDir(dir) => files::make_dir(dir, self.effects),
+            Step::MakeDir(dir) => files::make_dir(dir, self.effects, &mut self.made),
             Step::RemoveDir(path) => files::remove_dir(path, self.effects),
             Step::Mount(mount) => files::mount(mount, self.root, self.effects),
             Step::Own(own) => files::own(own, self.root, self.effects),
@@ -106,6 +115,22 @@ impl Run<'_> {
             Step::Impossible(not) => Err(impossible(not)),
         };
         outcome.unwrap_or_else(Outcome::Failed)
+    }
+
+    /// Removes the directories that a failed task made. Those that hold something by
+    /// now stay.
+    fn take_back_dirs(&mut self, steps: &mut [StepReport]) {
+        for path in std::mem::take(&mut self.made).into_iter().rev() {
+            if self.effects.remove_dir(&path).is_err() {
+                continue;
+            }
+            let is_it = |step: &&mut StepReport| {
+                step.action == "make_dir" && step.path == path.display().to_string()
+            };
+            if let Some(step) = steps.iter_mut().find(is_it) {
+                step.outcome = not_run(NotRun::TakenBack);
+            }
+        }
     }
 
     /// Notes the maximum of a pool, which the next writes change on their way.
@@ -140,7 +165,7 @@ impl Run<'_> {
     }
 
     fn put_back(&self, write: &Write, maximum: PageCount) -> Option<Step> {
-        let What::Overcommit { size } = write.what else {
+        let What::Overcommit { size, .. } = write.what else {
             return None;
         };
         let minimum = find_pool(size, self.root)?.minimum();

@@ -4,16 +4,18 @@
 //! `sysctl.d` has the settings that are sysctls; the kernel's command line the
 //! pools that are not, that lie unevenly or need memory in one piece, for only
 //! then is it there; `tmpfiles.d` the rest below `/sys` and `/dev`; `fstab` the
-//! mounts.
+//! mounts. Of these systemd sets the sysctls first. It mounts at any time, and comes
+//! to `tmpfiles.d` after the mounts.
 //! Settings that are as the kernel makes them at boot need no line.
 //!
 //! **Invariants.** No fact is in two places.
 
-use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
+mod mounts;
+mod pools;
+
 use hugetools_model::memory::userfault;
-use hugetools_model::mount::{Mount, escape};
 use hugetools_model::thp::{self, Thp, ThpSettings};
-use hugetools_model::{KPath, Machine, PageSize};
+use hugetools_model::{KPath, Machine};
 use serde::Serialize;
 
 use crate::recommend::{self, SHMMAX_AT_BOOT};
@@ -27,6 +29,8 @@ pub struct Persistent {
     pub fstab: Vec<String>,
     /// Kernel parameters, in their order.
     pub kernel_parameters: Vec<String>,
+    /// Kernel parameters of today that these replace.
+    pub kernel_parameters_to_remove: Vec<String>,
     /// For a file in `/etc/tmpfiles.d`.
     pub tmpfiles: Vec<String>,
 }
@@ -36,7 +40,7 @@ pub fn persistent(machine: &Machine) -> Persistent {
     let mut lines = Persistent::default();
     lines.pools(machine);
     lines.sysctls(machine);
-    lines.fstab.extend(machine.mounts.iter().map(mount));
+    lines.mounts(machine);
     if let Some(thp) = &machine.thp {
         lines.transparent(thp, machine);
     }
@@ -49,13 +53,16 @@ pub fn persistent(machine: &Machine) -> Persistent {
 
 /// The text of all places that have lines; `unseen` is a file that would say more.
 pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
-    let parameters: Vec<String> = match lines.kernel_parameters.is_empty() {
+    let one_line = |words: &Vec<String>| match words.is_empty() {
         true => Vec::new(),
-        false => vec![lines.kernel_parameters.join(" ")],
+        false => vec![words.join(" ")],
     };
+    let parameters = one_line(&lines.kernel_parameters);
+    let to_remove = one_line(&lines.kernel_parameters_to_remove);
     let parts: Vec<String> = [
         ("/etc/sysctl.d/90-hugepages.conf", &lines.sysctl),
         ("/etc/fstab", &lines.fstab),
+        ("the kernel's command line, to be removed", &to_remove),
         ("the kernel's command line", &parameters),
         ("/etc/tmpfiles.d/90-hugepages.conf", &lines.tmpfiles),
     ]
@@ -71,53 +78,17 @@ pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
 }
 
 impl Persistent {
-    fn pools(&mut self, machine: &Machine) {
-        let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
-        for pool in &machine.pools {
-            // Without a parameter the default size is that of transparent ones.
-            if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
-                let parameter = format!("default_hugepagesz={}", parameter(pool.size));
-                self.kernel_parameters.push(parameter);
-            }
-        }
-        for pool in &machine.pools {
-            let uneven = uneven(pool, machine);
-            let pages = pool.minimum();
-            match (pages.get(), pool.default && uneven.is_none()) {
-                (0, _) => {}
-                (_, true) => self.sysctl.push(format!("vm.nr_hugepages = {pages}")),
-                (_, false) => {
-                    let amount = uneven.unwrap_or_else(|| pages.to_string());
-                    let size = parameter(pool.size);
-                    self.kernel_parameters.push(format!("hugepagesz={size}"));
-                    self.kernel_parameters.push(format!("hugepages={amount}"));
-                }
-            }
-            let overcommit = pool.overcommit.unwrap_or_default();
-            match (overcommit.get(), pool.default) {
-                (0, _) => {}
-                (_, true) => self
-                    .sysctl
-                    .push(format!("vm.nr_overcommit_hugepages = {overcommit}")),
-                (_, false) => {
-                    let file = Counter::NrOvercommitHugepages.file();
-                    self.set(&pool_dir(pool.size).join(file), overcommit);
-                }
-            }
-        }
-    }
-
     fn sysctls(&mut self, machine: &Machine) {
         let sysctl = &machine.sysctl;
-        let recommended = recommend::min_free_kbytes(machine);
         let huge = !machine.pools.is_empty();
+        let is_set = |kilobytes: &u64| huge && !recommend::is_kernels_own(machine, *kilobytes);
         for (key, value, keep) in [
             ("vm.hugetlb_shm_group", sysctl.hugetlb_shm_group, Some(0)),
             ("kernel.shmmax", sysctl.shmmax, Some(SHMMAX_AT_BOOT)),
             (
                 "vm.min_free_kbytes",
-                sysctl.min_free_kbytes.filter(|_| huge),
-                recommended,
+                sysctl.min_free_kbytes.filter(is_set),
+                None,
             ),
             (
                 "vm.hugepages_treat_as_movable",
@@ -198,30 +169,4 @@ impl Persistent {
     fn set(&mut self, path: &KPath, value: impl std::fmt::Display) {
         self.tmpfiles.push(format!("w {path} - - - - {value}"));
     }
-}
-
-/// The pages of each node (`0:64,3:10`), where the kernel would not divide
-/// them so by itself.
-fn uneven(pool: &Pool, machine: &Machine) -> Option<String> {
-    let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
-    let shares: Vec<_> = nodes
-        .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
-        .collect();
-    let least = shares.iter().map(|(_, pages)| *pages).min()?;
-    let most = shares.iter().map(|(_, pages)| *pages).max()?;
-    let filled = shares.iter().filter(|(_, pages)| *pages > 0);
-    let listed: Vec<String> = filled.map(|(id, pages)| format!("{id}:{pages}")).collect();
-    (most > least + 1).then(|| listed.join(","))
-}
-
-/// A size as the kernel's command line has it.
-fn parameter(size: PageSize) -> String {
-    size.to_string().trim_end_matches('B').to_owned()
-}
-
-/// mount(8) makes the directory where it is not there, and keeps that option to
-/// itself.
-fn mount(mount: &Mount) -> String {
-    let point = escape(&mount.point);
-    format!("none {point} hugetlbfs {},X-mount.mkdir 0 0", mount.options)
 }

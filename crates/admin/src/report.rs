@@ -175,6 +175,8 @@ pub enum NotRun {
     Interrupted,
     /// A directory that holds something; it counts as done.
     InUse,
+    /// A directory that was removed again, since a later step failed.
+    TakenBack,
 }
 
 impl From<FileError> for Failure {

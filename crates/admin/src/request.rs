@@ -18,12 +18,12 @@ use std::path::{Path, PathBuf};
 pub(crate) use mounts::BASE;
 
 use hugetools_model::hugetlb::node::NodeId;
-use hugetools_model::{Bytes, KPath, Machine, PageCount, PageSize};
+use hugetools_model::{KPath, Machine, PageCount, PageSize};
 
 use crate::args::Args;
 use crate::effects::Effects;
 use crate::step::unfinished::Unfinished;
-use crate::step::{SWAP_DIR, TEMP_SWAP};
+use crate::step::{MountSize, SWAP_DIR, TEMP_SWAP};
 
 /// All that a command line asks to change.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -198,11 +198,11 @@ pub enum MountSet {
 /// What all new mounts have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MountLimits {
-    /// `--max-size`
-    pub max_size: Option<Bytes>,
+    /// `--max-size`; 0 is no limit, also of a mount that is there.
+    pub max_size: Option<MountSize>,
     /// `--min-size`
-    pub min_size: Option<Bytes>,
-    /// `--max-inodes`
+    pub min_size: Option<MountSize>,
+    /// `--max-inodes`; 0 is no limit.
     pub max_inodes: Option<u64>,
     /// `--mount-mode`
     pub mode: Option<u32>,

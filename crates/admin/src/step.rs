@@ -5,6 +5,7 @@
 //! **Invariants.** A step names files by the kernel's paths, and holds all that is needed to
 //! do it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use hugetools_model::hugetlb::node::NodeId;
@@ -96,6 +97,8 @@ pub enum What {
     Overcommit {
         /// The page size.
         size: PageSize,
+        /// Whether it is to hold at once: surplus pages that are more are said.
+        is_limit: bool,
     },
     /// A number that is simply set.
     Setting,
@@ -110,8 +113,6 @@ pub struct Pages {
     pub node: Option<NodeId>,
     /// Whether the pages are larger than the page allocator's blocks.
     pub gigantic: bool,
-    /// Whether there is memory to make them of.
-    pub memory: bool,
     /// How to try for pages that the kernel did not find at once.
     pub effort: Option<Effort>,
 }
@@ -175,6 +176,50 @@ pub struct MakeDir {
     pub mend: bool,
 }
 
+/// How much a mount may hold, or reserves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MountSize {
+    /// So many bytes.
+    Bytes(Bytes),
+    /// Hundredths of the pool at the time of the mount.
+    Percent(u64),
+}
+
+impl MountSize {
+    /// Whether it is 0, which asks for no limit.
+    pub fn is_zero(self) -> bool {
+        matches!(self, MountSize::Bytes(Bytes::ZERO) | MountSize::Percent(0))
+    }
+
+    /// The whole pages of a size, of a pool that has so many.
+    pub fn pages(self, size: PageSize, pool: PageCount) -> PageCount {
+        match self {
+            MountSize::Bytes(bytes) => bytes.pages(size).0,
+            MountSize::Percent(percent) => {
+                let pages = u128::from(pool.get()) * u128::from(percent) / 100;
+                PageCount::new(u64::try_from(pages).unwrap_or(u64::MAX))
+            }
+        }
+    }
+
+    /// The value of a mount option.
+    fn option(self) -> String {
+        match self {
+            MountSize::Bytes(bytes) => bytes.get().to_string(),
+            MountSize::Percent(percent) => format!("{percent}%"),
+        }
+    }
+}
+
+impl fmt::Display for MountSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MountSize::Bytes(bytes) => bytes.fmt(f),
+            MountSize::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
 /// A hugetlbfs to mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
@@ -186,9 +231,9 @@ pub struct Mount {
     /// anybody else's.
     pub owner: Owner,
     /// How much it may hold.
-    pub max_size: Option<Bytes>,
+    pub max_size: Option<MountSize>,
     /// How much of the pool is kept for it.
-    pub min_size: Option<Bytes>,
+    pub min_size: Option<MountSize>,
     /// How many files and directories it may have.
     pub max_inodes: Option<u64>,
 }
@@ -199,9 +244,12 @@ impl Mount {
         let Owner { uid, gid, mode } = self.owner;
         let size = self.size.get();
         let limits = [
-            ("size", self.max_size.map(Bytes::get)),
-            ("min_size", self.min_size.map(Bytes::get)),
-            ("nr_inodes", self.max_inodes),
+            ("size", self.max_size.map(MountSize::option)),
+            ("min_size", self.min_size.map(MountSize::option)),
+            (
+                "nr_inodes",
+                self.max_inodes.map(|inodes| inodes.to_string()),
+            ),
         ];
         let limits = limits
             .into_iter()

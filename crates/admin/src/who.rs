@@ -27,6 +27,8 @@ pub struct Seen {
     pub pools: Vec<Pool>,
     /// Files and segments.
     pub objects: Vec<Object>,
+    /// Mounts that keep pages for themselves, with their device numbers.
+    pub keepers: Vec<(u64, Keeper)>,
     /// Processes with pages of their own.
     pub processes: Vec<Private>,
     /// What control groups are charged with.
@@ -43,6 +45,8 @@ pub struct Seen {
 pub struct Object {
     /// What it is.
     pub kind: Kind,
+    /// The device number of its file system.
+    pub device: u64,
     /// The size of its pages.
     pub size: PageSize,
     /// Its pages in the page cache.
@@ -55,6 +59,17 @@ pub struct Object {
     pub promised: BTreeSet<u64>,
     /// Where the pages are that some process has mapped.
     pub nodes: Nodes,
+}
+
+/// A mount that keeps pages of the pool (`min_size`) until its files have as many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Keeper {
+    /// Where it is.
+    pub point: String,
+    /// The size of its pages.
+    pub size: PageSize,
+    /// How many it keeps.
+    pub pages: u64,
 }
 
 /// Which file it is.
@@ -135,7 +150,8 @@ pub struct Held {
 /// Who has pages of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// `process`, `file`, `shm`, or `reservation`: pages that nobody has touched yet.
+    /// `process`, `file`, `shm`; `reservation`: pages that nobody has touched yet;
+    /// `mount`: pages that a mount keeps for its files.
     pub kind: &'static str,
     /// The process, where there is one only.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -162,9 +178,15 @@ impl Object {
     /// Pages that are promised, and not there yet: by mappings, or up to the end of
     /// the file.
     fn reserved(&self, kept: Kept) -> u64 {
-        let promised = match kept {
-            Kept::ByMappings => self.promised.len() as u64,
-            Kept::ByFiles => self.length.max(self.promised.len() as u64),
+        let by_file = match kept {
+            Kept::Mappings => false,
+            Kept::UnmappedFiles => self.promised.is_empty(),
+            Kept::Files => true,
+        };
+        let promised = self.promised.len() as u64;
+        let promised = match by_file {
+            true => promised.max(self.length),
+            false => promised,
         };
         promised.saturating_sub(self.pages)
     }
@@ -219,21 +241,41 @@ impl Private {
 /// that is gone; the kernel tells of no file whether it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kept {
-    ByMappings,
-    ByFiles,
+    /// Only mappings do.
+    Mappings,
+    /// Files do that nobody has mapped.
+    UnmappedFiles,
+    /// All files do.
+    Files,
 }
 
-/// Where files do, if that alone explains what is reserved.
-fn kept<'s>(
-    pool: &Pool,
-    processes: impl Iterator<Item = &'s Private>,
-    objects: impl Iterator<Item = &'s Object>,
-) -> Kept {
-    let private: u64 = processes.map(|it| it.reserved).sum();
-    let files: u64 = objects.map(|it| it.reserved(Kept::ByFiles)).sum();
-    match private + files == pool.reserved.get() {
-        true => Kept::ByFiles,
-        false => Kept::ByMappings,
+/// The rule that explains what is reserved, or else the first.
+fn kept(reserved: u64, sum: impl Fn(Kept) -> u64) -> Kept {
+    let rules = [Kept::Files, Kept::UnmappedFiles];
+    let fits = rules.into_iter().find(|rule| sum(*rule) == reserved);
+    fits.unwrap_or(Kept::Mappings)
+}
+
+impl Keeper {
+    /// What its files have not taken of it.
+    fn holder<'s>(
+        &self,
+        device: u64,
+        objects: impl Iterator<Item = &'s Object>,
+        kept: Kept,
+    ) -> Holder {
+        let of_it = objects.filter(|object| object.device == device);
+        let taken: u64 = of_it.map(|it| it.pages + it.reserved(kept)).sum();
+        Holder {
+            kind: "mount",
+            pid: None,
+            pids: Vec::new(),
+            path: Some(self.point.clone()),
+            id: None,
+            pages: self.pages.saturating_sub(taken),
+            nodes: Nodes::new(),
+            command: None,
+        }
     }
 }
 
@@ -247,6 +289,13 @@ fn reservation(holder: Holder, pages: u64) -> Holder {
     }
 }
 
+impl Holder {
+    /// Whether nobody has touched its pages yet.
+    fn is_reserved(&self) -> bool {
+        matches!(self.kind, "reservation" | "mount")
+    }
+}
+
 /// The account of each pool.
 pub fn account(seen: &Seen) -> Vec<PoolAccount> {
     let of_pool = |pool: &Pool| {
@@ -256,14 +305,22 @@ pub fn account(seen: &Seen) -> Vec<PoolAccount> {
             .chain(objects.clone().map(|it| it.holder(seen.incomplete)))
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.pages));
-        let kept = kept(pool, processes.clone(), objects.clone());
-        let promised = (processes.map(|it| reservation(it.holder(), it.reserved)))
-            .chain(objects.map(|it| reservation(it.holder(seen.incomplete), it.reserved(kept))));
-        holders.extend(promised);
+        let promised = |kept: Kept| -> Vec<Holder> {
+            let keepers = seen.keepers.iter().filter(|(_, it)| it.size == pool.size);
+            let of_processes = processes
+                .clone()
+                .map(|it| reservation(it.holder(), it.reserved));
+            let of_objects = (objects.clone())
+                .map(|it| reservation(it.holder(seen.incomplete), it.reserved(kept)));
+            let of_mounts = keepers.map(|(device, it)| it.holder(*device, objects.clone(), kept));
+            of_processes.chain(of_objects).chain(of_mounts).collect()
+        };
+        let sum = |kept| promised(kept).iter().map(|holder| holder.pages).sum();
+        holders.extend(promised(kept(pool.reserved.get(), sum)));
         holders.retain(|holder| holder.pages > 0);
         let sum = |reserved: bool| -> u64 {
             let those = holders.iter();
-            let those = those.filter(|it| (it.kind == "reservation") == reserved);
+            let those = those.filter(|it| it.is_reserved() == reserved);
             those.map(|it| it.pages).sum()
         };
         let used = pool.total.get().saturating_sub(pool.free.get());

@@ -15,7 +15,7 @@ pub enum SizeError {
 pub struct Lenient {
     /// Bytes.
     pub bytes: u64,
-    /// Whether something followed that is neither a unit nor its `B` or `iB`.
+    /// Whether something followed that is neither a unit nor its `B`, `i` or `iB`.
     pub tail: bool,
 }
 
@@ -62,8 +62,8 @@ fn unit(text: &[u8]) -> (u32, bool) {
         Some(_) => return (0, true),
     };
     let rest = &text[1..];
-    let known =
-        rest.is_empty() || rest.eq_ignore_ascii_case(b"b") || rest.eq_ignore_ascii_case(b"ib");
+    let endings: [&[u8]; 4] = [b"", b"b", b"i", b"ib"];
+    let known = endings.iter().any(|end| rest.eq_ignore_ascii_case(end));
     (shift, !known)
 }
 
@@ -95,7 +95,9 @@ mod tests {
         }
         assert_eq!(bytes("2.5G"), Ok(2));
         assert!(parse(b"2mfoo").unwrap().tail);
-        assert!(!parse(b"2MiB").unwrap().tail);
+        for whole in ["2M", "2MB", "2Mi", "2mi", "2MiB"] {
+            assert!(!parse(whole.as_bytes()).unwrap().tail, "{whole}");
+        }
     }
 
     #[test]

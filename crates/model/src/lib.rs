@@ -23,6 +23,7 @@
 //! |---|---|
 //! | `/proc/meminfo`, `/sys/devices/system/node/node*/meminfo` | [`memory::meminfo::Meminfo`] |
 //! | `/sys/kernel/mm/hugepages/*`, `/proc/sys/vm/nr_*hugepages*` | [`hugetlb::pool::Pool`] |
+//! | `/proc/cmdline` | [`hugetlb::boot::Boot`] |
 //! | `/sys/devices/system/node/*` | [`hugetlb::node::Node`] |
 //! | `/sys/kernel/mm/transparent_hugepage/*` | [`thp::Thp`], [`thp::ThpSettings`], [`thp::stats`] |
 //! | `/proc/self/mountinfo`, `/proc/mounts` | [`mount::Mount`] |

@@ -5,6 +5,7 @@
 
 use serde::Serialize;
 
+use crate::hugetlb::boot::{self, Boot};
 use crate::hugetlb::node::{self, Node, NodeId};
 use crate::hugetlb::pool::{self, Pool};
 use crate::memory::meminfo::Meminfo;
@@ -16,6 +17,7 @@ use crate::mount::{self, Mount};
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
+use crate::root::parse::KernelVersion;
 use crate::thp::{Thp, ThpSettings};
 use crate::units::size::{Bytes, PageSize};
 
@@ -49,6 +51,12 @@ pub struct Machine {
     pub sysctl: Sysctl,
     /// Who may use `userfaultfd(2)`.
     pub userfault: UserFault,
+    /// The parameters about pools on the kernel's command line.
+    #[serde(skip)]
+    pub boot: Boot,
+    /// The kernel's version; `None` where its name is no number.
+    #[serde(skip)]
+    pub version: Option<KernelVersion>,
     /// A file that would say what there is, and is not there: in a chroot without
     /// `/proc` or `/sys`. A recorded machine has what it has.
     #[serde(skip)]
@@ -84,8 +92,9 @@ impl Machine {
         let meminfo = Meminfo::read(root)?;
         let zones = zone::read(root)?;
         let base_page = zone::base_page_size(root, meminfo.total, &zones)?;
+        let version = pool::version(root)?;
         let mut pools = pool::read(root, &meminfo)?;
-        pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
+        pool::forget_gigantic_overcommit(root, base_page, version, &mut pools)?;
         let mut mounts = mount::read(root)?;
         mounts.retain(Mount::is_hugetlbfs);
         let thp = Thp::read(root)?;
@@ -104,6 +113,8 @@ impl Machine {
             sysctl: Sysctl::read(root)?,
             userfault: UserFault::read(root)?,
             meminfo,
+            boot: boot::read(root)?,
+            version,
             unseen: unseen(root),
         })
     }

@@ -11,9 +11,9 @@ use hugetools_kernfs::escape::decode;
 use hugetools_kernfs::mountinfo;
 use serde::Serialize;
 
-use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
+use crate::root::{Owner, Root};
 use crate::units::size::{PageSize, Quantity};
 
 /// One mount.
@@ -25,8 +25,21 @@ pub struct Mount {
     pub fs_type: String,
     /// All options, of the mount and of the file system, as `/proc/mounts`
     /// prints them.
+    ///
+    /// Of a hugetlbfs, `uid`, `gid` and `mode` are those of its root directory
+    /// now. The kernel prints those of the mount call.
     pub options: String,
+    /// Its device number; `None` where the table does not say.
+    #[serde(skip)]
+    pub device: Option<u64>,
 }
+
+/// What the kernel gives the root of a hugetlbfs, and so doesn't print.
+const ROOT_DIR: Owner = Owner {
+    uid: 0,
+    gid: 0,
+    mode: 0o755,
+};
 
 impl Mount {
     /// Whether this is a hugetlbfs.
@@ -40,6 +53,43 @@ impl Mount {
             .split(',')
             .filter_map(|option| option.split_once('='))
             .find_map(|(key, value)| (key == name).then_some(value))
+    }
+
+    /// Puts owner and mode of the root directory into the options. A mount that
+    /// another one hides keeps those of its mount call.
+    fn show_owner(&mut self, root: &Root) {
+        match root.owner_on(&self.point) {
+            Some((owner, device)) if Some(device) == self.device => self.set_owner(owner),
+            _ => {}
+        }
+    }
+
+    fn set_owner(&mut self, owner: Owner) {
+        let of_owner = ["uid=", "gid=", "mode="];
+        let is_of_owner = |word: &&str| of_owner.iter().any(|name| word.starts_with(name));
+        let words: Vec<&str> = self.options.split(',').collect();
+        // The kernel prints them before all other options of a hugetlbfs.
+        let others = ["nr_inodes=", "pagesize=", "size=", "min_size="];
+        let is_other = |word: &str| others.iter().any(|name| word.starts_with(name));
+        let at = words
+            .iter()
+            .position(|word| is_of_owner(word) || is_other(word));
+        let (before, after) = words.split_at(at.unwrap_or(words.len()));
+        let mut all: Vec<String> = before.iter().map(|word| (*word).to_owned()).collect();
+        for (name, now, usual) in [
+            ("uid", owner.uid, ROOT_DIR.uid),
+            ("gid", owner.gid, ROOT_DIR.gid),
+        ] {
+            if now != usual {
+                all.push(format!("{name}={now}"));
+            }
+        }
+        if owner.mode != ROOT_DIR.mode {
+            all.push(format!("mode={:o}", owner.mode));
+        }
+        let kept = after.iter().filter(|word| !is_of_owner(word));
+        all.extend(kept.map(|word| (*word).to_owned()));
+        self.options = all.join(",");
     }
 
     /// The page size of a hugetlbfs.
@@ -58,7 +108,11 @@ impl Mount {
 /// there is no `mountinfo` (before Linux 2.6.26).
 pub fn read(root: &Root) -> Result<Vec<Mount>, FileError> {
     if let Some(bytes) = root.read_opt(&KPath::from("/proc/self/mountinfo"))? {
-        return Ok(parse_mountinfo(&bytes));
+        let mut mounts = parse_mountinfo(&bytes);
+        for mount in mounts.iter_mut().filter(|mount| mount.is_hugetlbfs()) {
+            mount.show_owner(root);
+        }
+        return Ok(mounts);
     }
     let bytes = root.read_opt(&KPath::from("/proc/mounts"))?;
     Ok(parse_mounts(&bytes.unwrap_or_default()))
@@ -84,6 +138,7 @@ fn of_mountinfo(line: &[u8]) -> Option<Mount> {
         point: unescape(mount.point).into(),
         fs_type: text(mount.fs_type),
         options: join_options(&text(mount.options), &text(mount.fs_options)),
+        device: device(mount.device),
     })
 }
 
@@ -93,7 +148,14 @@ fn of_mounts(line: &[u8]) -> Option<Mount> {
         point: unescape(mount.point).into(),
         fs_type: text(mount.fs_type),
         options: text(mount.options),
+        device: None,
     })
+}
+
+/// `0:24`
+fn device(text: &[u8]) -> Option<u64> {
+    let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
+    Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// `/proc/mounts` prints the read-only state of mount and file system as one,
@@ -171,6 +233,35 @@ mod tests {
         assert_eq!(mounts[2].point, Path::new("/mnt/huge pages"));
         assert_eq!(mounts[2].page_size(), PageSize::new(1 << 30));
         assert_eq!(mounts[2].options, "ro,relatime,uid=100,pagesize=1024M");
+    }
+
+    #[test]
+    fn owner_and_mode_are_those_of_the_root() {
+        let options = |text: &str, owner: Owner| {
+            let line = format!("none /a hugetlbfs {text} 0 0\n");
+            let mut mount = parse_mounts(line.as_bytes()).remove(0);
+            mount.set_owner(owner);
+            mount.options
+        };
+        let owner = |uid, gid, mode| Owner { uid, gid, mode };
+        assert_eq!(
+            options(
+                "rw,relatime,mode=1777,nr_inodes=9,pagesize=2M",
+                owner(7, 0, 0o700)
+            ),
+            "rw,relatime,uid=7,mode=700,nr_inodes=9,pagesize=2M"
+        );
+        assert_eq!(
+            options(
+                "rw,uid=1,gid=2,mode=700,pagesize=2M,size=0",
+                owner(0, 0, 0o755)
+            ),
+            "rw,pagesize=2M,size=0"
+        );
+        assert_eq!(
+            options("rw,relatime", owner(0, 8, 0o70)),
+            "rw,relatime,gid=8,mode=70"
+        );
     }
 
     #[test]

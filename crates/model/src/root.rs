@@ -116,14 +116,19 @@ impl Root {
     /// Whose a file is; `None` where there is none, and in a recorded tree, whose
     /// files are of whoever recorded it.
     pub fn owner(&self, path: &KPath) -> Option<Owner> {
-        let found = fs::metadata(path.as_str())
-            .ok()
-            .filter(|_| self.is_live())?;
-        Some(Owner {
+        self.owner_on(Path::new(path.as_str()))
+            .map(|(owner, _)| owner)
+    }
+
+    /// The owner of a file, and the device number of its file system.
+    pub fn owner_on(&self, path: &Path) -> Option<(Owner, u64)> {
+        let found = fs::metadata(path).ok().filter(|_| self.is_live())?;
+        let owner = Owner {
             uid: found.uid(),
             gid: found.gid(),
             mode: found.mode() & 0o7777,
-        })
+        };
+        Some((owner, found.dev()))
     }
 
     /// The prefix, for a recorded tree.

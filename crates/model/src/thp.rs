@@ -157,6 +157,24 @@ impl Thp {
         }))
     }
 
+    /// Whether some memory can get huge pages of some size, so that khugepaged runs.
+    pub fn serves_any(&self) -> bool {
+        let is_on = |mode: &Option<String>| matches!(mode.as_deref(), Some("always" | "madvise"));
+        let inherits = |size: &ThpSize| size.enabled.as_deref() == Some("inherit");
+        let sizes = &self.sizes;
+        sizes.iter().any(|size| is_on(&size.enabled))
+            || is_on(&self.enabled) && (sizes.is_empty() || sizes.iter().any(inherits))
+    }
+
+    /// Whether all private memory gets whole huge pages, marked or not.
+    pub fn is_always(&self) -> bool {
+        let own = self.pmd_size.and_then(|size| self.mode_of(size));
+        match own {
+            None | Some("inherit") => self.enabled.as_deref() == Some("always"),
+            Some(own) => own == "always",
+        }
+    }
+
     /// Whether private memory marked with `MADV_HUGEPAGE` gets huge pages.
     pub fn serves_madvise(&self) -> bool {
         matches!(self.enabled.as_deref(), Some("always" | "madvise"))

@@ -118,6 +118,28 @@ fn mounts_of_a_user_and_of_a_group() {
     assert_eq!(owner(&dirs[0]), (DAEMON, 0, 0o700));
 }
 
+/// What `chmod` and `chown` made of a mount is listed and kept, not what the mount
+/// call said.
+#[test]
+fn owner_and_mode_are_read_from_the_mount() {
+    let Some(live) = machine("owner and mode of a mount") else {
+        return;
+    };
+    let point = live.global_mount();
+    std::fs::set_permissions(&point, Permissions::from_mode(0o750)).unwrap();
+    std::os::unix::fs::chown(&point, Some(DAEMON), Some(2)).unwrap();
+    for option in ["--list-all-mounts", "--print-persistent"] {
+        let text = live.hugeadm(&[option]).out;
+        let line = text.lines().find(|line| line.contains(&point)).unwrap();
+        assert!(line.contains("uid=1,gid=2,mode=750,pagesize="), "{line}");
+        assert!(!line.contains("mode=1777"), "{line}");
+    }
+    succeeds(&live, &["--create-global-mounts", "--mount-mode=0755"]);
+    let text = live.hugeadm(&["--list-all-mounts"]).out;
+    let line = text.lines().find(|line| line.starts_with(&point)).unwrap();
+    assert!(!line.contains("mode=") && !line.contains("uid="), "{line}");
+}
+
 #[test]
 fn limits_of_mounts() {
     let Some(live) = machine("limits of mounts") else {

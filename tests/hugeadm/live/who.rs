@@ -220,3 +220,87 @@ fn what_lies_in_another_mount_namespace_can_be_freed_from_here() {
     drop(child.stdin.take());
     let _ = child.wait();
 }
+
+/// Mounts that are out of sight: unmounted while a process maps files there, or below
+/// another mount on the same directory.
+#[test]
+fn pages_on_mounts_out_of_sight_are_accounted_for() {
+    let Some(live) = machine("mounts out of sight") else {
+        return;
+    };
+    if !mounts("mounts out of sight") {
+        return;
+    }
+    live.set_pool(60);
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display().to_string();
+    let bytes = 2 * live.default_size().get();
+    let hidden = format!(
+        "mount -t hugetlbfs none {at} && fallocate -l {bytes} {at}/below && \
+         mount -t hugetlbfs none {at}"
+    );
+    assert_eq!(sh(&hidden).status, 0);
+    let found = account(&live);
+    let name = Value::from(format!("{at}/below (below another mount)"));
+    assert_eq!(pages(&found, "path", &name), (2, 0), "{found:#}");
+    assert_eq!(found["unaccounted"], 0, "{found:#}");
+    assert_eq!(sh(&format!("ls {at}")).out, "", "it is hidden still");
+    assert_eq!(
+        sh(&format!("umount {at}; rm {at}/below; umount {at}")).status,
+        0
+    );
+
+    assert_eq!(sh(&format!("mount -t hugetlbfs none {at}")).status, 0);
+    let Some(holders) = Holders::start(&live, &at) else {
+        return;
+    };
+    let gone = format!("rm '{at}/or phan'; umount -l {at}");
+    assert_eq!(sh(&gone).status, 0);
+    let found = account(&live);
+    assert_eq!(
+        pages(&found, "path", &Value::from("/kept")),
+        (2, 2),
+        "{found:#}"
+    );
+    assert_eq!(found["unaccounted"], 0, "{found:#}");
+    assert_eq!(found["unaccounted_reserved"], 0, "{found:#}");
+    drop(holders);
+}
+
+/// Surplus pages, a mount that keeps some for itself, and all kinds of holders at once.
+#[test]
+fn all_reserved_pages_are_named() {
+    let Some(live) = machine("reserved pages") else {
+        return;
+    };
+    if !mounts("reserved pages") {
+        return;
+    }
+    live.set_pool(32);
+    succeeds(&live, &["--pool-pages-max", "DEFAULT:40"]);
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().display().to_string();
+    let bytes = 4 * live.default_size().get();
+    let kept = format!("mount -t hugetlbfs -o min_size={bytes} none {at}");
+    assert_eq!(sh(&kept).status, 0);
+    let global = live.global_mount();
+    let Some(holders) = Holders::start(&live, &global) else {
+        return;
+    };
+    let found = account(&live);
+    assert_eq!(found["surplus"], 4, "{found:#}");
+    assert_eq!(found["reserved"], 16, "{found:#}");
+    assert_eq!(found["unaccounted"], 0, "{found:#}");
+    assert_eq!(found["unaccounted_reserved"], 0, "{found:#}");
+    let mount = found["holders"].as_array().unwrap().iter();
+    let mut mount = mount.filter(|holder| holder["kind"] == "mount");
+    let mount = mount.next().unwrap();
+    assert_eq!(
+        (&mount["path"], &mount["pages"]),
+        (&Value::from(at.clone()), &Value::from(4))
+    );
+    drop(holders);
+    sh(&format!(
+        "rm '{global}/kept' '{global}/or phan'; umount {at}"
+    ));
+}

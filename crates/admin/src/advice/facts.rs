@@ -32,7 +32,7 @@ fn threads(machine: &Machine) -> Option<Fact> {
             "kernel",
             "only root may use userfaultfd for system calls",
             "programs of other users have no heap, data or bss on a pool once they have \
-             threads; a group whose programs do: hugeadm --set-userfaultfd-group GROUP",
+             threads; the option --set-userfaultfd-group of hugeadm admits the users of one group",
         )
     })
 }
@@ -110,7 +110,7 @@ fn use_of(pool: &Pool) -> Option<Fact> {
     if is_idle(pool) {
         Some(Fact::new(
             "pool",
-            format!("{} are in the pool and nobody uses them", held(pool)),
+            format!("nobody uses {} of the pool", held(pool)),
             format!(
                 "no other program can have this memory; to give it back: hugeadm \
                  --pool-pages-min {size}:0"
@@ -120,7 +120,7 @@ fn use_of(pool: &Pool) -> Option<Fact> {
         Some(Fact::new(
             "pool",
             format!(
-                "all {} of the pool are used or promised",
+                "the pool has no free page left: {} used or promised",
                 pages(total.get(), pool)
             ),
             match pool.maximum() > pool.total {
@@ -132,8 +132,9 @@ fn use_of(pool: &Pool) -> Option<Fact> {
         Some(Fact::new(
             "pool",
             format!(
-                "{reserved} of the {free} free pages of {size} are promised to programs that have \
-                 not touched them yet"
+                "programs have reserved {reserved} of the {} that {} free, and not touched them yet",
+                pages(free.get(), pool),
+                if free.get() == 1 { "is" } else { "are" }
             ),
             format!("{} can be had", pages(pool.available().get(), pool)),
         ))
@@ -148,11 +149,11 @@ fn surplus(pool: &Pool) -> Option<Fact> {
         Fact::new(
             "pool",
             format!(
-                "{} above the minimum were made on demand",
+                "the kernel made {} above the minimum on demand",
                 pages(surplus, pool)
             ),
             format!(
-                "they go when they are free again, and may then not come back; to keep them: \
+                "surplus goes when it is free again, and may then not come back; to keep it: \
                  hugeadm --pool-pages-min {}:+{surplus}",
                 pool.size
             ),
@@ -170,7 +171,7 @@ fn forks(pool: &Pool) -> Option<Fact> {
     (bytes >= WORTH_IT).then(|| {
         Fact::new(
             "pool",
-            format!("{} of the pool are in use", pages(used, pool)),
+            format!("programs use {} of the pool", pages(used, pool)),
             "private memory on them, as a heap, is copied when its process forks: about 0.1 s and \
              as much memory again for each GiB; for servers that save from a forked child there is \
              hugectl --heap=thp",

@@ -2,7 +2,7 @@
 
 use hugetools_model::Machine;
 
-use super::{Finding, ShmGroup};
+use super::{Fact, Finding, ShmGroup};
 use crate::recommend;
 
 pub(super) fn find(machine: &Machine, group: &ShmGroup, found: &mut Vec<Finding>) {
@@ -13,24 +13,29 @@ pub(super) fn find(machine: &Machine, group: &ShmGroup, found: &mut Vec<Finding>
 
 fn shm_group(group: &ShmGroup) -> Option<Finding> {
     match group {
-        ShmGroup::Unknown => None,
+        ShmGroup::Unknown | ShmGroup::Known(_) => None,
         ShmGroup::Missing(gid) => Some(Finding::new(
             "shared_memory",
             format!("vm.hugetlb_shm_group is {gid}, and there is no such group"),
             "only root can make shared memory of huge pages",
             "hugeadm --set-shm-group root",
         )),
+    }
+}
+
+/// A group without members. Who shall join it, only its owner knows.
+pub(super) fn empty_group(group: &ShmGroup) -> Option<Fact> {
+    match group {
         // Root may anyway: group 0 means that nobody was given leave.
-        ShmGroup::Known(group) if group.id == 0 || !group.members.is_empty() => None,
-        ShmGroup::Known(group) => Some(Finding::new(
+        ShmGroup::Known(group) if group.id != 0 && group.members.is_empty() => Some(Fact::new(
             "shared_memory",
             format!(
                 "vm.hugetlb_shm_group is {}, and nobody is in it",
                 group.name
             ),
-            "only root can make shared memory of huge pages",
-            format!("usermod -a -G {} USER", group.name),
+            "only root can make shared memory of huge pages, until usermod adds a user to the group",
         )),
+        _ => None,
     }
 }
 

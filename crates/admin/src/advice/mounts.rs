@@ -2,9 +2,10 @@
 
 use hugetools_model::Machine;
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::mount::{Mount, escape};
+use hugetools_model::mount::{Mount, escape, mounted_at};
 
 use super::Finding;
+use crate::plan::shell::quote_text;
 
 pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
     for pool in &machine.pools {
@@ -17,7 +18,9 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
             ));
         }
     }
-    for mount in &machine.mounts {
+    // A command reaches the last one of the mounts on a directory.
+    let mounts = machine.mounts.iter();
+    for mount in mounts.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount)) {
         found.extend(unusable(mount, machine));
     }
 }
@@ -31,13 +34,14 @@ fn is_of(mount: &Mount, pool: &Pool) -> bool {
 
 fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
     let point = escape(&mount.point);
+    let quoted = quote_text(&mount.point.to_string_lossy());
     let pool = machine.pools.iter().find(|pool| is_of(mount, pool))?;
     if mount.options.split(',').any(|option| option == "ro") {
         return Some(Finding::new(
             "mount",
             format!("{point} is mounted read-only"),
             "nobody can make files of huge pages on it",
-            format!("mount -o remount,rw {point}"),
+            format!("mount -o remount,rw {quoted}"),
         ));
     }
     if mount.option("size") == Some("0") {
@@ -48,7 +52,7 @@ fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
                 pool.size
             ),
             "it can hold nothing; mount it again with a larger one",
-            format!("umount {point}"),
+            format!("umount {quoted}"),
         ));
     }
     None

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, counted};
+use hugetools_model::PageCount;
+
+use super::Finding;
 use crate::who::{Holder, PoolAccount};
 
 /// One finding for each.
@@ -19,7 +21,7 @@ fn of_pool(pool: &PoolAccount) -> Vec<Finding> {
         }
     }
     let finding = |(command, (name, pages)): (&str, (String, u64))| {
-        let pages = counted(pages, "page");
+        let pages = PageCount::new(pages).with_noun();
         Finding::new(
             "pool",
             format!(

@@ -2,9 +2,9 @@
 
 use hugetools_model::hugetlb::node::Node;
 use hugetools_model::hugetlb::pool::Pool;
-use hugetools_model::{Bytes, Machine};
+use hugetools_model::{Bytes, Machine, PageCount};
 
-use super::{Finding, counted};
+use super::Finding;
 
 /// Above this share of the memory, in hundredths, pools leave too little.
 const MOST: u64 = 80;
@@ -65,7 +65,7 @@ pub(super) fn held(pool: &Pool) -> String {
 
 /// A number of pages with their size.
 pub(super) fn pages(number: u64, pool: &Pool) -> String {
-    format!("{} of {}", counted(number, "page"), pool.size)
+    format!("{} of {}", PageCount::new(number).with_noun(), pool.size)
 }
 
 /// Nodes that have memory and too little of a pool.

@@ -7,7 +7,7 @@ use hugetools_model::thp::{Thp, ThpSize};
 use super::Finding;
 
 pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
-    let always = thp.enabled.as_deref() == Some("always");
+    let always = thp.is_always();
     found.extend(cost(always, machine));
     found.extend(stalls(always, thp));
     found.extend(nothing(thp));
@@ -74,9 +74,7 @@ fn nothing(thp: &Thp) -> Option<Finding> {
         return None;
     }
     if !thp.sizes.is_empty() && !any(&["inherit"]) {
-        let size = thp
-            .pmd_size
-            .map_or_else(|| "SIZE".to_owned(), |size| size.to_string());
+        let size = thp.pmd_size.or(thp.sizes.last().map(|size| size.size))?;
         return Some(Finding::new(
             "thp",
             format!("transparent huge pages are set to {enabled}, but every size of them to never"),

@@ -1,7 +1,7 @@
 //! Directories and mounts.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use hugetools_model::Root;
 use hugetools_model::mount::{self, mounted_at};
@@ -15,7 +15,12 @@ const NOT_HERE: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,
 };
 
-pub(super) fn make_dir(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+/// Makes a directory; each one that is new comes to `made`.
+pub(super) fn make_dir(
+    dir: &MakeDir,
+    effects: &mut dyn Effects,
+    made: &mut Vec<PathBuf>,
+) -> Result<Outcome, Failure> {
     let told = format!("make directory {}", dir.path.display());
     let mut missing = Vec::new();
     for path in dir.path.ancestors() {
@@ -33,10 +38,10 @@ pub(super) fn make_dir(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outco
     }
     for path in missing.iter().rev() {
         let told = format!("make directory {}", path.display());
-        effects
-            .make_dir(path, dir.owner.mode)
-            .and_then(|()| effects.own(path, dir.owner))
-            .map_err(|error| Failure::call(&told, &error))?;
+        let failure = |error| Failure::call(&told, &error);
+        effects.make_dir(path, dir.owner.mode).map_err(failure)?;
+        made.push(path.to_path_buf());
+        effects.own(path, dir.owner).map_err(failure)?;
     }
     match (missing.is_empty(), dir.mend) {
         (false, _) => Ok(Outcome::DONE),

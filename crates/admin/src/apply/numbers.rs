@@ -1,5 +1,6 @@
 //! Numbers and words in kernel files.
 
+use hugetools_model::hugetlb::pool::surplus_path;
 use hugetools_model::{FileError, Root, thp};
 
 use super::Run;
@@ -11,7 +12,8 @@ impl Run<'_> {
         let asked = value(write, self.root)?;
         let before = number(&write.file, self.root)?;
         if before == asked {
-            return Ok(Outcome::unchanged(before));
+            let beyond = self.beyond(write, asked);
+            return Ok(beyond.unwrap_or_else(|| Outcome::unchanged(before)));
         }
         if let What::Pages(pages) = &write.what {
             return self.resize(write, pages, before, asked);
@@ -19,9 +21,29 @@ impl Run<'_> {
         self.root.write(&write.file.path, &asked.to_string())?;
         let got = number(&write.file, self.root)?;
         match got == asked {
-            true => Ok(Outcome::changed(before, got)),
+            true => {
+                let beyond = self.beyond(write, asked);
+                Ok(beyond.unwrap_or_else(|| Outcome::changed(before, got)))
+            }
             false => Err(not_as_written(&write.file.path, asked, got)),
         }
+    }
+
+    /// Surplus pages that are in use beyond a new limit; the kernel takes none back.
+    fn beyond(&self, write: &Write, asked: u64) -> Option<Outcome> {
+        let What::Overcommit { size, is_limit } = write.what else {
+            return None;
+        };
+        if !is_limit || !self.root.has_kernel() {
+            return None;
+        }
+        let surplus = self.root.number_opt(&surplus_path(size)).ok().flatten()?;
+        (surplus > asked).then(|| Outcome::Short {
+            asked,
+            got: surplus,
+            tried: Vec::new(),
+            interrupted: false,
+        })
     }
 }
 

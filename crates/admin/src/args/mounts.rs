@@ -1,8 +1,9 @@
 //! Options that mount hugetlbfs.
 
 use clap::Args;
-use hugetools_model::Bytes;
 use hugetools_model::units::size::{Quantity, SizeError};
+
+use crate::step::MountSize;
 
 /// What to mount.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
@@ -33,13 +34,15 @@ pub struct Mounts {
     #[arg(long)]
     pub create_global_mounts: bool,
 
-    /// Let each new mount hold at most SIZE; 0 is no limit
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub max_size: Option<Bytes>,
+    /// Let each new mount hold at most SIZE, or a share of its pool (50%); 0 is no limit
+    ///
+    /// Where SIZE is less than one page, no mount of that page size is made.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub max_size: Option<MountSize>,
 
-    /// Reserve SIZE of the pool for each new mount
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
-    pub min_size: Option<Bytes>,
+    /// Reserve SIZE of the pool, or a share of it (10%), for each new mount
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub min_size: Option<MountSize>,
 
     /// Let each new mount hold at most N files and directories; 0 is no limit
     #[arg(long, value_name = "N")]
@@ -79,8 +82,17 @@ impl Mounts {
     }
 }
 
-fn bytes(text: &str) -> Result<Bytes, SizeError> {
-    text.parse::<Quantity>()?.bytes()
+fn size(text: &str) -> Result<MountSize, String> {
+    let quantity = |text: &str| text.parse::<Quantity>().map_err(|why| why.to_string());
+    let Some(percent) = text.strip_suffix('%') else {
+        let bytes = quantity(text)?.bytes();
+        return bytes.map(MountSize::Bytes).map_err(|why| why.to_string());
+    };
+    match quantity(percent)?.plain() {
+        Some(percent @ 0..=100) => Ok(MountSize::Percent(percent)),
+        Some(_) => Err("more than all of the pool".to_owned()),
+        None => Err(SizeError::UnknownUnit.to_string()),
+    }
 }
 
 /// A hugetlbfs has no set-id bits.

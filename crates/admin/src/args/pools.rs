@@ -22,7 +22,8 @@ pub struct Pools {
     /// Set how many pages a pool may grow to on demand; may be repeated
     ///
     /// A maximum below the minimum lowers the minimum too. Maximums are set
-    /// after all minimums.
+    /// after all minimums. More than all of the memory is an error; when more pages
+    /// are in use than the new maximum, the exit status is 3.
     #[arg(long, value_name = "SPEC")]
     pub pool_pages_max: Vec<String>,
 
@@ -59,8 +60,9 @@ pub struct Pools {
     /// Let pools grow into the memory that everything else needs
     ///
     /// Without it a request that would leave less memory available than 512 MB, or
-    /// than 5% of all, changes nothing and ends with status 1. More than all of the
-    /// memory is an error in any case.
+    /// than 5% of all, or less than 5% of a node that is named, changes nothing and ends
+    /// with status 1. More than all of the memory, or of that node's, is an error in any
+    /// case.
     #[arg(long)]
     pub force: bool,
 

@@ -20,7 +20,7 @@ Examples:
   hugeadm --pool-pages-min DEFAULT:2048MB      2 GiB of pages of the default size
   hugeadm --pool-pages-min 2MB:+16             16 pages more
   hugeadm --pool-pages-min 2MB@0-1:64          64 pages on node 0 and 64 on node 1
-  hugeadm --pool-spread 2MB@0*3,1:400          300 pages on node 0 and 100 on node 1
+  hugeadm --pool-spread 2MB@0*3,1:160          120 pages on node 0 and 40 on node 1
   hugeadm --pool-pages-max DEFAULT:10%         let the pool grow on demand to 10% of memory
   hugeadm --hard --pool-pages-min DEFAULT:50%  try long to find the memory
   hugeadm --dry-run --pool-pages-min 1GB:2     print the commands, change nothing

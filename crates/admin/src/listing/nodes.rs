@@ -75,6 +75,7 @@ mod tests {
             surplus: PageCount::new(2),
         };
         let node = |id, pools| Node {
+            available: None,
             id: NodeId::new(id),
             total: Bytes::new(1),
             has_cpu: true,

@@ -28,12 +28,23 @@ impl Progress {
         }
         let pages = growth.to.saturating_sub(growth.from);
         let bar = ProgressBar::with_draw_target(Some(pages), ProgressDrawTarget::hidden());
-        let template = "{prefix} [{bar:30}] {pos} of {len} pages, {rate}, {eta} left";
+        // Only pages to come count for the rate. The pool has others already.
+        let (from, to) = (growth.from, growth.to);
+        let template = "{prefix} [{bar:30}] {at} of {to} pages, {rate}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(template) {
             let style =
                 style.with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
                     let _ = write!(out, "{:.0} a second", state.per_sec());
                 });
+            let style = style.with_key(
+                "at",
+                move |state: &ProgressState, out: &mut dyn fmt::Write| {
+                    let _ = write!(out, "{}", from.saturating_add(state.pos()));
+                },
+            );
+            let style = style.with_key("to", move |_: &ProgressState, out: &mut dyn fmt::Write| {
+                let _ = write!(out, "{to}");
+            });
             bar.set_style(style.progress_chars("=> "));
         }
         bar.set_prefix(growth.size.to_string());

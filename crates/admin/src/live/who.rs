@@ -15,7 +15,7 @@ use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
-use crate::who::{Kind, Object, Seen};
+use crate::who::{Keeper, Kind, Object, Seen};
 use frames::{Frames, Memory};
 
 /// How often the look is repeated while pages come and go.
@@ -37,8 +37,12 @@ struct Look<'r> {
     private: Frames,
     /// Private mappings whose first process is known.
     owners: BTreeSet<(Key, u64)>,
-    /// The devices of hugetlbfs mounts, and where these are.
-    devices: BTreeSet<u64>,
+    /// Mounts that keep pages for themselves, by device.
+    keepers: BTreeMap<u64, Keeper>,
+    /// Whether a device is a hugetlbfs, as far as that is known. One that was unmounted
+    /// lazily is in no table of mounts.
+    devices: BTreeMap<u64, bool>,
+    /// Where hugetlbfs mounts are.
     points: BTreeSet<PathBuf>,
     memory: Memory,
 }
@@ -88,7 +92,8 @@ impl<'r> Look<'r> {
             mapped: BTreeMap::new(),
             private: Frames::default(),
             owners: BTreeSet::new(),
-            devices: BTreeSet::new(),
+            keepers: BTreeMap::new(),
+            devices: BTreeMap::new(),
             points: BTreeSet::new(),
             memory: Memory::read(root)?,
         })
@@ -96,7 +101,9 @@ impl<'r> Look<'r> {
 
     fn all(mut self) -> Seen {
         let mounts = files::all_mounts(self.root);
-        for mount in &mounts {
+        let others = mounts.others.into_iter();
+        self.devices.extend(others.map(|device| (device, false)));
+        for mount in &mounts.huge {
             self.walk(mount);
         }
         self.processes();
@@ -107,6 +114,7 @@ impl<'r> Look<'r> {
                 object.nodes = self.memory.nodes(frames);
             }
         }
+        self.seen.keepers = self.keepers.into_iter().collect();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);
         self.seen
@@ -121,6 +129,7 @@ impl<'r> Look<'r> {
     fn object(&mut self, key: Key, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
         self.objects.entry(key).or_insert_with(|| Object {
             kind,
+            device: key.0,
             size,
             pages: stat.allocated / size.get(),
             length: stat.length.div_ceil(size.get()),

@@ -62,7 +62,10 @@ fn restore(pool: &Pool, maximum: PageCount) -> Step {
             surplus: None,
         },
         value: Value::Plain(overcommit.get()),
-        what: What::Overcommit { size: pool.size },
+        what: What::Overcommit {
+            size: pool.size,
+            is_limit: false,
+        },
         refused: None,
     })
 }

@@ -9,8 +9,9 @@ use hugetools_model::units::size::Quantity;
 use hugetools_model::{Bytes, Machine, PageSize};
 
 use super::Task;
+use super::shell::quote_text;
 use crate::request::{BASE, MountLimits, MountSet, Request, Unmount};
-use crate::step::{Impossible, MakeDir, Mount, Own, Owner, Step};
+use crate::step::{Impossible, MakeDir, Mount, MountSize, Own, Owner, Step};
 
 /// The directories above the mounts are everybody's to walk through.
 pub(super) const BASE_OWNER: Owner = Owner {
@@ -72,10 +73,13 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     let mut pools: Vec<&Pool> = machine.pools.iter().collect();
     pools.sort_by_key(|pool| !pool.default);
     let mut steps = Vec::new();
-    for pool in pools {
+    for pool in pools
+        .into_iter()
+        .filter(|pool| !request.holds_nothing(pool))
+    {
         let dir = own.as_ref().unwrap_or(&base);
         let point = point(dir, pool.size);
-        steps.extend(mount(machine, point, pool.size, owner, limits));
+        steps.extend(mount(machine, point, pool, owner, limits));
     }
     if steps.is_empty() {
         steps.push(Step::Impossible(Impossible {
@@ -103,8 +107,15 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
             mend: true,
         })
     }));
-    above.append(&mut steps);
-    Task::new(set.option(), above)
+    // What ends the option before any mount needs no directory.
+    let is_over = matches!(steps.first(), Some(Step::Impossible(_)));
+    let (first, mut last) = match is_over {
+        true => (steps, above),
+        false => (above, steps),
+    };
+    let mut all = first;
+    all.append(&mut last);
+    Task::new(set.option(), all)
 }
 
 fn point(dir: &Path, size: PageSize) -> PathBuf {
@@ -123,33 +134,35 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
 fn mount(
     machine: &Machine,
     point: PathBuf,
-    size: PageSize,
+    pool: &Pool,
     owner: Owner,
     limits: &MountLimits,
 ) -> Vec<Step> {
-    let mount = Mount {
-        point: point.clone(),
-        size,
-        owner,
-        max_size: limits.max_size,
-        min_size: limits.min_size,
-        max_inodes: limits.max_inodes,
-    };
+    let size = pool.size;
+    let limit = |size: Option<MountSize>| size.filter(|size| !size.is_zero());
     let Some(found) = mounted_at(&machine.mounts, &point) else {
+        let mount = Mount {
+            point: point.clone(),
+            size,
+            owner,
+            max_size: limit(limits.max_size),
+            min_size: limit(limits.min_size),
+            max_inodes: limits.max_inodes.filter(|inodes| *inodes > 0),
+        };
         return vec![directory(point, owner, false), Step::Mount(mount)];
     };
     let why = match found.page_size() {
         Some(other) if other != size => Some(format!(
             "a hugetlbfs with pages of {other} is mounted there"
         )),
-        _ => other_limits(found, &mount),
+        _ => other_limits(found, limits, pool),
     };
     match why {
         None => vec![Step::Own(Own { point, owner })],
         Some(why) => {
             let shown = point.display().to_string();
             vec![Step::Impossible(Impossible {
-                hint: format!("umount {shown} and run this again"),
+                hint: format!("umount {} and run this again", quote_text(&shown)),
                 subject: shown,
                 why,
             })]
@@ -159,29 +172,43 @@ fn mount(
 
 /// A limit that was asked for and that the mount there has not; it cannot be
 /// changed without unmounting.
-fn other_limits(found: &hugetools_model::mount::Mount, mount: &Mount) -> Option<String> {
-    let whole = |bytes: Bytes| {
-        let pages = bytes.pages(mount.size).0;
-        mount.size.of(pages).map_or(0, Bytes::get)
+fn other_limits(
+    found: &hugetools_model::mount::Mount,
+    limits: &MountLimits,
+    pool: &Pool,
+) -> Option<String> {
+    let whole = |limit: MountSize| {
+        let pages = limit.pages(pool.size, pool.minimum());
+        pool.size.of(pages).map_or(u64::MAX, Bytes::get)
     };
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;
-        quantity.bytes().ok().map(Bytes::get)
+        // A mount with `size=0` can hold nothing. The kernel prints `min_size=0` for none.
+        let bytes = quantity.bytes().ok().map(Bytes::get);
+        bytes.filter(|bytes| *bytes > 0 || name == "size")
     };
     let asked = [
-        ("size", mount.max_size.map(whole)),
-        (
-            "min_size",
-            mount.min_size.map(whole).filter(|size| *size > 0),
-        ),
-        ("nr_inodes", mount.max_inodes),
+        ("size", limits.max_size.map(whole)),
+        ("min_size", limits.min_size.map(whole)),
+        ("nr_inodes", limits.max_inodes),
     ];
-    let differs = |(name, asked): &(&str, Option<u64>)| asked.is_some() && has(name) != *asked;
-    let (name, asked) = asked.into_iter().find(differs)?;
-    let asked = asked.unwrap_or_default();
-    Some(match has(name) {
-        None => format!("a hugetlbfs without {name}={asked} is mounted there"),
-        Some(has) => format!("a hugetlbfs with {name}={has} is mounted there, not {asked}"),
+    // 0 asks for no limit.
+    let wanted = |asked: u64| Some(asked).filter(|asked| *asked > 0);
+    let asked = asked
+        .into_iter()
+        .filter_map(|(name, asked)| Some((name, wanted(asked?))));
+    let (name, asked) = asked
+        .into_iter()
+        .find(|(name, asked)| has(name) != *asked)?;
+    Some(match (has(name), asked) {
+        (None, None) => return None,
+        (None, Some(asked)) => format!("a hugetlbfs without {name}={asked} is mounted there"),
+        (Some(has), Some(asked)) => {
+            format!("a hugetlbfs with {name}={has} is mounted there, not {asked}")
+        }
+        (Some(has), None) => {
+            format!("a hugetlbfs with {name}={has} is mounted there, not one without a limit")
+        }
     })
 }
 

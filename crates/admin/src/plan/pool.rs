@@ -61,6 +61,9 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             finish(plan, change, planned, steps);
         }
     }
+    if plan.refusal.is_none() {
+        plan.refusal = margin::beyond_memory(machine, request, pools.values());
+    }
 }
 
 /// Whether a step may have to look for pages.

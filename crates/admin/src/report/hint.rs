@@ -3,11 +3,12 @@
 use hugetools_model::hugetlb::node::NodeId;
 use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
-use hugetools_model::{Bytes, PageSize, Root};
+use hugetools_model::{Bytes, PageCount, PageSize, Root};
 
 use crate::plan::pool::margin::margin;
+use crate::plan::shell::quote_text;
 use crate::report::Outcome;
-use crate::step::{Mount, Pages, Step, Value, What, Write};
+use crate::step::{Mount, MountSize, Pages, Step, Value, What, Write};
 
 /// The second line of a message; `is_root` where root asks. The figures in it are of
 /// the pools as they are now.
@@ -18,7 +19,7 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool, root: &Root) -> Optio
             Some("a signal ended the search for more".to_owned())
         }
         (Step::Write(_), Outcome::Short { asked, got, .. }) if got > asked => Some(format!(
-            "{} more are in use or promised: they go when the programs and files that hold them do",
+            "the kernel keeps {} more, used or reserved, until the programs and files that hold them end",
             got - asked
         )),
         (Step::Write(write), Outcome::Short { asked, .. }) => match &write.what {
@@ -39,18 +40,17 @@ pub fn hint(step: &Step, outcome: &Outcome, is_root: bool, root: &Root) -> Optio
 
 fn short(pages: &Pages, asked: u64, root: &Root) -> String {
     let hard = pages.effort.as_ref().is_some_and(|effort| effort.hard);
-    match (pages.memory, pages.node, pages.gigantic) {
-        (false, Some(node), _) => format!("node {node} has no memory of its own"),
-        (_, _, true) => format!(
+    match pages.gigantic {
+        true => format!(
             "pages of {} need memory in one piece: {}",
             pages.size,
             at_boot(pages, asked, root)
         ),
-        (_, _, false) if hard => format!(
+        false if hard => format!(
             "no more memory is to be had: end programs that hold it, or {}",
             at_boot(pages, asked, root)
         ),
-        _ => "free some memory, or run this again with --hard, which drops caches, adds swap \
+        false => "free some memory, or run this again with --hard, which drops caches, adds swap \
               and tries longer"
             .to_owned(),
     }
@@ -70,7 +70,7 @@ fn failed(step: &Step, errno: i32, is_root: bool, root: &Root) -> Option<String>
         (libc::EINVAL, Step::Write(write)) => invalid(write, root)?,
         (_, Step::Mount(mount)) => unmountable(mount, errno, root)?,
         (libc::EBUSY, Step::Unmount(point)) => {
-            let point = point.display();
+            let point = quote_text(&point.to_string_lossy());
             format!("a program uses it: fuser -vm {point} says which; end it and run this again")
         }
         (libc::ENOTDIR | libc::EEXIST, Step::MakeDir(_)) => {
@@ -84,7 +84,7 @@ fn failed(step: &Step, errno: i32, is_root: bool, root: &Root) -> Option<String>
         }
         (libc::ENOMEM, Step::SwapOff(swap)) => format!(
             "what is on it fits nowhere else: make the pool smaller, then swapoff {}",
-            swap.path.display()
+            quote_text(&swap.path.to_string_lossy())
         ),
         _ => return None,
     };
@@ -98,22 +98,24 @@ fn unmountable(mount: &Mount, errno: i32, root: &Root) -> Option<String> {
             "something else than a directory is in the way: remove it and run this again"
                 .to_owned(),
         ),
-        (libc::ENOMEM, Some(bytes)) => Some(few(mount.size, bytes, root)),
+        (libc::ENOMEM, Some(min)) => Some(few(mount.size, min, root)),
         _ => None,
     }
 }
 
 /// What a pool lacks to reserve so much for a mount.
-fn few(size: PageSize, bytes: Bytes, root: &Root) -> String {
-    let needed = bytes.get() / size.get();
+fn few(size: PageSize, min: MountSize, root: &Root) -> String {
     let mut pools = pools(root).into_iter().flat_map(|(_, pools)| pools);
-    let free = pools.find(|pool| pool.size == size);
-    let free = free.map(|pool| pool.available().get());
-    match free.filter(|free| *free < needed) {
+    let pool = pools.find(|pool| pool.size == size);
+    let all = pool.as_ref().map_or(PageCount::ZERO, Pool::minimum);
+    let needed = min.pages(size, all);
+    let free = pool.map(|pool| pool.available().get());
+    match free.filter(|free| *free < needed.get()) {
         Some(free) => format!(
-            "--min-size takes {needed} pages, and the pool has {free} to give: hugeadm \
+            "--min-size takes {}, and the pool has {free} to give: hugeadm \
              --pool-pages-min {size}:+{}",
-            needed - free
+            needed.with_noun(),
+            needed.get() - free
         ),
         None => format!(
             "the pool had too few free pages for --min-size, which takes {needed}: run this again"
@@ -123,7 +125,7 @@ fn few(size: PageSize, bytes: Bytes, root: &Root) -> String {
 
 fn invalid(write: &Write, root: &Root) -> Option<String> {
     match &write.what {
-        What::Overcommit { size } => Some(format!(
+        What::Overcommit { size, .. } => Some(format!(
             "gigantic pages have no overcommit before Linux 6.19: make the pool itself as large \
              with --pool-pages-min {size}:AMOUNT"
         )),

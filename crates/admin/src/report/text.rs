@@ -90,6 +90,7 @@ fn reason(why: NotRun) -> (Level, &'static str) {
         NotRun::RecordedTree => (Level::Warning, "this is a recorded tree"),
         NotRun::EarlierFailed => (Level::Info, "the step before it failed"),
         NotRun::Interrupted => (Level::Warning, "interrupted"),
+        NotRun::TakenBack => (Level::Info, "removed again, since a later step failed"),
         NotRun::InUse => (Level::Info, "it holds something"),
     }
 }

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::mount::mounted_at;
-use hugetools_model::{Bytes, Machine, PageSize};
+use hugetools_model::{Machine, PageCount, PageSize};
 
 use super::{MountLimits, MountSet, Request, Unmount, shown};
 use crate::args::Mounts;
 use crate::effects::{Account, Effects};
+use crate::step::MountSize;
 
 /// Where everything is mounted.
 pub(crate) const BASE: &str = "/var/lib/hugetlbfs";
@@ -74,12 +76,27 @@ fn account(
     }
 }
 
+impl Request {
+    /// Whether `--max-size` is less than one page of a pool, so that a mount of it
+    /// could hold nothing. What a pool will have that changes now is not known yet.
+    pub(crate) fn holds_nothing(&self, pool: &Pool) -> bool {
+        let Some(size) = self.mount_limits.max_size.filter(|size| !size.is_zero()) else {
+            return false;
+        };
+        let changes = self.pool_min.iter().chain(&self.pool_max);
+        let is_known = match size {
+            MountSize::Bytes(_) => true,
+            MountSize::Percent(_) => !changes.clone().any(|change| change.size == pool.size),
+        };
+        is_known && size.pages(pool.size, pool.minimum()) == PageCount::ZERO
+    }
+}
+
 fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String> {
-    let positive = |size: Option<Bytes>| size.filter(|size| size.get() > 0);
     let limits = MountLimits {
-        max_size: positive(args.max_size),
-        min_size: positive(args.min_size),
-        max_inodes: args.max_inodes.filter(|inodes| *inodes > 0),
+        max_size: args.max_size,
+        min_size: args.min_size,
+        max_inodes: args.max_inodes,
         mode: args.mount_mode,
     };
     request.mount_limits = limits;
@@ -88,41 +105,62 @@ fn limits(args: &Mounts, machine: &Machine, request: &mut Request) -> Vec<String
         ("--max-size", limits.max_size),
         ("--min-size", limits.min_size),
     ] {
-        let Some(size) = size else { continue };
-        let sizes = machine.pools.iter().map(|pool| pool.size);
-        let short = |pages: &PageSize| size.get() < pages.get();
-        if !machine.pools.is_empty() && sizes.clone().all(|pages| short(&pages)) {
+        let Some(size) = size.filter(|size| !size.is_zero()) else {
+            continue;
+        };
+        let pools = &machine.pools;
+        let is_short = |pool: &Pool| match (option, size) {
+            ("--max-size", _) => request.holds_nothing(pool),
+            (_, MountSize::Bytes(bytes)) => bytes.get() < pool.size.get(),
+            (_, MountSize::Percent(_)) => false,
+        };
+        if !pools.is_empty() && pools.iter().all(is_short) {
             errors.push(format!("{option} {size}: less than one page of any size"));
             continue;
         }
-        for pages in sizes {
-            request.notes.extend(rounding(option, size, pages));
-        }
+        let notes: Vec<String> = pools
+            .iter()
+            .filter(|pool| option == "--max-size" || !request.holds_nothing(pool))
+            .filter_map(|pool| rounding(option, size, pool.size, is_short(pool)))
+            .collect();
+        request.notes.extend(notes);
     }
-    if let (Some(max), Some(min)) = (limits.max_size, limits.min_size) {
-        if min > max {
-            errors.push(format!("--min-size {min}: more than --max-size {max}"));
-        }
-    }
+    errors.extend(limits.contradiction());
     errors
 }
 
-/// What the kernel makes of a size that is no whole number of pages.
-fn rounding(option: &str, size: Bytes, pages: PageSize) -> Option<String> {
-    let (whole, rest) = size.pages(pages);
-    if rest.get() == 0 {
-        return None;
+impl MountLimits {
+    fn contradiction(&self) -> Option<String> {
+        let (max, min) = (self.max_size?, self.min_size?);
+        let is_more = match (min, max) {
+            _ if max.is_zero() => false,
+            (MountSize::Bytes(min), MountSize::Bytes(max)) => min > max,
+            (MountSize::Percent(min), MountSize::Percent(max)) => min > max,
+            // The kernel refuses the mount where it is.
+            _ => false,
+        };
+        is_more.then(|| format!("--min-size {min}: more than --max-size {max}"))
     }
-    Some(match (whole.get(), option) {
-        (0, "--max-size") => format!(
-            "{option} {size}: less than one page of {pages}, so the mount of {pages} can hold nothing"
-        ),
-        (0, _) => format!(
+}
+
+/// What comes of a size that is no whole number of pages.
+fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> Option<String> {
+    match (is_short, option, size) {
+        (true, "--max-size", _) => Some(format!(
+            "{option} {size}: less than one page of {pages}, so no mount of {pages} is made"
+        )),
+        (true, ..) => Some(format!(
             "{option} {size}: less than one page of {pages}, so nothing is reserved for the mount of {pages}"
-        ),
-        (1, _) => format!("{option} {size}: rounded down to 1 page for the mount of {pages}"),
-        (n, _) => format!("{option} {size}: rounded down to {n} pages for the mount of {pages}"),
-    })
+        )),
+        (false, _, MountSize::Percent(_)) => None,
+        (false, _, MountSize::Bytes(bytes)) => {
+            let (whole, rest) = bytes.pages(pages);
+            (rest.get() > 0).then(|| {
+                let whole = whole.with_noun();
+                format!("{option} {size}: rounded down to {whole} for the mount of {pages}")
+            })
+        }
+    }
 }
 
 /// The mounts that the create options make, the last one first.

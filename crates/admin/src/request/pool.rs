@@ -13,7 +13,7 @@ use self::amount::{count, rounding};
 use super::{Change, Demotion, Growth, Place, PoolChange, Request, shown};
 use crate::args::Pools;
 use crate::request::spec::spread::{Spread, Weights, divide};
-use crate::request::spec::{Direction, Spec};
+use crate::request::spec::{Amount, Direction, Spec};
 
 /// Checks all options about pools.
 pub(super) fn check(
@@ -115,6 +115,9 @@ fn shares(
     let mut shares = Vec::new();
     for &id in nodes {
         let node = find_node(id, pool, machine)?;
+        if let (0, Amount::Percent(1..)) = (node.total.get(), spec.amount) {
+            return Err(format!("node {id} has no memory of its own"));
+        }
         let pages = count(spec.amount, pool.size, node.total)
             .map_err(|error| format!("node {id}: {error}"))?;
         shares.push((id, pages));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::*;
 use crate::effects::{Account, Found, Growth as Grown, Ran};
 use crate::step::{Mount, Owner, Swap};
-use hugetools_model::{Root, fixture};
+use hugetools_model::{Bytes, Root, fixture};
 
 /// A host with one user and one group, and a few directories.
 #[derive(Default)]
@@ -123,11 +123,15 @@ impl Effects for Host {
     }
 }
 
-fn on(host: &mut Host, args: &[&str]) -> Result<Request, Vec<String>> {
+fn machine() -> Machine {
     let dir = tempfile::tempdir().unwrap();
     let archive = include_str!("../../../../tests/fixtures/x86_64-8node.tree");
     fixture::unpack(archive, dir.path()).unwrap();
-    let machine = Machine::read(&Root::at(dir.path()).unwrap()).unwrap();
+    Machine::read(&Root::at(dir.path()).unwrap()).unwrap()
+}
+
+fn on(host: &mut Host, args: &[&str]) -> Result<Request, Vec<String>> {
+    let machine = machine();
     let argv = [&["hugeadm"], args].concat();
     let args = Args::read(argv.iter().map(Into::into).collect()).unwrap();
     Request::new(&args, &machine, host)
@@ -206,15 +210,19 @@ fn limits_of_mounts_are_whole_pages() {
             .map(|found| (found.mount_limits, found.notes))
     };
     let (found, notes) = limits(&["--max-size=65M", "--min-size=4M", "--max-inodes=0"]).unwrap();
-    assert_eq!(found.max_size, Some(Bytes::new(65 << 20)));
-    assert_eq!(found.max_inodes, None);
+    assert_eq!(found.max_size, Some(MountSize::Bytes(Bytes::new(65 << 20))));
+    assert_eq!(found.max_inodes, Some(0));
     assert_eq!(
         notes,
         [
             "--max-size 65MB: rounded down to 32 pages for the mount of 2MB",
-            "--max-size 65MB: less than one page of 1GB, so the mount of 1GB can hold nothing",
-            "--min-size 4MB: less than one page of 1GB, so nothing is reserved for the mount of 1GB",
+            "--max-size 65MB: less than one page of 1GB, so no mount of 1GB is made",
         ]
+    );
+    let (_, notes) = limits(&["--min-size=4M"]).unwrap();
+    assert_eq!(
+        notes,
+        ["--min-size 4MB: less than one page of 1GB, so nothing is reserved for the mount of 1GB"]
     );
     for (args, error) in [
         (
@@ -225,9 +233,39 @@ fn limits_of_mounts_are_whole_pages() {
             &["--max-size=4M", "--min-size=6M"],
             "--min-size 6MB: more than --max-size 4MB",
         ),
+        (
+            &["--max-size=20%", "--min-size=30%"],
+            "--min-size 30%: more than --max-size 20%",
+        ),
+        (
+            // Of 74 pages.
+            &["--max-size=1%"],
+            "--max-size 1%: less than one page of any size",
+        ),
     ] {
         assert_eq!(limits(args).unwrap_err(), [error]);
     }
+}
+
+/// The pool of 2 MB has 74 pages, that of 1 GB none; a pool that changes is not
+/// known yet.
+#[test]
+fn a_share_of_the_pool_is_left_to_the_kernel() {
+    let size = |text: &str| text.parse::<PageSize>().unwrap();
+    let skipped = |args: &[&str]| {
+        let found = request(&[args, &["--create-mounts", "--max-size=50%"]].concat()).unwrap();
+        let machine = machine();
+        let pools = machine
+            .pools
+            .iter()
+            .filter(|pool| found.holds_nothing(pool));
+        let sizes = pools.map(|pool| pool.size).collect::<Vec<_>>();
+        assert_eq!(found.mount_limits.max_size, Some(MountSize::Percent(50)));
+        (sizes, found.notes)
+    };
+    let note = "--max-size 50%: less than one page of 1GB, so no mount of 1GB is made";
+    assert_eq!(skipped(&[]), (vec![size("1G")], vec![note.to_owned()]));
+    assert_eq!(skipped(&["--pool-pages-min=1G:2"]), (vec![], vec![]));
 }
 
 #[test]

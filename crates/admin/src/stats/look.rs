@@ -42,7 +42,7 @@ impl Seen {
         let zones = unread.or(zone::read(root));
         let base_page = unread.or(zone::base_page_size(root, meminfo.total, &zones));
         let mut pools = pool::read(root, &meminfo)?;
-        pool::forget_gigantic_overcommit(root, base_page, &mut pools)?;
+        pool::forget_gigantic_overcommit(root, base_page, pool::version(root)?, &mut pools)?;
         let sizes: Vec<PageSize> = pools.iter().map(|pool| pool.size).collect();
         let groups = unread.or(refusals::read(root, &sizes));
         for why in groups.unread {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use hugetools_model::PageCount;
+
 use super::{Holder, PoolAccount};
 
 /// The table of all pools.
@@ -14,14 +16,17 @@ pub fn text(pools: &[PoolAccount]) -> String {
         let used = pool.total.saturating_sub(pool.free);
         let _ = writeln!(
             out,
-            "{}: {} pages, {used} in use, {} free, {} of these reserved",
-            pool.size, pool.total, pool.free, pool.reserved
+            "{}: {}, {used} in use, {} free, {} of these reserved",
+            pool.size,
+            PageCount::new(pool.total).with_noun(),
+            pool.free,
+            pool.reserved
         );
         for holder in &pool.held.holders {
             let _ = writeln!(out, "{:>10}  {}", holder.pages, name(holder));
         }
         for group in &pool.held.groups {
-            let _ = writeln!(out, "{:>10}  are charged to {}", group.pages, group.path);
+            let _ = writeln!(out, "{:>10}  charged to {}", group.pages, group.path);
         }
         rest(&mut out, pool.held.unaccounted, "in use");
         rest(&mut out, pool.held.unaccounted_reserved, "reserved");
@@ -53,6 +58,9 @@ fn rest(out: &mut String, pages: i64, how: &str) {
 
 fn name(holder: &Holder) -> String {
     let path = holder.path.as_deref().unwrap_or_default();
+    if holder.kind == "mount" {
+        return format!("kept for files on the mount {path} (min_size)");
+    }
     let mut name = match (holder.pid, holder.id) {
         (Some(pid), _) => format!("process {pid} ({path})"),
         (None, Some(id)) => format!("shared memory segment {id}"),

@@ -6,7 +6,7 @@ use hugetools_kernfs::pool::count;
 use serde::Serialize;
 
 use crate::hugetlb::pool::{Counter, size_of_dir};
-use crate::memory::meminfo::parse_node_total;
+use crate::memory::meminfo::parse_node_line;
 use crate::root::Root;
 use crate::root::error::FileError;
 use crate::root::kpath::KPath;
@@ -43,6 +43,9 @@ pub struct Node {
     pub id: NodeId,
     /// Its memory; zero for a node with CPUs only.
     pub total: Bytes,
+    /// Its free memory and what the page cache could give back; `None` where the
+    /// kernel does not say.
+    pub available: Option<Bytes>,
     /// Whether it has CPUs; memory behind a CXL link has none.
     pub has_cpu: bool,
     /// Its share of each pool, smallest pages first.
@@ -135,9 +138,11 @@ pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
         let Some(id) = number.and_then(|number| number.parse().ok()).map(NodeId) else {
             continue;
         };
+        let (total, available) = read_memory(root, id)?;
         nodes.push(Node {
             id,
-            total: read_total(root, id)?,
+            total,
+            available,
             has_cpu: with_cpu
                 .as_ref()
                 .is_none_or(|list| list.contains(&id.get())),
@@ -148,14 +153,22 @@ pub fn read(root: &Root) -> Result<Vec<Node>, FileError> {
     Ok(nodes)
 }
 
-fn read_total(root: &Root, id: NodeId) -> Result<Bytes, FileError> {
+fn read_memory(root: &Root, id: NodeId) -> Result<(Bytes, Option<Bytes>), FileError> {
     let path = node_dir().join(format_args!("node{id}/meminfo"));
-    match root.read_opt(&path)? {
-        None => Ok(Bytes::default()),
-        Some(bytes) => parse_node_total(&bytes)
-            .map(Option::unwrap_or_default)
-            .map_err(|what| FileError::content(&path, what)),
-    }
+    let Some(bytes) = root.read_opt(&path)? else {
+        return Ok((Bytes::default(), None));
+    };
+    let line = |name: &str| parse_node_line(&bytes, name);
+    let read = || -> Result<_, String> {
+        let total = line("MemTotal:")?.unwrap_or_default();
+        let mut available = line("MemFree:")?;
+        for name in ["Active(file):", "Inactive(file):", "SReclaimable:"] {
+            let more = line(name)?.unwrap_or_default().get();
+            available = available.map(|sum| Bytes::new(sum.get().saturating_add(more)));
+        }
+        Ok((total, available))
+    };
+    read().map_err(|what| FileError::content(&path, what))
 }
 
 fn read_pools(root: &Root, id: NodeId) -> Result<Vec<NodePool>, FileError> {

@@ -183,6 +183,15 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
     Ok(pools)
 }
 
+/// The version of the kernel. A name of its own tells none.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn version(root: &Root) -> Result<Option<KernelVersion>, FileError> {
+    let path = KPath::from("/proc/sys/kernel/osrelease");
+    root.parse_opt(&path).or_else(unless_odd)
+}
+
 /// Takes the overcommit away from the sizes that have none although they have
 /// its file: the gigantic ones, before Linux 6.19. A limit that is in force is
 /// proof of the contrary.
@@ -192,12 +201,10 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 pub fn forget_gigantic_overcommit(
     root: &Root,
     base: Option<Bytes>,
+    version: Option<KernelVersion>,
     pools: &mut [Pool],
 ) -> Result<(), FileError> {
     let block = zone::largest_block(root, base)?;
-    let path = KPath::from("/proc/sys/kernel/osrelease");
-    // A name of its own tells no version.
-    let version: Option<KernelVersion> = root.parse_opt(&path).or_else(unless_odd)?;
     if version.is_some_and(|version| version >= GIGANTIC_OVERCOMMIT) {
         return Ok(());
     }

@@ -69,9 +69,8 @@ impl Meminfo {
     }
 }
 
-/// The `MemTotal` line of a node's `meminfo`, which begins `Node <n> `.
-pub fn parse_node_total(bytes: &[u8]) -> Result<Option<Bytes>, String> {
-    let name = "MemTotal:";
+/// A line of a node's `meminfo`, such as `MemTotal:`; it begins `Node <n> `.
+pub fn parse_node_line(bytes: &[u8], name: &str) -> Result<Option<Bytes>, String> {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let line = lines.find_map(|line| {
         let mut words = line.splitn(3, |byte| *byte == b' ');
@@ -138,15 +137,18 @@ mod tests {
     #[test]
     fn a_node_line_has_its_own_prefix() {
         let text = b"\nNode 3 MemFree:  1 kB\nNode 3 MemTotal:         514636 kB\n";
-        assert_eq!(parse_node_total(text), Ok(Some(Bytes::new(514_636 * 1024))));
-        assert_eq!(parse_node_total(b""), Ok(None));
+        assert_eq!(
+            parse_node_line(text, "MemTotal:"),
+            Ok(Some(Bytes::new(514_636 * 1024)))
+        );
+        assert_eq!(parse_node_line(b"", "MemTotal:"), Ok(None));
     }
 
     proptest! {
         #[test]
         fn parsing_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let _ = Meminfo::parse(&bytes);
-            let _ = parse_node_total(&bytes);
+            let _ = parse_node_line(&bytes, "MemTotal:");
         }
 
         #[test]

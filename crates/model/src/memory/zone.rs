@@ -27,6 +27,8 @@ pub struct Zone {
     pub free: u64,
     /// Below so many free pages the kernel begins to take pages back (`low`).
     pub low: u64,
+    /// Above so many free pages it stops (`high`).
+    pub high: u64,
     /// Free pages that those who may use other zones leave here
     /// (`lowmem_reserve`).
     pub protection: u64,
@@ -76,6 +78,7 @@ fn tell(zone: &mut Zone, line: &str) {
     match name.trim_ascii_end() {
         "pages free" => zone.free = number,
         "low" => zone.low = number,
+        "high" => zone.high = number,
         "present" => zone.present = number,
         "managed" => zone.managed = number,
         _ => {}
@@ -92,6 +95,7 @@ fn parse_head(line: &str) -> Option<Zone> {
         managed: 0,
         free: 0,
         low: 0,
+        high: 0,
         protection: 0,
     })
 }

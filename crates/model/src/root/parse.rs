@@ -1,7 +1,9 @@
 //! Files that the crate procfs reads rightly, in this machine's tree and in a recorded
 //! one. Its errors name a line of its own source; here they name the file and the cause.
 
-use procfs::{FromRead, KernelVersion, ProcError, ProcResult, Uptime};
+use procfs::{FromRead, ProcError, ProcResult, Uptime};
+
+pub use procfs::KernelVersion;
 
 /// What can be read of a whole file by [`Root::parse`](crate::Root::parse).
 pub trait Text: Sized {

@@ -30,6 +30,9 @@ const GIB: u64 = 1 << 30;
 const TIB: u64 = 1 << 40;
 
 impl Bytes {
+    /// No byte at all.
+    pub const ZERO: Bytes = Bytes(0);
+
     /// A number of bytes.
     pub const fn new(bytes: u64) -> Bytes {
         Bytes(bytes)
@@ -86,6 +89,14 @@ impl PageCount {
     /// The plain number.
     pub const fn get(self) -> u64 {
         self.0
+    }
+
+    /// The number with its noun: `1 page`, `5 pages`.
+    pub fn with_noun(self) -> String {
+        match self.0 {
+            1 => "1 page".to_owned(),
+            pages => format!("{pages} pages"),
+        }
     }
 
     /// The sum, if it can be represented.
@@ -149,8 +160,8 @@ impl fmt::Display for PageSize {
 }
 
 /// A number with or without a unit, as on the command line: `64`, `0x40`,
-/// `2MB`, `1GiB`. Units are K, M, G, T with an optional `B` or `iB`, in any
-/// case, all binary.
+/// `2MB`, `1GiB`, `512Mi`. Units are K, M, G, T with an optional `B`, `i` or
+/// `iB`, in any case, all binary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantity {
     number: u64,
@@ -184,6 +195,8 @@ pub enum SizeError {
     UnknownUnit,
     /// The number has a fraction.
     Fraction,
+    /// The digits are grouped, as in `1,024`.
+    Grouped,
     /// The number does not fit into 64 bits.
     Overflow,
     /// A size of zero.
@@ -194,8 +207,9 @@ impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             SizeError::NoNumber => "not a number",
-            SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B or iB",
+            SizeError::UnknownUnit => "unknown unit, use K, M, G or T with an optional B, i or iB",
             SizeError::Fraction => "no whole number: 1536M is 1.5G",
+            SizeError::Grouped => "write the number without separators between its digits",
             SizeError::Overflow => "does not fit into 64 bits",
             SizeError::Zero => "must not be zero",
         })
@@ -228,14 +242,15 @@ impl FromStr for Quantity {
 }
 
 fn unit(text: &str) -> Result<Option<u64>, SizeError> {
+    if is_grouped(text) {
+        return Err(SizeError::Grouped);
+    }
     if text.starts_with(['.', ',']) {
         return Err(SizeError::Fraction);
     }
     let lower = text.to_ascii_lowercase();
-    let letter = lower
-        .strip_suffix("ib")
-        .or_else(|| lower.strip_suffix('b'))
-        .unwrap_or(&lower);
+    let letter = lower.strip_suffix('b').unwrap_or(&lower);
+    let letter = letter.strip_suffix('i').unwrap_or(letter);
     Ok(Some(match (letter, lower.as_str()) {
         ("", "") => return Ok(None),
         ("k", _) => KIB,
@@ -244,6 +259,15 @@ fn unit(text: &str) -> Result<Option<u64>, SizeError> {
         ("t", _) => TIB,
         _ => return Err(SizeError::UnknownUnit),
     }))
+}
+
+/// Whether a separator and exactly three digits follow: `,024`, `'024`, `_024`.
+fn is_grouped(text: &str) -> bool {
+    let Some(group) = text.strip_prefix([',', '\'', '_']) else {
+        return false;
+    };
+    let end = group.find(|c: char| !c.is_ascii_digit());
+    end.unwrap_or(group.len()) == 3
 }
 
 impl FromStr for PageSize {
@@ -268,7 +292,9 @@ mod tests {
 
     #[test]
     fn units_are_binary_and_of_any_case() {
-        for text in ["2M", "2m", "2MB", "2mb", "2MiB", "2mIb", "2048K", "2097152"] {
+        for text in [
+            "2M", "2m", "2MB", "2mb", "2MiB", "2mIb", "2Mi", "2mi", "2048Ki", "2048K", "2097152",
+        ] {
             assert_eq!(bytes(text), Ok(2 << 20), "{text}");
         }
         assert_eq!(bytes("1T"), Ok(1 << 40));
@@ -286,7 +312,13 @@ mod tests {
         assert_eq!(bytes(" 2M"), Err(SizeError::NoNumber));
         assert_eq!(bytes("2mfoo"), Err(SizeError::UnknownUnit));
         assert_eq!(bytes("2.5G"), Err(SizeError::Fraction));
-        assert_eq!(bytes("2iB"), Err(SizeError::UnknownUnit));
+        assert_eq!(bytes("1,5G"), Err(SizeError::Fraction));
+        for grouped in ["1,024", "1,024M", "1'048'576", "1_024"] {
+            assert_eq!(bytes(grouped), Err(SizeError::Grouped), "{grouped}");
+        }
+        for odd in ["2iB", "2i", "2Mib2", "2Mii", "2Mbi"] {
+            assert_eq!(bytes(odd), Err(SizeError::UnknownUnit), "{odd}");
+        }
         assert_eq!(bytes("2B"), Err(SizeError::UnknownUnit));
         assert_eq!(bytes("08"), Err(SizeError::NoNumber));
         assert_eq!(bytes("0x"), Err(SizeError::NoNumber));

@@ -2,31 +2,49 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use hugetools_model::mount::{self, Mount};
-use hugetools_model::{KPath, Root};
+use hugetools_model::{KPath, PageSize, Root};
+use nix::mount::{MntFlags, MsFlags};
+use nix::sched::{CloneFlags, unshare};
 
 use super::{Look, Stat};
-use crate::who::Kind;
+use crate::who::{Keeper, Kind};
 
 /// A mount, and how this process reaches it.
 #[derive(Debug)]
 pub(super) struct Place {
     /// Where it is for those who see it.
-    point: PathBuf,
+    pub(super) point: PathBuf,
     /// Where it is for us.
-    path: PathBuf,
+    pub(super) path: PathBuf,
+    /// Its device number, where the kernel says it.
+    pub(super) device: Option<u64>,
+    /// The mounts of our own namespace that hide it, the last one first.
+    covers: Option<Vec<PathBuf>>,
+    /// How much of the pool it keeps (`min_size`), and the size of its pages.
+    kept: Option<(PageSize, u64)>,
+}
+
+/// The mounts that processes can see.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Those of hugetlbfs.
+    pub(super) huge: Vec<Place>,
+    /// The devices of all others.
+    pub(super) others: BTreeSet<u64>,
 }
 
 /// The mounts of all mount namespaces of which a process can be seen.
-pub(super) fn all_mounts(root: &Root) -> Vec<Place> {
+pub(super) fn all_mounts(root: &Root) -> Places {
     let mut namespaces = BTreeSet::new();
-    let mut places = Vec::new();
+    let mut places = Places::default();
     let ours = fs::read_link(root.host_path("/proc/self/ns/mnt"));
     namespaces.extend(ours);
-    places.extend(places_of(mount::read(root).unwrap_or_default(), None));
+    places.add(mount::read(root).unwrap_or_default(), None);
     for name in root.list(&KPath::from("/proc")).unwrap_or_default() {
         let is_process = name
             .to_str()
@@ -41,62 +59,133 @@ pub(super) fn all_mounts(root: &Root) -> Vec<Place> {
                 .join("mountinfo");
             let mounts = root.read(&table).unwrap_or_default();
             let mounts = mount::parse_mountinfo(&mounts);
-            places.extend(places_of(mounts, Some(&process.join("root"))));
+            places.add(mounts, Some(&process.join("root")));
         }
     }
     places
 }
 
-fn places_of(mounts: Vec<Mount>, above: Option<&Path>) -> Vec<Place> {
-    let huge = mounts.into_iter().filter(Mount::is_hugetlbfs);
-    let place = |mount: Mount| Place {
-        path: match above {
-            None => mount.point.clone(),
-            Some(above) => above.join(mount.point.strip_prefix("/").unwrap_or(&mount.point)),
-        },
-        point: mount.point,
+impl Places {
+    fn add(&mut self, mounts: Vec<Mount>, above: Option<&Path>) {
+        for (at, mount) in mounts.iter().enumerate() {
+            if !mount.is_hugetlbfs() {
+                self.others.extend(mount.device);
+                continue;
+            }
+            let later = mounts[at + 1..].iter().rev().map(|mount| &mount.point);
+            let covers = later.filter(|point| mount.point.starts_with(point));
+            let inside = mount.point.strip_prefix("/").unwrap_or(&mount.point);
+            self.huge.push(Place {
+                path: above.map_or_else(|| mount.point.clone(), |above| above.join(inside)),
+                point: mount.point.clone(),
+                device: mount.device,
+                covers: above.is_none().then(|| covers.cloned().collect()),
+                kept: kept(mount),
+            });
+        }
+    }
+}
+
+fn kept(mount: &Mount) -> Option<(PageSize, u64)> {
+    let (size, bytes) = (mount.page_size()?, mount.option("min_size")?);
+    Some((size, bytes.parse::<u64>().ok()? / size.get()))
+}
+
+/// Files, and directories that cannot be read.
+#[derive(Default)]
+struct Listed {
+    files: Vec<(PathBuf, fs::Metadata)>,
+    unread: Vec<String>,
+}
+
+/// All files below a directory, on its own file system.
+fn list(top: &Path, device: u64) -> Listed {
+    let mut listed = Listed::default();
+    let mut dirs = vec![top.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let why = format!("the files in {}: {error}", dir.display());
+                listed.unread.push(why);
+                continue;
+            }
+        };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            match fs::symlink_metadata(&path) {
+                Ok(found) if found.dev() != device => {}
+                Ok(found) if found.is_dir() => dirs.push(path),
+                Ok(found) => listed.files.push((path, found)),
+                Err(_) => {}
+            }
+        }
+    }
+    listed
+}
+
+/// The files of a mount that others hide: in a mount namespace of one thread, where
+/// the others are unmounted.
+fn list_hidden(point: &Path, covers: &[PathBuf], device: u64) -> io::Result<Listed> {
+    let uncovered = || {
+        unshare(CloneFlags::CLONE_NEWNS)?;
+        let none: Option<&str> = None;
+        nix::mount::mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+        for cover in covers {
+            nix::mount::umount2(cover, MntFlags::MNT_DETACH)?;
+        }
+        match fs::metadata(point)?.dev() == device {
+            true => Ok(list(point, device)),
+            false => Err(io::Error::other("it is hidden")),
+        }
     };
-    huge.map(place).collect()
+    let listed = std::thread::scope(|scope| scope.spawn(uncovered).join());
+    listed.unwrap_or_else(|_| Err(io::Error::other("it is hidden")))
 }
 
 impl Look<'_> {
     /// All files of a mount.
     pub(super) fn walk(&mut self, place: &Place) {
-        let Ok(top) = fs::metadata(self.root.host_path(&place.path)) else {
+        let path = self.root.host_path(&place.path);
+        let top = fs::metadata(&path).ok().map(|top| top.dev());
+        let Some(device) = place.device.or(top) else {
             return self.unread(format!("the files on {}", place.point.display()));
         };
-        self.devices.insert(top.dev());
+        self.devices.insert(device, true);
         self.points.insert(place.point.clone());
-        let mut dirs = vec![place.path.clone()];
-        while let Some(dir) = dirs.pop() {
-            let entries = match fs::read_dir(self.root.host_path(&dir)) {
-                Ok(entries) => entries,
-                Err(error) => {
-                    self.unread(format!("the files in {}: {error}", dir.display()));
-                    continue;
-                }
+        if let Some((size, pages)) = place.kept {
+            let point = place.point.to_string_lossy().into_owned();
+            self.keepers.insert(device, Keeper { point, size, pages });
+        }
+        let is_hidden = top != Some(device);
+        let listed = match &place.covers {
+            _ if !is_hidden => Ok(list(&path, device)),
+            Some(covers) => list_hidden(&path, covers, device),
+            None => Err(io::Error::other("it is hidden")),
+        };
+        let Ok(listed) = listed else {
+            return self.unread(format!(
+                "the files on {}, which another mount hides",
+                place.point.display()
+            ));
+        };
+        for why in listed.unread {
+            self.unread(why);
+        }
+        for (path, found) in listed.files {
+            let Some(size) = self.size(found.blksize()).filter(|_| found.is_file()) else {
+                continue;
             };
-            for entry in entries.flatten() {
-                let path = entry.path();
-                let Ok(found) = fs::symlink_metadata(&path) else {
-                    continue;
-                };
-                if found.dev() != top.dev() {
-                    continue;
-                }
-                if found.is_dir() {
-                    dirs.push(path);
-                } else if let Some(size) = self.size(found.blksize()).filter(|_| found.is_file()) {
-                    let inside = path.strip_prefix(&place.path).unwrap_or(&path);
-                    let text = |path: &Path| path.to_string_lossy().into_owned();
-                    let kind = Kind::File {
-                        path: text(&place.point.join(inside)),
-                        here: text(&path),
-                    };
-                    let key = (found.dev(), found.ino());
-                    self.object(key, size, kind, Stat::of(&found));
-                }
-            }
+            let inside = path.strip_prefix(&place.path).unwrap_or(&path);
+            let text = |path: &Path| path.to_string_lossy().into_owned();
+            let seen = text(&place.point.join(inside));
+            let kind = match is_hidden {
+                true => Kind::Nameless(format!("{seen} (below another mount)")),
+                false => Kind::File {
+                    path: seen,
+                    here: text(&path),
+                },
+            };
+            self.object((found.dev(), found.ino()), size, kind, Stat::of(&found));
         }
     }
 }

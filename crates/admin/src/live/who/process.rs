@@ -81,7 +81,13 @@ impl Look<'_> {
                 .read(true)
                 .open(self.root.host_path(pid.path("pagemap").as_str()))
                 .ok();
-            for record in records(&smaps).filter(|record| record.has_flag(b"ht")) {
+            for record in records(&smaps) {
+                let (major, minor) = record.device;
+                let is_huge = record.has_flag(b"ht");
+                self.devices.entry(makedev(major, minor)).or_insert(is_huge);
+                if !is_huge {
+                    continue;
+                }
                 if let Some(size) = self.size(record.kernel_page_size) {
                     self.mapping(pid, size, &record, pagemap.as_ref());
                 }
@@ -172,13 +178,14 @@ impl Look<'_> {
     }
 
     /// Whether a line of `maps` can be of a hugetlb mapping: such a one has a file,
-    /// on a mount or without a name.
+    /// on a mount or without a name. Each device that is on no mount costs one look.
     fn may_be_huge(&self, line: &[u8]) -> bool {
         let mut words = line
             .split(|byte| *byte == b' ')
             .filter(|word| !word.is_empty());
-        let device = words.nth(3).and_then(device);
-        line.ends_with(b" (deleted)") || device.is_some_and(|it| self.devices.contains(&it))
+        let device = words.nth(3).and_then(device).filter(|device| *device != 0);
+        let is_unknown = |device: u64| self.devices.get(&device).copied().unwrap_or(true);
+        line.ends_with(b" (deleted)") || device.is_some_and(is_unknown)
     }
 
     /// Whether what a descriptor links to can be on a hugetlbfs. Others are not asked:

@@ -58,6 +58,24 @@ impl<'a> Planned<'a> {
         self.minimum
     }
 
+    /// The pages of each node that changes, now and then.
+    pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, PageCount, PageCount)> {
+        let nodes = match &self.written {
+            Written::Nodes(nodes) => Some(nodes),
+            Written::Nothing | Written::Whole => None,
+        };
+        let nodes = nodes.into_iter().flatten();
+        nodes.map(|(id, after)| (*id, self.share(*id), *after))
+    }
+
+    /// What the pool may grow to.
+    pub(super) fn maximum(&self) -> PageCount {
+        let overcommit = self.overcommit.unwrap_or_default();
+        self.minimum
+            .checked_add(overcommit)
+            .unwrap_or(PageCount::new(u64::MAX))
+    }
+
     pub(super) fn take_notes(&mut self) -> impl Iterator<Item = String> + use<> {
         std::mem::take(&mut self.notes).into_iter()
     }
@@ -79,7 +97,8 @@ impl<'a> Planned<'a> {
     fn after(&mut self, change: Change, before: PageCount, of: &str) -> PageCount {
         if let Change::Down(fewer) = change {
             if fewer > before {
-                let note = format!("{of} has only {before} pages, so none is left");
+                let before = before.with_noun();
+                let note = format!("{of} has only {before}, so none is left");
                 self.notes.push(note);
             }
         }
@@ -148,7 +167,7 @@ impl<'a> Planned<'a> {
         }
         let refused = self.overcommit.is_none().then_some(NO_OVERCOMMIT);
         let value = self.overcommit_value(overcommit);
-        steps.push(self.write_overcommit(value, refused));
+        steps.push(self.limit_overcommit(value, true, refused));
         if self.overcommit.is_some() {
             self.overcommit = Some(overcommit);
         }
@@ -159,7 +178,7 @@ impl<'a> Planned<'a> {
     fn raise(&self, overcommit: Option<PageCount>) -> Vec<Step> {
         match overcommit {
             Some(more) if self.overcommit < overcommit => {
-                vec![self.write_overcommit(Value::Plain(more.get()), None)]
+                vec![self.write_overcommit(Value::Plain(more.get()))]
             }
             _ => Vec::new(),
         }
@@ -172,7 +191,7 @@ impl<'a> Planned<'a> {
         self.overcommit = overcommit;
         if let (Some(overcommit), false) = (overcommit, same) {
             let value = self.overcommit_value(overcommit);
-            steps.push(self.write_overcommit(value, None));
+            steps.push(self.write_overcommit(value));
         }
     }
 
@@ -225,14 +244,12 @@ impl<'a> Planned<'a> {
         self.written = Written::Whole;
         let compact = KPath::from("/proc/sys/vm/compact_memory");
         let effort = self.effort(pages > self.minimum, compact);
-        self.write_pages(file, None, true, effort, pages)
+        self.write_pages(file, None, effort, pages)
     }
 
     fn write_node(&self, id: NodeId, grows: bool, pages: PageCount) -> Step {
-        let node = self.machine.node(id);
-        let memory = node.is_none_or(|node| node.total.get() > 0);
-        let effort = self.effort(grows && memory, node_compact_path(id));
-        self.write_pages(self.node_file(id), Some(id), memory, effort, pages)
+        let effort = self.effort(grows, node_compact_path(id));
+        self.write_pages(self.node_file(id), Some(id), effort, pages)
     }
 
     fn effort(&self, grows: bool, compact: KPath) -> Option<Effort> {
@@ -247,7 +264,6 @@ impl<'a> Planned<'a> {
         &self,
         file: Number,
         node: Option<NodeId>,
-        memory: bool,
         effort: Option<Effort>,
         pages: PageCount,
     ) -> Step {
@@ -258,14 +274,22 @@ impl<'a> Planned<'a> {
                 size: self.pool.size,
                 node,
                 gigantic: self.pool.overcommit.is_none(),
-                memory,
                 effort,
             }),
             refused: None,
         })
     }
 
-    fn write_overcommit(&self, value: Value, refused: Option<&'static str>) -> Step {
+    fn write_overcommit(&self, value: Value) -> Step {
+        self.limit_overcommit(value, false, None)
+    }
+
+    fn limit_overcommit(
+        &self,
+        value: Value,
+        is_limit: bool,
+        refused: Option<&'static str>,
+    ) -> Step {
         Step::Write(Write {
             file: Number {
                 path: overcommit_file(self.pool),
@@ -274,6 +298,7 @@ impl<'a> Planned<'a> {
             value,
             what: What::Overcommit {
                 size: self.pool.size,
+                is_limit,
             },
             refused,
         })

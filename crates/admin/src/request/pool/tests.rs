@@ -36,7 +36,7 @@ fn every_kind_of_amount_becomes_pages() {
 
 #[test]
 fn a_share_is_of_each_nodes_own_memory() {
-    let Place::Nodes(nodes) = place("2MB@0,4-5:+50%") else {
+    let Place::Nodes(nodes) = place("2MB@0,5:+50%") else {
         panic!("not nodes");
     };
     let nodes: Vec<_> = nodes
@@ -44,7 +44,8 @@ fn a_share_is_of_each_nodes_own_memory() {
         .map(|(id, change)| (id.get(), *change))
         .collect();
     let up = |pages| Change::Up(PageCount::new(pages));
-    assert_eq!(nodes, [(0, up(125)), (4, up(0)), (5, up(125))]);
+    assert_eq!(nodes, [(0, up(125)), (5, up(125))]);
+    assert_eq!(error("2MB@0,4-5:+50%"), "node 4 has no memory of its own");
 }
 
 #[test]

@@ -1,0 +1,90 @@
+//! Facts about pools on the kernel's command line. Only another boot reads it.
+
+use hugetools_model::hugetlb::boot::Asked;
+use hugetools_model::hugetlb::pool::Pool;
+use hugetools_model::{Machine, PageSize};
+
+use super::Fact;
+use super::pools::pages;
+
+pub(super) fn find(machine: &Machine) -> Vec<Fact> {
+    if let Some(fact) = wrong_order(machine) {
+        return vec![fact];
+    }
+    let asked = machine.boot.asked.iter();
+    asked.filter_map(|asked| unmet(asked, machine)).collect()
+}
+
+/// A count that stands before its size, so that the last size has none.
+fn wrong_order(machine: &Machine) -> Option<Fact> {
+    let (first, last) = (machine.boot.asked.first()?, machine.boot.asked.last()?);
+    let default = machine.default_pool()?;
+    let (None, Some(count), Some(size), None) = (first.size, first.pages, last.size, last.pages)
+    else {
+        return None;
+    };
+    Some(Fact::new(
+        "kernel",
+        format!(
+            "the kernel's command line has hugepages={count} before hugepagesz={}",
+            word(size)
+        ),
+        format!(
+            "a count belongs to the size before it, and this one to the default size of {}; for \
+             the next boot write each hugepagesz= before its hugepages=",
+            default.size
+        ),
+    ))
+}
+
+fn unmet(asked: &Asked, machine: &Machine) -> Option<Fact> {
+    let pool = match asked.size {
+        None => machine.default_pool(),
+        Some(size) => machine.pool(size),
+    };
+    let Some(pool) = pool else {
+        return Some(missing(asked.size?, asked.pages, machine));
+    };
+    let wanted = asked.pages?;
+    (pool.minimum().get() < wanted).then(|| fewer(pool, wanted))
+}
+
+fn missing(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
+    let sizes: Vec<String> = machine.pools.iter().map(|p| p.size.to_string()).collect();
+    let count = match count {
+        Some(_) => " and the hugepages= after it",
+        None => "",
+    };
+    Fact::new(
+        "kernel",
+        format!(
+            "the kernel's command line has hugepagesz={}, and this machine has no such size",
+            word(size)
+        ),
+        format!(
+            "the kernel ignored it{count}; for the next boot choose one of {}",
+            sizes.join(", ")
+        ),
+    )
+}
+
+fn fewer(pool: &Pool, wanted: u64) -> Fact {
+    Fact::new(
+        "kernel",
+        format!(
+            "the kernel's command line asks for {}, and the pool keeps {}",
+            pages(wanted, pool),
+            pool.minimum()
+        ),
+        format!(
+            "the kernel found no memory for more at boot, or somebody made the pool smaller \
+             since; to try again: hugeadm --pool-pages-min {}:{wanted}",
+            pool.size
+        ),
+    )
+}
+
+/// A size as the command line has it.
+fn word(size: PageSize) -> String {
+    size.to_string().trim_end_matches('B').to_owned()
+}

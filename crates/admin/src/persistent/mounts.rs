@@ -1,0 +1,48 @@
+//! Lines of `fstab`.
+
+use hugetools_model::Machine;
+use hugetools_model::mount::{Mount, escape, mounted_at};
+
+use super::Persistent;
+use super::pools::{Place, place};
+
+impl Persistent {
+    /// Of mounts on the same directory only the last one can be used.
+    pub(super) fn mounts(&mut self, machine: &Machine) {
+        let mounts = machine.mounts.iter();
+        let seen = mounts.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount));
+        let lines: Vec<String> = seen.map(|mount| line(mount, machine)).collect();
+        for line in lines {
+            if !self.fstab.contains(&line) {
+                self.fstab.push(line);
+            }
+        }
+    }
+}
+
+/// mount(8) makes the directory where it is not there, and keeps the options for
+/// itself and systemd to itself.
+fn line(mount: &Mount, machine: &Machine) -> String {
+    let point = escape(&mount.point);
+    let mut options = format!("{},X-mount.mkdir", mount.options);
+    if let Some(unit) = pool_unit(mount, machine) {
+        options += ",nofail,x-systemd.after=";
+        options += unit;
+    }
+    format!("none {point} hugetlbfs {options} 0 0")
+}
+
+/// The unit that fills the pool, where the mount reserves some of it. Only a
+/// mount with `nofail` may wait for it: others come before it.
+fn pool_unit(mount: &Mount, machine: &Machine) -> Option<&'static str> {
+    mount.option("min_size").filter(|size| *size != "0")?;
+    let pool = machine.pools.iter().find(|pool| {
+        let size = mount.page_size();
+        size.map_or(pool.default, |size| size == pool.size)
+    })?;
+    match place(pool, machine) {
+        Place::CommandLine => None,
+        Place::Sysctl => Some("systemd-sysctl.service"),
+        Place::Tmpfiles => Some("systemd-tmpfiles-setup.service"),
+    }
+}

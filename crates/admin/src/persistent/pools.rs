@@ -1,0 +1,117 @@
+//! Pools: where the pages of each come from at boot.
+
+use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
+use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
+use hugetools_model::root::parse::KernelVersion;
+use hugetools_model::{Machine, PageSize};
+
+use super::Persistent;
+
+/// The first kernel that reads `hugepages=0:64,3:10`; earlier ones read 0.
+const NODE_LISTS: KernelVersion = KernelVersion {
+    major: 5,
+    minor: 16,
+    patch: 0,
+};
+
+/// The place of a pool's pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    CommandLine,
+    Sysctl,
+    /// `tmpfiles.d`, a line for each node.
+    Tmpfiles,
+}
+
+pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
+    let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+    // Larger pages need memory in one piece, which is there early in the boot only.
+    let is_usual = transparent.map_or(pool.overcommit.is_some(), |usual| usual == pool.size);
+    if shares(pool, machine).is_some() {
+        return match machine.version.is_some_and(|version| version < NODE_LISTS) {
+            true => Place::Tmpfiles,
+            false => Place::CommandLine,
+        };
+    }
+    match pool.default && is_usual && !machine.boot.counts(pool.size, true) {
+        true => Place::Sysctl,
+        false => Place::CommandLine,
+    }
+}
+
+/// The pages of each node, where the kernel would divide them otherwise.
+fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
+    let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
+    let mut shares: Vec<_> = nodes
+        .filter_map(|node| Some((node.id, node.pool(pool.size)?.minimum().get())))
+        .collect();
+    let least = shares.iter().map(|(_, pages)| *pages).min()?;
+    let most = shares.iter().map(|(_, pages)| *pages).max()?;
+    shares.retain(|(_, pages)| *pages > 0);
+    (most > least + 1).then_some(shares)
+}
+
+/// A size as the kernel's command line has it.
+fn parameter(size: PageSize) -> String {
+    size.to_string().trim_end_matches('B').to_owned()
+}
+
+impl Persistent {
+    pub(super) fn pools(&mut self, machine: &Machine) {
+        let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
+        for pool in &machine.pools {
+            // Without a parameter the default size is that of transparent ones.
+            if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
+                let parameter = format!("default_hugepagesz={}", parameter(pool.size));
+                self.kernel_parameters.push(parameter);
+            }
+        }
+        for pool in &machine.pools {
+            if pool.minimum().get() > 0 {
+                self.pages(pool, machine);
+            }
+            self.overcommit(pool);
+        }
+        // The kernel ignores the second one of two counts of a size.
+        if machine.boot.words != self.kernel_parameters {
+            self.kernel_parameters_to_remove = machine.boot.words.clone();
+        }
+    }
+
+    fn pages(&mut self, pool: &Pool, machine: &Machine) {
+        let pages = pool.minimum();
+        let shares = shares(pool, machine);
+        match place(pool, machine) {
+            Place::Sysctl => self.sysctl.push(format!("vm.nr_hugepages = {pages}")),
+            Place::Tmpfiles => {
+                for (node, pages) in shares.into_iter().flatten() {
+                    self.set(&node_pool_path(node, pool.size), pages);
+                }
+            }
+            Place::CommandLine => {
+                let listed = |shares: Vec<(NodeId, u64)>| {
+                    let shares = shares.iter().map(|(id, pages)| format!("{id}:{pages}"));
+                    shares.collect::<Vec<_>>().join(",")
+                };
+                let amount = shares.map_or_else(|| pages.to_string(), listed);
+                let size = parameter(pool.size);
+                self.kernel_parameters.push(format!("hugepagesz={size}"));
+                self.kernel_parameters.push(format!("hugepages={amount}"));
+            }
+        }
+    }
+
+    fn overcommit(&mut self, pool: &Pool) {
+        let overcommit = pool.overcommit.unwrap_or_default();
+        match (overcommit.get(), pool.default) {
+            (0, _) => {}
+            (_, true) => self
+                .sysctl
+                .push(format!("vm.nr_overcommit_hugepages = {overcommit}")),
+            (_, false) => {
+                let file = Counter::NrOvercommitHugepages.file();
+                self.set(&pool_dir(pool.size).join(file), overcommit);
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Huge pages on the kernel's command line: `default_hugepagesz=`, and
+//! `hugepagesz=` with the `hugepages=` that follows it.
+
+use crate::root::Root;
+use crate::root::error::FileError;
+use crate::root::kpath::KPath;
+use crate::units::size::PageSize;
+
+/// The parameters about pools, in their order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Boot {
+    /// The words themselves.
+    pub words: Vec<String>,
+    /// What they ask for.
+    pub asked: Vec<Asked>,
+}
+
+/// One page size, or a count before any size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// The size; `None` is the default one, by a count that follows no size.
+    pub size: Option<PageSize>,
+    /// How many pages, on all nodes.
+    pub pages: Option<u64>,
+}
+
+/// Reads the parameters; none where there is no `/proc/cmdline`.
+pub fn read(root: &Root) -> Result<Boot, FileError> {
+    let line = root.read_opt(&KPath::from("/proc/cmdline"))?;
+    Ok(parse(&String::from_utf8_lossy(&line.unwrap_or_default())))
+}
+
+/// Parses a command line.
+pub fn parse(line: &str) -> Boot {
+    let mut boot = Boot::default();
+    // What follows is init's.
+    for word in line
+        .split_ascii_whitespace()
+        .take_while(|word| *word != "--")
+    {
+        let Some((name, value)) = word.split_once('=') else {
+            continue;
+        };
+        match name {
+            "hugepagesz" | "default_hugepagesz" => boot.asked.push(Asked {
+                size: value.parse().ok(),
+                pages: None,
+            }),
+            "hugepages" => boot.count(value),
+            _ => continue,
+        }
+        boot.words.push(word.to_owned());
+    }
+    boot
+}
+
+impl Boot {
+    /// A count is of the size before it. The kernel ignores a second one.
+    fn count(&mut self, value: &str) {
+        let pages = Some(sum(value));
+        match self.asked.last_mut() {
+            Some(asked) if asked.size.is_some() => asked.pages = asked.pages.or(pages),
+            Some(_) => {}
+            None => self.asked.push(Asked { size: None, pages }),
+        }
+    }
+
+    /// Whether the count of a size is here.
+    pub fn counts(&self, size: PageSize, is_default: bool) -> bool {
+        let is_it = |asked: &Asked| asked.size.map_or(is_default, |other| other == size);
+        let mut asked = self.asked.iter();
+        asked.any(|asked| is_it(asked) && asked.pages.is_some())
+    }
+}
+
+/// `64`, or for each node `0:64,3:10`.
+fn sum(value: &str) -> u64 {
+    let of_node = |part: &str| {
+        let number = part.split_once(':').map_or(part, |(_, number)| number);
+        let end = number.find(|c: char| !c.is_ascii_digit());
+        number[..end.unwrap_or(number.len())].parse().unwrap_or(0)
+    };
+    value.split(',').map(of_node).fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn asked(line: &str) -> Vec<(u64, Option<u64>)> {
+        let asked = parse(line).asked.into_iter();
+        let of = |asked: Asked| (asked.size.map_or(0, |size| size.get() >> 20), asked.pages);
+        asked.map(of).collect()
+    }
+
+    #[test]
+    fn a_count_is_of_the_size_before_it() {
+        assert_eq!(asked("ro quiet"), []);
+        assert_eq!(asked("hugepages=3"), [(0, Some(3))]);
+        assert_eq!(
+            asked("hugepages=3 hugepagesz=1G"),
+            [(0, Some(3)), (1024, None)]
+        );
+        assert_eq!(
+            asked("default_hugepagesz=1G hugepagesz=2M hugepages=0:64,3:10 -- hugepages=9"),
+            [(1024, None), (2, Some(74))]
+        );
+        assert_eq!(
+            asked("hugepagesz=2M hugepages=3 hugepages=4"),
+            [(2, Some(3))]
+        );
+    }
+
+    #[test]
+    fn the_words_are_kept() {
+        let boot = parse("ro hugepagesz=2M quiet hugepages=3\n");
+        assert_eq!(boot.words, ["hugepagesz=2M", "hugepages=3"]);
+        let size = PageSize::new(2 << 20).unwrap();
+        assert!(boot.counts(size, false) && !parse("hugepages=3").counts(size, false));
+        assert!(parse("hugepages=3").counts(size, true));
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(line in "((hugepagesz|hugepages|x)=?[0-9:,GMä]{0,9} ?){0,5}") {
+            let _ = parse(&line);
+        }
+    }
+}
