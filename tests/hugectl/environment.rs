@@ -156,6 +156,34 @@ fn one_hugectl_under_another_loads_one_library() {
     );
 }
 
+/// Another malloc that is preloaded already has no use beside ours: it is named, and the
+/// order in which both work.
+#[test]
+fn a_malloc_that_is_replaced_is_named() {
+    const PROFILER: &str = "
+        void *__libc_malloc(unsigned long);
+        void *malloc(unsigned long n) { return __libc_malloc(n); }";
+    let allocator = format!("{PROFILER}\nvoid *mallocx(unsigned long n) {{ return malloc(n); }}");
+    let place = Place::new();
+    let args = ["-shared", "-fPIC", "-fno-builtin"];
+    place.build("libprofiler.so", PROFILER, &args);
+    place.build("libother.so", &allocator, &args);
+    let said = |library: &str, options: &str| {
+        let line = format!("LD_PRELOAD=$PWD/{library} hugectl {options} /bin/true");
+        let done = place.shell(&line);
+        assert_eq!(done.status, 0, "{done:?}");
+        let mut lines = done.err.lines();
+        let said = lines.find(|line| line.contains(library));
+        said.map(str::to_owned)
+    };
+    let profiler = said("libprofiler.so", "--heap=thp").expect("a line");
+    assert!(profiler.contains("hugectl --heap TOOL"), "{profiler}");
+    let other = said("libother.so", "--heap=thp").expect("a line");
+    assert!(other.contains("--anon instead"), "{other}");
+    // What brings no malloc replaces none.
+    assert_eq!(said("libother.so", "--shm"), None);
+}
+
 #[test]
 fn values_that_are_no_text_get_through() {
     use std::ffi::OsStr;

@@ -36,7 +36,7 @@ use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::Loader;
 use crate::probe::dynamic_loader::glibc_tunables;
-use crate::probe::dynamic_loader::ld_preload;
+use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{Decision, Engine, Look, Means};
 use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
@@ -74,6 +74,8 @@ pub struct Findings {
     pub library_dir: Option<PathBuf>,
     /// Entries of ours in the caller's `LD_PRELOAD`.
     pub ours: Vec<Vec<u8>>,
+    /// Libraries in it whose `malloc` ours replaces.
+    pub(crate) other_mallocs: Vec<OtherMalloc>,
     /// The kernel's state.
     pub kernel: Kernel,
     /// What a core dump has, where a pool serves any of it.
@@ -162,6 +164,10 @@ pub fn probe(
     };
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
+    let other_mallocs = match preloaded && decision.engine == Engine::Arena {
+        true => other_mallocs(caller, &ours),
+        false => Vec::new(),
+    };
     let library_is_there = is_there(library.as_ref(), changes);
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
@@ -203,6 +209,7 @@ pub fn probe(
         library,
         library_is_there,
         ours,
+        other_mallocs,
         only: given.only,
         limit: given.limit,
         report,
@@ -252,6 +259,12 @@ fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
         (Some(list), Some(_)) => ld_preload::ours(list, &loader(caller)),
         _ => Vec::new(),
     }
+}
+
+/// Libraries in the caller's `LD_PRELOAD` whose `malloc` ours replaces.
+fn other_mallocs(caller: &Caller, ours: &[Vec<u8>]) -> Vec<OtherMalloc> {
+    let list = caller.var("LD_PRELOAD").unwrap_or_default();
+    ld_preload::other_mallocs(list, ours, &loader(caller))
 }
 
 /// What of the request can be served: where nothing is, nothing falls short.

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use hugetools_contract::doors::ALLOCATORS;
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY, VERSIONED};
 
 use crate::probe::dynamic_loader::Loader;
@@ -37,6 +38,34 @@ pub(crate) fn ours(list: &OsStr, loader: &Loader<'_>) -> Vec<Vec<u8>> {
         }
     };
     entries(list).filter(ours).map(<[u8]>::to_vec).collect()
+}
+
+/// A preloaded library whose `malloc` ours replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OtherMalloc {
+    /// The entry of the list.
+    pub(crate) entry: OsString,
+    /// Whether it is a known allocator, and no tool that watches another one.
+    pub(crate) is_allocator: bool,
+}
+
+/// Finds the libraries of the list that define `malloc`, but for those in `without`.
+pub(crate) fn other_mallocs(
+    list: &OsStr,
+    without: &[Vec<u8>],
+    loader: &Loader<'_>,
+) -> Vec<OtherMalloc> {
+    let others = entries(list).filter(|entry| !without.iter().any(|ours| ours == entry));
+    let other = |entry: &[u8]| {
+        let (_, elf) = loader.find_preload(entry)?;
+        let defines = |name: &str| matches!(elf.defines(name), Ok(true));
+        let mut marks = ALLOCATORS.iter().filter_map(|a| a.mark.to_str().ok());
+        defines("malloc").then(|| OtherMalloc {
+            entry: OsStr::from_bytes(entry).to_owned(),
+            is_allocator: marks.any(defines),
+        })
+    };
+    others.filter_map(other).collect()
 }
 
 /// The list with `library` first and the entries in `without` taken out. The
