@@ -189,6 +189,7 @@ pub fn probe(
         kernel: &kernel,
         served,
         needs: parts.needs(target, served, &kernel),
+        known: look.known.as_ref(),
     };
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
     let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;

@@ -182,7 +182,7 @@ impl Maker<'_> {
         if let (Some(short), true) = (&self.findings.starter, is_any) {
             self.fall_short(short.clone());
         }
-        if !is_any {
+        if !is_any && self.run.chosen.is_none() {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
                  --anon, --stack, --thp-policy and --report",

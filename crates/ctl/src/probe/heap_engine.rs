@@ -83,6 +83,8 @@ pub struct Means {
     pub preload: Preload,
     /// Who is to serve the heap, where that is said.
     pub engine: Option<HeapEngine>,
+    /// What nobody has asked for but `--auto`.
+    pub(crate) chosen: Subject,
 }
 
 impl Means {
@@ -91,6 +93,10 @@ impl Means {
         Means {
             preload: run.preload,
             engine: run.engine,
+            chosen: match &run.chosen {
+                Some(chosen) => chosen.subject,
+                None => Subject::NONE,
+            },
         }
     }
 
@@ -135,16 +141,20 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
         let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
         // Where more is known of its memory, that is said by itself.
-        let by_anon = own.maps_by_itself() && asked.anon.is_none() && look.beyond.is_none();
+        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && look.beyond.is_none();
         decision.fall_short(match by_anon {
-            true => short.advise("--anon reaches what it maps by itself"),
+            true => short.advise("--anon reaches it"),
             false => short,
         });
     }
     // Of a static program it is said that it is one.
     let short = |beyond: &Beyond| beyond.shortfall(heap, asked.anon.is_some() && !is_static);
     if let Some(short) = look.beyond.as_ref().and_then(short) {
-        decision.fall_short(short);
+        // What --auto chose does what it can.
+        match short.subject | means.chosen == means.chosen {
+            true => decision.notes.push(Note::info(short.to_string())),
+            false => decision.fall_short(short),
+        }
     }
     if let (Some((script, word)), true) = (&look.unread, heap) {
         decision.notes.push(Note::info(format!(
@@ -319,6 +329,7 @@ mod tests {
         let means = Means {
             preload,
             engine: None,
+            chosen: Subject::NONE,
         };
         decided_by(asked, means, look)
     }
@@ -344,6 +355,34 @@ mod tests {
         assert_eq!(nothing, (Engine::None, Some(LIBRARY), String::new()));
         let linked = decided(true, false, Preload::Never, &dynamic());
         assert_eq!((linked.0, linked.1), (Engine::Linked, None));
+    }
+
+    /// Memory that no option reaches is a shortfall of what was typed, not of a choice.
+    #[test]
+    fn a_choice_by_auto_does_not_fall_short() {
+        let look = Look {
+            beyond: Some(Beyond {
+                memory: "its own heap".to_owned(),
+                fact: "its own heap is not malloc's".to_owned(),
+                instead: "hugectl --pid reaches it".to_owned(),
+                by_anon: Some(false),
+                in_part: false,
+            }),
+            ..dynamic()
+        };
+        let asked = Wants {
+            heap: Some(Pages::Thp),
+            ..Wants::default()
+        };
+        for (chosen, level) in [(Subject::HEAP, "Info"), (Subject::NONE, "Warning")] {
+            let means = Means {
+                preload: Preload::Auto,
+                engine: None,
+                chosen,
+            };
+            let (.., said) = decided_by(asked, means, &look);
+            assert!(said.starts_with(level), "{said}");
+        }
     }
 
     #[test]
@@ -387,6 +426,7 @@ mod tests {
             let means = Means {
                 preload: Preload::Auto,
                 engine: Some(engine),
+                chosen: Subject::NONE,
             };
             decided_by(heap, means, look)
         };
@@ -439,6 +479,7 @@ mod tests {
             let means = Means {
                 preload: Preload::Auto,
                 engine,
+                chosen: Subject::NONE,
             };
             let (served, found, said) = decided_by(heap, means, &look);
             assert_eq!((served, found), (Engine::Libc, Some(library)));

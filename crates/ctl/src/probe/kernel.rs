@@ -209,6 +209,18 @@ impl Kernel {
         self.sources.iter().find(|source| source.pool.size == size)
     }
 
+    /// Reads the pool of the default size, whether it is asked for or not.
+    ///
+    /// # Errors
+    /// When a file that exists cannot be read or makes no sense.
+    pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
+        let meminfo = Meminfo::read(root)?;
+        match meminfo.huge_page_size {
+            Some(size) => source::read(root, size, &meminfo, (true, &self.filter)),
+            None => Ok(None),
+        }
+    }
+
     /// Whether the memory control group leaves room for so much on transparent
     /// huge pages: the library stops to ask for them at half of what is left.
     pub fn has_room(&self, bytes: Bytes) -> bool {

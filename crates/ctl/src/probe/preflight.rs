@@ -368,7 +368,7 @@ fn untold(subject: Subject, limit: &Limit) -> Shortfall {
 
 mod asks;
 mod filter;
-mod remedy;
+pub(crate) mod remedy;
 mod shm_limits;
 #[cfg(test)]
 mod tests;
