@@ -180,6 +180,13 @@ fn a_malloc_that_is_replaced_is_named() {
     assert!(profiler.contains("hugectl --heap TOOL"), "{profiler}");
     let other = said("libother.so", "--heap=thp").expect("a line");
     assert!(other.contains("--anon instead"), "{other}");
+    // heaptrack's does so.
+    let removes = format!(
+        "#include <stdlib.h>\n{PROFILER}
+        __attribute__((constructor)) static void hide(void) {{ unsetenv(\"LD_PRELOAD\"); }}"
+    );
+    place.build("libhiding.so", &removes, &args);
+    assert!(said("libhiding.so", "--heap=thp").is_some());
     // What brings no malloc replaces none.
     assert_eq!(said("libother.so", "--shm"), None);
 }

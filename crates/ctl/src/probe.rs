@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
 use hugetools_elf::{Elf, Ident};
-use hugetools_model::{FileError, Root};
+use hugetools_model::{FileError, KPath, Root};
 
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
@@ -164,13 +164,10 @@ pub fn probe(
     };
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
-    let other_mallocs = match preloaded && decision.engine == Engine::Arena {
-        true => other_mallocs(caller, &ours),
-        false => Vec::new(),
-    };
-    let library_is_there = is_there(library.as_ref(), changes);
-    let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
+    let is_arena = preloaded && decision.engine == Engine::Arena;
+    let other_mallocs = other_mallocs(is_arena, caller, root, &ours).map_err(own)?;
+    let served = served(asked, &decision, preloaded, run.preload, &look);
     let search = coverage::Search {
         asked,
         libraries: given.libraries,
@@ -183,19 +180,18 @@ pub fn probe(
         .prepare(root, &look, &kernel, &mut parts, changes)
         .map_err(own)?;
     let scene = |target| Scene {
+        needs: parts.needs(target, served, &kernel),
+        known: look.known.as_ref(),
+        kernel: &kernel,
         run,
         caller,
         root,
-        kernel: &kernel,
         served,
-        needs: parts.needs(target, served, &kernel),
-        known: look.known.as_ref(),
     };
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
-    let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
     Ok(Findings {
         verbosity: given.verbosity,
-        surroundings,
+        surroundings: surroundings::look(scene.as_ref()).map_err(own)?,
         starter: lost_on_the_way(run, caller, library.as_ref()),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
@@ -207,8 +203,8 @@ pub fn probe(
         look,
         decision,
         library_dir: library_dir(run, library.as_ref())?,
+        library_is_there: is_there(library.as_ref(), changes),
         library,
-        library_is_there,
         ours,
         other_mallocs,
         only: given.only,
@@ -262,10 +258,24 @@ fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
     }
 }
 
-/// Libraries in the caller's `LD_PRELOAD` whose `malloc` ours replaces.
-fn other_mallocs(caller: &Caller, ours: &[Vec<u8>]) -> Vec<OtherMalloc> {
-    let list = caller.var("LD_PRELOAD").unwrap_or_default();
-    ld_preload::other_mallocs(list, ours, &loader(caller))
+/// Libraries in the caller's `LD_PRELOAD` whose `malloc` ours replaces. heaptrack's removes
+/// itself from the environment of the process that it is in.
+fn other_mallocs(
+    is_arena: bool,
+    caller: &Caller,
+    root: &Root,
+    ours: &[Vec<u8>],
+) -> Result<Vec<OtherMalloc>, FileError> {
+    if !is_arena {
+        return Ok(Vec::new());
+    }
+    let environ = match root.is_live() {
+        true => root.read_opt(&KPath::from("/proc/self/environ"))?,
+        false => None,
+    };
+    let at_start = environ.as_deref().and_then(ld_preload::in_environ);
+    let list = caller.var("LD_PRELOAD").or(at_start).unwrap_or_default();
+    Ok(ld_preload::other_mallocs(list, ours, &loader(caller)))
 }
 
 /// What of the request can be served: where nothing is, nothing falls short.

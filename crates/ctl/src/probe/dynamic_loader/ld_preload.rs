@@ -49,6 +49,13 @@ pub(crate) struct OtherMalloc {
     pub(crate) is_allocator: bool,
 }
 
+/// The list in the environment that a process was started with (`/proc/PID/environ`).
+pub(crate) fn in_environ(environ: &[u8]) -> Option<&OsStr> {
+    let mut entries = environ.split(|byte| *byte == 0);
+    let list = entries.find_map(|entry| entry.strip_prefix(b"LD_PRELOAD="));
+    list.map(OsStr::from_bytes)
+}
+
 /// Finds the libraries of the list that define `malloc`, but for those in `without`.
 pub(crate) fn other_mallocs(
     list: &OsStr,

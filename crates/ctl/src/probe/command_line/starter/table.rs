@@ -196,6 +196,12 @@ fn running_tmux(scene: &Scene<'_>) -> Option<Remedy> {
     }
     let after: Vec<OsString> = words.skip(command).cloned().collect();
     match Options::of(b"tmux new-session").program_at(&after) {
+        // A single word is a script.
+        Some(at) if at + 1 == after.len() => {
+            let at = command + at;
+            let script = scene.words.get(at)?;
+            Some(in_script(scene, at, OsStr::new(""), script))
+        }
         Some(at) => Some(scene.behind(command + at)),
         None => Some(in_shell(scene)),
     }
@@ -244,10 +250,16 @@ fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
     if !scene.words.iter().any(|word| is_login(word)) {
         return None;
     }
-    let options = scene.options();
     let Some((at, begin, script)) = script_of(scene.words) else {
         return Some(in_shell(scene));
     };
+    Some(in_script(scene, at, begin, script))
+}
+
+/// The command line with hugectl in front of the shell script at the end of one of the
+/// arguments, behind `begin`.
+fn in_script(scene: &Scene<'_>, at: usize, begin: &OsStr, script: &OsStr) -> Remedy {
+    let options = scene.options();
     let script = match shell::is_one_command(script) {
         true => script.to_string_lossy().into_owned(),
         false => shell::line([OsStr::new("sh"), OsStr::new("-c"), script]),
@@ -258,7 +270,7 @@ fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
         word.push(format!("{options} {script}"));
     }
     let words = [scene.before, &words].concat();
-    Some(command("start hugectl in that shell", shell::line(words)))
+    command("start hugectl in that shell", shell::line(words))
 }
 
 /// What tells a unit, from its next start on.

@@ -217,8 +217,12 @@ fn a_tmux_server_that_runs_already() {
     let default = std::os::unix::net::UnixListener::bind(socket("default")).unwrap();
     for (line, instead) in [
         (
-            "tmux new-session -d -s a x",
-            "it: tmux new-session -d -s a hugectl --shm x",
+            "tmux new-session -d -s a x y",
+            "it: tmux new-session -d -s a hugectl --shm x y",
+        ),
+        (
+            "tmux new \"x y\"",
+            "in that shell: tmux new 'hugectl --shm x y'",
         ),
         ("tmux neww", "in that shell: hugectl --shm PROGRAM"),
     ] {
