@@ -163,11 +163,10 @@ fn a_malloc_that_is_replaced_is_named() {
     const PROFILER: &str = "
         void *__libc_malloc(unsigned long);
         void *malloc(unsigned long n) { return __libc_malloc(n); }";
-    let allocator = format!("{PROFILER}\nvoid *mallocx(unsigned long n) {{ return malloc(n); }}");
     let place = Place::new();
     let args = ["-shared", "-fPIC", "-fno-builtin"];
     place.build("libprofiler.so", PROFILER, &args);
-    place.build("libother.so", &allocator, &args);
+    place.build("libjemalloc-x.so", PROFILER, &args);
     let said = |library: &str, options: &str| {
         let line = format!("LD_PRELOAD=$PWD/{library} hugectl {options} /bin/true");
         let done = place.shell(&line);
@@ -178,7 +177,7 @@ fn a_malloc_that_is_replaced_is_named() {
     };
     let profiler = said("libprofiler.so", "--heap=thp").expect("a line");
     assert!(profiler.contains("hugectl --heap TOOL"), "{profiler}");
-    let other = said("libother.so", "--heap=thp").expect("a line");
+    let other = said("libjemalloc-x.so", "--heap=thp").expect("a line");
     assert!(other.contains("--anon instead"), "{other}");
     // heaptrack's does so.
     let removes = format!(
@@ -188,7 +187,7 @@ fn a_malloc_that_is_replaced_is_named() {
     place.build("libhiding.so", &removes, &args);
     assert!(said("libhiding.so", "--heap=thp").is_some());
     // What brings no malloc replaces none.
-    assert_eq!(said("libother.so", "--shm"), None);
+    assert_eq!(said("libjemalloc-x.so", "--shm"), None);
 }
 
 #[test]

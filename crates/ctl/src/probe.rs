@@ -165,8 +165,7 @@ pub fn probe(
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
     let own = |error: FileError| Failure::Own(error.to_string());
-    let is_arena = preloaded && decision.engine == Engine::Arena;
-    let other_mallocs = other_mallocs(is_arena, caller, root, &ours).map_err(own)?;
+    let other_mallocs = other_mallocs(run, caller, root, &decision, &ours).map_err(own)?;
     let served = served(asked, &decision, preloaded, run.preload, &look);
     let search = coverage::Search {
         asked,
@@ -261,15 +260,17 @@ fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
 /// Libraries in the caller's `LD_PRELOAD` whose `malloc` ours replaces. heaptrack's removes
 /// itself from the environment of the process that it is in.
 fn other_mallocs(
-    is_arena: bool,
+    run: &Run,
     caller: &Caller,
     root: &Root,
+    decision: &Decision,
     ours: &[Vec<u8>],
 ) -> Result<Vec<OtherMalloc>, FileError> {
-    if !is_arena {
+    if decision.engine != Engine::Arena {
         return Ok(Vec::new());
     }
-    let environ = match root.is_live() {
+    // A dry run may be for another caller, as that of --emit is.
+    let environ = match root.is_live() && !run.dry_run {
         true => root.read_opt(&KPath::from("/proc/self/environ"))?,
         false => None,
     };

@@ -476,7 +476,7 @@ impl Maker<'_> {
 /// Says that a preloaded malloc is replaced, and how it stays in use.
 fn replaced(other: &OtherMalloc) -> String {
     let name = Path::new(&other.entry).display();
-    let instead = match other.is_allocator {
+    let instead = match other.is_reached_by_anon {
         true => "to keep it, on huge pages: --anon instead of --heap",
         false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
     };

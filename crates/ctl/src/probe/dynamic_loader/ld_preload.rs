@@ -4,7 +4,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use hugetools_contract::doors::ALLOCATORS;
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY, VERSIONED};
 
 use crate::probe::dynamic_loader::Loader;
@@ -45,8 +44,8 @@ pub(crate) fn ours(list: &OsStr, loader: &Loader<'_>) -> Vec<Vec<u8>> {
 pub(crate) struct OtherMalloc {
     /// The entry of the list.
     pub(crate) entry: OsString,
-    /// Whether it is a known allocator, and no tool that watches another one.
-    pub(crate) is_allocator: bool,
+    /// Whether it is an allocator that `--anon` reaches, and no tool that watches one.
+    pub(crate) is_reached_by_anon: bool,
 }
 
 /// The list in the environment that a process was started with (`/proc/PID/environ`).
@@ -55,6 +54,9 @@ pub(crate) fn in_environ(environ: &[u8]) -> Option<&OsStr> {
     let list = entries.find_map(|entry| entry.strip_prefix(b"LD_PRELOAD="));
     list.map(OsStr::from_bytes)
 }
+
+/// Allocators that take mappings or move the program break, by the names of their files.
+const REACHED_BY_ANON: [&str; 3] = ["jemalloc", "mimalloc", "tcmalloc"];
 
 /// Finds the libraries of the list that define `malloc`, but for those in `without`.
 pub(crate) fn other_mallocs(
@@ -66,10 +68,13 @@ pub(crate) fn other_mallocs(
     let other = |entry: &[u8]| {
         let (_, elf) = loader.find_preload(entry)?;
         let defines = |name: &str| matches!(elf.defines(name), Ok(true));
-        let mut marks = ALLOCATORS.iter().filter_map(|a| a.mark.to_str().ok());
+        let entry = OsStr::from_bytes(entry).to_owned();
+        let name = entry.to_string_lossy();
+        // Tools that watch allocators define the names of all of them.
+        let is_reached_by_anon = REACHED_BY_ANON.iter().any(|known| name.contains(known));
         defines("malloc").then(|| OtherMalloc {
-            entry: OsStr::from_bytes(entry).to_owned(),
-            is_allocator: marks.any(defines),
+            is_reached_by_anon,
+            entry: entry.clone(),
         })
     };
     others.filter_map(other).collect()
