@@ -84,6 +84,7 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     }
     if let Some(pages) = wants.shm {
         check.group(pages);
+        check.shm_limits(pages);
     }
     if let Some(limit) = &kernel.own_requests {
         check.said.notes.push(Note::info(own_requests(limit)));
@@ -383,7 +384,8 @@ fn untold(subject: Subject, limit: &Limit) -> Shortfall {
 
 mod asks;
 mod filter;
-mod remedy;
+pub(crate) mod remedy;
+mod shm_limits;
 #[cfg(test)]
 mod tests;
 mod transparent;
