@@ -12,6 +12,7 @@
 //! it was asked for, has the resident bytes by the size of what they lie in. Of a process
 //! that has ended the fields of its [`Life`] follow.
 
+mod fold;
 mod life;
 mod origin;
 pub mod reasons;
@@ -20,6 +21,7 @@ mod tenths;
 
 use core::fmt::{self, Write};
 
+pub use self::fold::fold;
 pub use self::life::{Ended, Life, Peak};
 pub use self::origin::{Origin, rank};
 pub use self::required::Met;

@@ -218,7 +218,7 @@ fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
     };
     let fact = format!(
         "{what} will be a copy, so crash reports that open the files named in /proc/self/maps \
-         (glog, abseil) lose the names of functions"
+         (glog, abseil, libunwind) lose the names of functions"
     );
     let cure = match findings.parts.obstacle {
         Some(Obstacle::Alignment(_)) => format!("; to keep them: hugeedit --align {program}"),

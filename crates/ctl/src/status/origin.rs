@@ -36,5 +36,6 @@ fn host(root: &Root) -> Option<Vec<u8>> {
     let text = root
         .read_opt(&KPath::from("/proc/sys/kernel/hostname"))
         .ok()??;
-    Some(text.trim_ascii().to_vec())
+    let name = text.trim_ascii();
+    (!name.is_empty()).then(|| name.to_vec())
 }

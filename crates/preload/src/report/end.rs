@@ -206,7 +206,7 @@ fn compose(ended: Ended) -> Option<Text> {
         exe,
         name: own.map_or(report::base(exe), |(_, name)| name),
         origin: Origin {
-            host: Some(sys::host(&mut host).as_bytes()),
+            host: sys::host(&mut host).map(str::as_bytes),
             rank: scratch::look(c"/proc/self/environ", report::rank).flatten(),
             parent: Some(sys::getppid()),
         },

@@ -209,7 +209,7 @@ fn origin(kin: Kin, host: &mut [u8; 65]) -> Origin<'_> {
     let path = Path::of(format_args!("/proc/{}/environ", kin.pid));
     let rank = path.and_then(|path| scratch::look(path.c_str(), report::rank));
     Origin {
-        host: Some(sys::host(host).as_bytes()),
+        host: sys::host(host).map(str::as_bytes),
         rank: rank.flatten(),
         parent: Some(kin.parent),
     }
