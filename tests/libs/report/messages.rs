@@ -90,8 +90,9 @@ fn a_machine_without_a_name_is_no_empty_one() {
         return skip(test, "it needs root").unwrap_or(());
     }
     let mut command = Command::new("unshare");
-    let script = "echo > /proc/sys/kernel/hostname; exec \"$0\" --verbose=99 --heap true";
+    let script = "echo > /proc/sys/kernel/hostname; exec \"$0\" --verbose=99 --heap perl -e 0";
     command.args(["--uts", "sh", "-c", script]).arg(hugectl());
+    command.env(ODD, "?");
     let ran: Ran = command.output().unwrap().into();
     assert!(ran.err.contains("libhugetlbfs [?:"), "{ran:?}");
     assert!(!ran.err.contains("[:"), "{ran:?}");
