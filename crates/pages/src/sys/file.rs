@@ -416,7 +416,7 @@ pub fn columns(fd: c_int) -> Option<usize> {
     // Rows, columns, and the same in pixels.
     let mut size = [0_u16; 4];
     let at = size.as_mut_ptr() as usize;
-    let request = libc::TIOCGWINSZ as usize;
+    let request = usize::try_from(libc::TIOCGWINSZ).ok()?;
     ask(libc::SYS_ioctl, [extended(fd), request, at, 0, 0, 0]).ok()?;
     Some(usize::from(size[1])).filter(|columns| *columns > 0)
 }
