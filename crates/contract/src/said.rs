@@ -58,6 +58,8 @@ pub enum Kind {
     Unmoved = 15,
     /// That private memory has left the pools before the first thread.
     Threads = 16,
+    /// That a request for shared memory is smaller than one page.
+    SmallShared = 17,
 }
 
 impl Kind {

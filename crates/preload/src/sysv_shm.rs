@@ -27,7 +27,7 @@ use hugetools_pages::policy::{first_look, pool_backoff, required};
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung};
+use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, tell_small};
 
 use crate::next;
 
@@ -47,9 +47,19 @@ pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
             lacks_thp("shmget", size, false);
             sys::c_result(Err(Errno(libc::ENOMEM)))
         }
-        None => next::shmget(key, size, flags),
+        None => get_small(pages, key, size, flags),
         Some(page) => get(key, size, flags, page),
     }
+}
+
+/// Makes a segment smaller than a huge page, or looks up what has the key.
+fn get_small(pages: Pages, key: c_int, size: usize, flags: c_int) -> c_int {
+    let is_new = makes_plain(key, flags) && (key == libc::IPC_PRIVATE || !exists(key));
+    let id = next::shmget(key, size, flags);
+    if is_new && id >= 0 {
+        tell_small("shmget", size, pages);
+    }
+    id
 }
 
 /// Makes a segment on huge pages, or looks up what has the key.

@@ -20,7 +20,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::look::{self, Stat};
 use super::output::Output;
 use super::watched::Teller;
-use crate::status::Snapshot;
+use crate::status::{OwnOrigin, Snapshot};
 
 /// So many are kept in mind.
 const MOST: usize = 256;
@@ -280,6 +280,7 @@ fn warning(root: &Root, pid: u32, json: bool) -> String {
     let name = id
         .and_then(|id| process::name(root, id))
         .unwrap_or_default();
+    let origin = id.map(|id| OwnOrigin::find(root, id)).unwrap_or_default();
     let exe = id.and_then(|id| process::exe(root, id).ok());
     let exe = exe.unwrap_or_else(|| PathBuf::from("?"));
     let text = format!(
@@ -294,6 +295,7 @@ fn warning(root: &Root, pid: u32, json: bool) -> String {
         pid,
         exe: exe.as_os_str().as_bytes(),
         name: &name,
+        origin: origin.get(),
         rows: &[],
         required: &[],
         warning: Some(&text),

@@ -6,7 +6,9 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::PathBuf;
 
+use hugetools_contract::report::fold;
 use hugetools_model::Root;
+use terminal_size::{Width, terminal_size_of};
 
 use super::To;
 use crate::sys::aside;
@@ -97,8 +99,22 @@ impl Output {
                 let _ = pipe.write_all(text);
             }
         } else if aside::takes_bytes(&self.file) {
+            let folded = self.folded(text);
+            let text = folded.as_ref().map_or(text, String::as_bytes);
             let _ = self.file.write_all(text);
         }
+    }
+
+    /// The text for a terminal; none where it stays as it is.
+    fn folded(&self, text: &[u8]) -> Option<String> {
+        let text = std::str::from_utf8(text).ok().filter(|_| !self.is_json())?;
+        let (Width(columns), _) = terminal_size_of(&self.file)?;
+        let mut folded = String::new();
+        let columns = usize::from(columns);
+        fold(text, columns, &mut folded)
+            .ok()
+            .filter(|()| columns > 0)?;
+        Some(folded)
     }
 }
 

@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use hugetools_contract::report::{Ended, Life, Met, Peak, Proof};
+use hugetools_contract::report::{Ended, Life, Met, Origin, Peak, Proof};
 use hugetools_contract::watch::Slot;
 use hugetools_model::Root;
 
@@ -315,6 +315,7 @@ impl Watched {
             pid: self.pid,
             exe: b"?",
             name: b"?",
+            origin: Origin::default(),
             rows: &[],
             required,
             warning: Some("it could not be looked at before it ended"),

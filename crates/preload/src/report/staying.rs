@@ -8,7 +8,7 @@
 use core::fmt::{self, Write};
 
 use hugetools_contract::env;
-use hugetools_contract::report::{self, Lossy, Proof};
+use hugetools_contract::report::{self, Lossy, Origin, Proof};
 use hugetools_contract::segment::{self, Row};
 use hugetools_kernfs::smaps::records;
 use hugetools_kernfs::{auxv, environ, number};
@@ -45,13 +45,13 @@ pub(crate) fn report() -> Option<()> {
         REPORTED
     };
     for kin in family.iter().filter(is_eldest).take(most) {
-        let _ = report_on(kin.pid);
+        let _ = report_on(*kin);
     }
     let more = family.iter().filter(is_eldest).count().saturating_sub(most);
     // Its children have what it has, unless they lost it on their way.
     let others = family.iter().filter(|kin| !is_eldest(kin));
     for kin in others.filter(|kin| has_nothing(kin.pid)).take(most) {
-        let _ = report_on(kin.pid);
+        let _ = report_on(*kin);
     }
     if more > 0 {
         say(
@@ -121,7 +121,8 @@ fn is_secure(pid: u32) -> bool {
     told.flatten() == Some(true)
 }
 
-fn report_on(pid: u32) -> Option<()> {
+fn report_on(kin: Kin) -> Option<()> {
+    let pid = kin.pid;
     let exe = exe(pid);
     let mut buffer = [0; kin::NAME];
     let name = kin::name(pid, &mut buffer).unwrap_or(report::base(exe));
@@ -130,7 +131,7 @@ fn report_on(pid: u32) -> Option<()> {
     let shown = Lossy(name);
     if smaps.is_empty() {
         return tell(
-            (pid, exe, name),
+            (kin, exe, name),
             format_args!(
                 "process {pid} ({shown}) still runs and may not be looked at: hugectl --status \
                  {pid} as its user, or as root, says what it has"
@@ -152,17 +153,19 @@ fn report_on(pid: u32) -> Option<()> {
             }
         };
         return tell(
-            (pid, exe, name),
+            (kin, exe, name),
             format_args!("process {pid} ({shown}) still runs and has nothing of hugectl's: {why}"),
         );
     }
     let extents = mapped_files::find(smaps);
     let rows = scratch::values(1024, Row::EMPTY)?;
     let filled = segment::sort(records(smaps), facts::thp_size() as u64, extents, rows);
+    let mut host = [0; 65];
     let proof = Proof {
         pid,
         exe,
         name,
+        origin: origin(kin, &mut host),
         rows: rows.get(..filled)?,
         required: &[],
         warning: None,
@@ -178,17 +181,19 @@ fn report_on(pid: u32) -> Option<()> {
 }
 
 /// Says what is amiss with a process, in the form that reports have.
-fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Option<()> {
+fn tell((kin, exe, name): (Kin, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Option<()> {
     if !report_file::is_json() {
         say(Level::Warning, text);
         return Some(());
     }
     let mut warning = Text::with_room(8192)?;
     warning.write_fmt(text).ok()?;
+    let mut host = [0; 65];
     let proof = Proof {
-        pid,
+        pid: kin.pid,
         exe,
         name,
+        origin: origin(kin, &mut host),
         rows: &[],
         required: &[],
         warning: core::str::from_utf8(warning.bytes()).ok(),
@@ -197,6 +202,17 @@ fn tell((pid, exe, name): (u32, &[u8], &[u8]), text: fmt::Arguments<'_>) -> Opti
     let mut line = Text::with_room(32 << 10)?;
     report_file::write(&proof, &mut line).ok()?;
     report_file::send(line.bytes())
+}
+
+/// Where one runs.
+fn origin(kin: Kin, host: &mut [u8; 65]) -> Origin<'_> {
+    let path = Path::of(format_args!("/proc/{}/environ", kin.pid));
+    let rank = path.and_then(|path| scratch::look(path.c_str(), report::rank));
+    Origin {
+        host: sys::host(host).map(str::as_bytes),
+        rank: rank.flatten(),
+        parent: Some(kin.parent),
+    }
 }
 
 /// Whether that is all of a process: of one that ends meanwhile it is the first part,
