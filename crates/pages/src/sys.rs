@@ -45,7 +45,7 @@ pub use memory::{
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
 };
-pub use policy::{Policy, allowed_nodes, mbind, policy_of, thread_policy};
+pub use policy::{allowed_nodes, mbind, thread_policy};
 pub use process::{
     FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
     getppid, gettid, getuid, has_child, host, is_alone, is_secure, look_at, page_size,

@@ -230,9 +230,7 @@ fn shared_replaced(open: &mut Open, range: &Range<usize>) {
 /// `mremap(2)`, as far as memory of ours or a large mapping is concerned. `None` where it is
 /// to be passed on, and [`moved`] is to be told.
 pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
-    let done = remap::mremap(*call)
-        .or_else(|| anon::growth(call).err().map(Err))
-        .or_else(|| anon::grow(call).map(Ok));
+    let done = remap::mremap(*call).or_else(|| anon::growth(call).err().map(Err));
     if let Some(Ok(now)) = done {
         left_behind(call, now);
         anon::remapped(call, now);

@@ -2,9 +2,8 @@
 //! program that hugectl itself started: a starter script's many processes would
 //! have one each.
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::libs::judge::parts::Part;
 use crate::support::live::{Group, machine};

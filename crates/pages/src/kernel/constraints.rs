@@ -15,7 +15,7 @@ pub fn may_limit(size: usize) -> bool {
 /// Whether the thread has a memory policy of its own.
 fn has_policy() -> bool {
     match sys::thread_policy() {
-        Ok(policy) => policy.mode != libc::MPOL_DEFAULT,
+        Ok(mode) => mode != libc::MPOL_DEFAULT,
         // Without CONFIG_NUMA there are no policies.
         Err(error) => error.0 != libc::ENOSYS,
     }

@@ -13,7 +13,7 @@ pub fn is_divided() -> bool {
     static KNOWN: AtomicU8 = AtomicU8::new(UNKNOWN);
     let known = match KNOWN.load(Ordering::Relaxed) {
         UNKNOWN => match sys::allowed_nodes() {
-            Ok(nodes) if nodes.count() > 1 => YES,
+            Ok(nodes) if nodes > 1 => YES,
             // Without CONFIG_NUMA there is one node.
             _ => NO,
         },

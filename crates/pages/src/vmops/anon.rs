@@ -33,7 +33,7 @@ mod required;
 
 pub use call::{Call, is_asked};
 pub use program_break::break_moved;
-pub use remap::{grow, remapped};
+pub use remap::remapped;
 pub use required::{commit, growth};
 
 /// What becomes of a mapping.

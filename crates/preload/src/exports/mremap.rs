@@ -1,5 +1,4 @@
-//! `mremap(2)`: memory of ours becomes fit for it, and large mappings of the program's own
-//! go to where their huge pages need not be split.
+//! `mremap(2)`: memory of ours becomes fit for it.
 #![expect(unsafe_code, reason = "a function of libc that is replaced")]
 
 use core::ffi::{c_int, c_void};

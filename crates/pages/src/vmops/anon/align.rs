@@ -56,9 +56,6 @@ fn may_lack_memory(call: &Call) -> bool {
     call.is_writable() && !matches!(procfile::look(find), Some(0 | 1))
 }
 
-/// Below so many huge pages a mapping is small.
-const SMALL: usize = 4;
-
 /// Whether a mapping holds more huge pages where its beginning is aligned.
 fn gains(at: usize, len: usize, size: usize) -> bool {
     let inside = (at + len) / size - at.div_ceil(size).min((at + len) / size);
@@ -74,27 +71,6 @@ pub(super) fn is_space_limited() -> bool {
 /// The same of writable memory by itself. The program may have set that limit just now.
 fn is_data_limited(call: &Call) -> bool {
     call.is_writable() && matches!(sys::data_limit(), SpaceLimit::Bytes(_))
-}
-
-/// Moves a mapping to where nothing is and it may grow; where it is then, if it could be
-/// moved. A large one comes to lie as far from a multiple of `size` as it was, so that its
-/// huge pages need not be split; a small one is aligned for those to come.
-pub(super) fn moved_to_hole(at: usize, len: usize, new_len: usize, size: usize) -> Option<usize> {
-    let beside = if len < SMALL * size { 0 } else { at % size };
-    let room = new_len.checked_add(beside)?;
-    let hole = address_space::reserve_elsewhere(room, size).ok()?;
-    if beside > 0 {
-        address_space::release(hole, beside);
-    }
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: the mapping is the caller's to move, the place was reserved just now.
-    match unsafe { sys::mremap(at, len, new_len, flags, hole + beside) } {
-        Ok(at) => Some(at),
-        Err(_) => {
-            address_space::release(hole + beside, new_len);
-            None
-        }
-    }
 }
 
 #[cfg(test)]
@@ -140,21 +116,6 @@ mod tests {
         }
         assert!(now % size == 0 && now != odd);
         // SAFETY: memory of the test.
-        unsafe { ((now + 3 * MIB - 1) as *mut u8).write(7) };
-    }
-
-    #[test]
-    fn what_is_moved_is_what_it_was() {
-        let (prot, size) = (libc::PROT_READ | libc::PROT_WRITE, 2 * MIB);
-        // SAFETY: a new mapping.
-        let at = unsafe { sys::mmap(0, MIB, prot, PRIVATE, -1, 0).unwrap() };
-        // SAFETY: memory of the test.
-        unsafe { (at as *mut u8).write(7) };
-        let now = moved_to_hole(at, MIB, 3 * MIB, size).unwrap();
-        assert!(now != at && now % size == 0);
-        // SAFETY: likewise.
-        assert_eq!(unsafe { (now as *const u8).read() }, 7);
-        // SAFETY: likewise.
         unsafe { ((now + 3 * MIB - 1) as *mut u8).write(7) };
     }
 

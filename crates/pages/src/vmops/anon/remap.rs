@@ -1,38 +1,14 @@
-//! `mremap` of large private mappings: to where their huge pages need not be split, and
-//! what is known of them afterwards.
-#![expect(unsafe_code, reason = "moves mappings for the program")]
+//! `mremap` of large private mappings: what is known of them afterwards.
 
 use core::ops::Range;
 
 use hugetools_kernfs::smaps;
 
-use super::align;
 use super::call::{advise, is_active, large, range};
-use crate::kernel::{facts, procfile};
+use crate::kernel::procfile;
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::sys;
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
-
-/// Lets a mapping grow that may be moved for it: in place, or where it needs no split. `None`
-/// where it is to be tried as it was asked.
-pub fn grow(call: &Call) -> Option<usize> {
-    let size = facts::thp_size();
-    let is_meant =
-        call.flags == libc::MREMAP_MAYMOVE && call.new_len > call.old_len && call.new_len >= size;
-    if !is_meant || registry::is_empty() || !is_active() {
-        return None;
-    }
-    let old = range(call.addr, call.old_len).filter(|old| !old.is_empty())?;
-    let new_len = call.new_len.checked_next_multiple_of(sys::page_size())?;
-    registry::holding(&old).filter(|known| known.is_advised)?;
-    // SAFETY: the program's mapping grows where it is.
-    let there = unsafe { sys::mremap(call.addr, old.len(), new_len, 0, 0) };
-    if there.is_ok() || align::is_space_limited() {
-        return there.ok();
-    }
-    align::moved_to_hole(call.addr, old.len(), new_len, size)
-}
 
 /// After `mremap` has succeeded: where the mapping is now.
 pub fn remapped(call: &Call, now: usize) {
