@@ -117,12 +117,7 @@ static void accounts(void)
 	stderr = terminal;
 	fclose(file);
 	free(text);
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-	say("mallinfo", mallinfo().uordblks >= 300000 || mallinfo().hblkhd >= 300000);
-#pragma GCC diagnostic pop
 	say("mallopt", mallopt(M_MMAP_THRESHOLD, 1 << 20));
-	say("mallopt fast", mallopt(M_MXFAST, 100) * 10 + mallopt(M_MXFAST, 1000));
 	say("mallopt unknown", mallopt(12345, 1));
 	say("malloc_trim", malloc_trim(0) >= 0);
 	free(block);

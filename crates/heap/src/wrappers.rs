@@ -3,7 +3,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::{sys, weak_function, word};
+use hugetools_pages::sys::{self, cast};
+use hugetools_pages::{weak_function, word};
 
 use crate::idle;
 
@@ -45,30 +46,42 @@ extern "C" fn __wrap_pthread_setspecific(key: Key, value: *const c_void) -> c_in
     set.map_or(libc::ENOSYS, |set| set(key, value))
 }
 
-/// mimalloc's look at the clock, in milliseconds and often: the clock of the last tick
-/// does. It tells that memory has become free.
+unsafe extern "C" {
+    /// libc's own function.
+    fn __real_clock_gettime(clock: libc::clockid_t, time: *mut libc::timespec) -> c_int;
+}
+
+/// Tells [`idle`] that mimalloc has freed a page: it reads the monotonic clock then. The time
+/// of the last tick is exact enough for that, and cheaper.
 ///
 /// # Safety
 /// As for `clock_gettime(2)`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __wrap_clock_gettime(
-    _clock: libc::clockid_t,
+    clock: libc::clockid_t,
     time: *mut libc::timespec,
 ) -> c_int {
-    let now = sys::about_now();
-    let part = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let told = libc::timespec {
-        tv_sec: part(now / 1000),
-        tv_nsec: part(now % 1000 * 1_000_000),
+    let is_monotonic = clock == libc::CLOCK_MONOTONIC;
+    let clock = match is_monotonic {
+        true => libc::CLOCK_MONOTONIC_COARSE,
+        false => clock,
     };
     // SAFETY: as the caller says.
-    unsafe { time.write(told) };
-    idle::note(now);
-    0
+    let result = unsafe { __real_clock_gettime(clock, time) };
+    if is_monotonic {
+        idle::note(sys::about_now());
+    }
+    result
+}
+
+/// mimalloc gives its mappings names. A seccomp filter of the program may kill for that.
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
+    -1
 }
 
 /// From the C compiler's own library, which is not linked.
 #[unsafe(no_mangle)]
 extern "C" fn __popcountdi2(ones: u64) -> c_int {
-    sys::cast::int(ones.count_ones() as usize)
+    cast::int(ones.count_ones() as usize)
 }

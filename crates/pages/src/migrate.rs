@@ -23,5 +23,4 @@ pub mod retry;
 pub(crate) mod runs;
 pub mod shield;
 pub mod sigbus;
-pub mod to_pool;
 pub mod write_freeze;

@@ -78,21 +78,6 @@ pub(crate) fn pieces_from(
     })
 }
 
-/// The first run of units of base pages in use from `from` on, of at most `piece`
-/// bytes, and at least one unit, that can be replaced.
-pub(crate) fn base(extent: &Extent, from: usize, piece: usize) -> Option<Range<usize>> {
-    let is_base = |unit: &usize| {
-        let (state, used) = extent.units()[*unit].load();
-        state == State::Base && used > 0
-    };
-    let last = extent.units().len();
-    let first = (from..last).find(is_base)?;
-    let limit = first + (piece / extent.layout.unit).max(1);
-    let units = first..limit.min(last);
-    let end = units.clone().find(|unit| !is_base(unit));
-    Some(first..end.unwrap_or(units.end))
-}
-
 /// What stands behind a unit, where it is a hugetlb page that a child inherits.
 fn inherited(extent: &Extent, unit: usize) -> Option<State> {
     let (state, _) = extent.units()[unit].load();
