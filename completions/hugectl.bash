@@ -24,7 +24,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fork --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -72,6 +72,10 @@ _hugectl() {
                     ;;
                 --thp-policy)
                     COMPREPLY=($(compgen -W "always advised never" -- "${cur}"))
+                    return 0
+                    ;;
+                --fork)
+                    COMPREPLY=($(compgen -W "kernel" -- "${cur}"))
                     return 0
                     ;;
                 --fallback)
@@ -248,6 +252,7 @@ _hugectl_value_of() {
     --stack) echo 'SIZE|thp' ;;
     --stack-depth | '--stack-depth ') echo 'BYTES' ;;
     --thp-policy | '--thp-policy ') echo '=always advised never' ;;
+    --fork | '--fork ') echo '=kernel' ;;
     --fallback | '--fallback ') echo '=thp base none' ;;
     --disable) echo 'WORD' ;;
     --limit | '--limit ') echo 'SIZE|1/N' ;;

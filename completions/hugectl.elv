@@ -29,6 +29,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --stack 'Put the main thread''s stack and those of its threads on transparent huge pages; with a SIZE, too, since pages of a pool have no place in a stack that grows. With --pid: the main thread''s'
             cand --stack-depth 'With --stack: so much of each stack is there before it is used'
             cand --thp-policy 'Transparent huge pages of the program and of all that it starts: always (bans are lifted, one that was inherited and the program''s own), advised (only where it asks for them; Linux 6.18) or never'
+            cand --fork 'Fork private pool memory as the kernel does: it stays on the pool beside threads, and whoever writes to it after a fork needs a free page'
             cand --fallback 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)'
             cand --disable 'Leave text, data and bss where they are, also those that are marked in the file; WORD has no meaning'
             cand --limit 'Each process takes at most this much of the pools for its private memory: SIZE in all, or one part of N of each pool'
@@ -145,6 +146,7 @@ var hugectl-values = [
     &--anon-min={ hugectl-sizes }
     &--stack={ hugectl-sizes; put thp }
     &--thp-policy={ put always advised never }
+    &--fork={ put kernel }
     &--fallback={ put thp base none }
     &--limit={ hugectl-sizes }
     &--require={ put text data bss heap shm anon stack }
@@ -159,6 +161,7 @@ var hugectl-taking = [
     &--anon-min=$true
     &--stack-depth=$true
     &--thp-policy=$true
+    &--fork=$true
     &--fallback=$true
     &--limit=$true
     &--only=$true

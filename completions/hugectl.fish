@@ -12,6 +12,7 @@ complete -c hugectl -l stack-depth -d 'With --stack: so much of each stack is th
 complete -c hugectl -l thp-policy -d 'Transparent huge pages of the program and of all that it starts: always (bans are lifted, one that was inherited and the program\'s own), advised (only where it asks for them; Linux 6.18) or never' -r -f -a "always\t''
 advised\t''
 never\t''"
+complete -c hugectl -l fork -d 'Fork private pool memory as the kernel does: it stays on the pool beside threads, and whoever writes to it after a fork needs a free page' -r -f -a "kernel\t''"
 complete -c hugectl -l fallback -d 'What follows when huge pages run out: thp (transparent ones, then base pages; the default), base (base pages at once) or none (the request fails)' -r -f -a "thp\t''
 base\t''
 none\t''"
@@ -118,5 +119,5 @@ complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm anon stack"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fork --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -1,4 +1,6 @@
-//! What is wrong with a command line, in one text.
+//! Error messages for command lines that cannot be read.
+
+mod message;
 
 use std::ffi::OsString;
 
@@ -9,17 +11,19 @@ use hugetools_model::Head;
 use crate::answer::{out_json, print};
 use crate::log::Log;
 
-/// The status of a command line that cannot be read.
+use message::message;
+
+/// The exit status of a usage error.
 const USAGE: u8 = 2;
 
-/// A tool, as messages about its command line name it.
+/// The tool whose command line is at fault.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) log: Log,
 }
 
 impl Tool {
-    /// Prints help and version, or says what is wrong with a command line; the status.
+    /// Prints help, version or the error; returns the exit status.
     pub(crate) fn no_args(&self, error: &clap::Error, argv: &[OsString], command: &Command) -> u8 {
         match error.kind() {
             ErrorKind::DisplayHelp if one_dash(argv, command).is_some() => {
@@ -33,7 +37,7 @@ impl Tool {
         }
     }
 
-    /// Says what is wrong with a command line; the status.
+    /// Prints a usage error; returns the exit status.
     pub(crate) fn wrong(&self, text: &str, json: bool) -> u8 {
         if json {
             return USAGE.max(out_json(&self.log, &Head::failed(self.name, USAGE, text)));
@@ -45,25 +49,20 @@ impl Tool {
     }
 }
 
-/// What clap says, without its frame of title, usage and reference; of an
-/// ambiguous abbreviation, what it may mean.
+/// Returns the message for an error, without usage or reference to the help. For an
+/// ambiguous abbreviation it lists the candidates.
 pub fn explain(error: &clap::Error, command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} may mean {meant}");
     }
-    let text = error.to_string();
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let end = ["\n\nUsage:", "\n\nFor more information"];
-    let ends = end.iter().filter_map(|mark| text.find(mark));
-    let text = &text[..ends.min().unwrap_or(text.len())];
-    plain(text.trim_end()).replace("\n\n", "\n")
+    message(error) + &similar(error, command)
 }
 
-/// What is wrong where the help was asked for by a long option with one dash: `-heap` is
-/// `-h` and more.
+/// Returns a message when a long option was written with one dash: clap reads `-heap` as
+/// `-h` and prints the help.
 pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     let words = argv.iter().skip(1).map_while(|word| word.to_str());
-    // Behind a program that is to be started come its own.
+    // Options after the program to start belong to that program.
     let starts = command.get_arguments().any(Arg::is_trailing_var_arg_set);
     let mut options = words.take_while(|word| *word != "--" && (!starts || word.starts_with('-')));
     let meant = |word: &&str| {
@@ -76,13 +75,7 @@ pub fn one_dash(argv: &[OsString], command: &Command) -> Option<String> {
     Some(format!("unexpected argument '{word}' found; -{word}?"))
 }
 
-/// Rust's own words for a text that is no number, in ours.
-fn plain(text: &str) -> String {
-    text.replace("invalid digit found in string", "not a number")
-        .replace("number too large to fit in target type", "too large")
-}
-
-/// The same on one line, for hugectl.
+/// Returns the message for hugectl, which adds a similar option and refers to the help.
 pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     if let Some((argument, meant)) = ambiguous(error, command) {
         return format!("{argument} is ambiguous: {meant}");
@@ -90,43 +83,40 @@ pub fn explain_in_line(error: &clap::Error, command: &Command) -> String {
     if is_status_alone(error) {
         return STATUS_OF_WHOM.to_owned();
     }
-    let text = error.to_string();
-    let mut lines = text.lines().map(str::trim);
-    let first = lines.next().unwrap_or_default();
-    let first = plain(first.strip_prefix("error: ").unwrap_or(first));
-    match lines.find_map(|line| line.strip_prefix("[possible values: ")) {
-        Some(values) => format!("{first}, use {}", values.trim_end_matches(']')),
-        None => format!("{first}{} (see hugectl --help)", similar(error, command)),
+    let text = message(error);
+    match error.kind() {
+        ErrorKind::InvalidValue if error.get(ContextKind::ValidValue).is_some() => text,
+        _ => format!("{text}{} (see hugectl --help)", similar(error, command)),
     }
 }
 
-/// The option that may have been meant by one that is not there, as a question: the most
-/// similar one as far as clap goes, which counts abbreviations, too, and may so miss it.
+/// Returns the most similar option as a question, or nothing. clap's own suggestion also
+/// considers abbreviations and misses some options.
 fn similar(error: &clap::Error, command: &Command) -> String {
-    /// How similar, at least, from 0 to 1: clap's own bound.
-    const LEAST: f64 = 0.7;
-    /// Letters that a word has, at least, which may be like another.
-    const LETTERS: usize = 3;
+    /// Minimum Jaro similarity, 0 to 1; clap uses the same bound.
+    const MIN_SIMILARITY: f64 = 0.7;
+    /// Minimum length of a word; shorter ones resemble too many options.
+    const MIN_LETTERS: usize = 3;
     let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
     let written = match (error.kind(), &argument) {
         (ErrorKind::UnknownArgument, Some(argument)) => argument.trim_start_matches('-'),
         _ => return String::new(),
     };
-    if written.chars().count() < LETTERS {
+    if written.chars().count() < MIN_LETTERS {
         return String::new();
     }
-    // Of those that are as similar the first one, which is none of the general ones.
+    // `max_by` returns the last maximum; reversed, that is the option listed first.
     let longs: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
     let longs = longs.into_iter().rev();
     let measured = longs.map(|long| (strsim::jaro(written, long), long));
     let most = measured.max_by(|one, other| one.0.total_cmp(&other.0));
     let question = |(_, long): (f64, &str)| format!("; --{long}?");
-    most.filter(|(likeness, _)| *likeness > LEAST)
+    most.filter(|(likeness, _)| *likeness > MIN_SIMILARITY)
         .map(question)
         .unwrap_or_default()
 }
 
-/// What is said where `--status` names no process, as in `--status --totals redis-server`.
+/// The message for a `--status` without a process, as in `--status --totals redis-server`.
 const STATUS_OF_WHOM: &str = "--status: of which processes?\n  they follow it at once: hugectl \
     --status PID|NAME|all [--tree] [--sizes|--totals] [--watch] [--json]";
 
@@ -139,7 +129,7 @@ fn is_status_alone(error: &clap::Error) -> bool {
             .is_some_and(|value| value.to_string().is_empty())
 }
 
-/// An abbreviation that may stand for several options, and for which.
+/// Returns an ambiguous abbreviation and the options that it may stand for.
 fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)> {
     let argument = error.get(ContextKind::InvalidArg)?.to_string();
     if error.kind() != ErrorKind::UnknownArgument {
@@ -149,7 +139,7 @@ fn ambiguous(error: &clap::Error, command: &Command) -> Option<(String, String)>
     (meant.len() > 1).then(|| (argument, meant.join(", ")))
 }
 
-/// What is said where no option says what to do: those that are there only say how.
+/// Returns the message for a command line on which no option says what to do.
 pub fn nothing_to_do(argv: &[OsString]) -> String {
     let words = argv.iter().skip(1).filter_map(|word| word.to_str());
     let mut options = words.filter_map(|word| word.split('=').next());
@@ -158,7 +148,7 @@ pub fn nothing_to_do(argv: &[OsString]) -> String {
     format!("no option says what to do{}", how.unwrap_or_default())
 }
 
-/// Which argument is not UTF-8, and of which option it is.
+/// Names the argument that is not UTF-8, and its option.
 pub fn no_text(argv: &[OsString]) -> String {
     let at = argv.iter().position(|word| word.to_str().is_none());
     let Some(at) = at else {
@@ -175,7 +165,7 @@ pub fn no_text(argv: &[OsString]) -> String {
     }
 }
 
-/// Whether a command line that cannot be read asks for JSON.
+/// Whether `--json` is on a command line that clap could not parse.
 pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
     let longs: Vec<&Arg> = command
         .get_arguments()
@@ -192,7 +182,7 @@ pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
     while let Some(word) = words.next() {
         let word = word.to_string_lossy();
         let Some(option) = word.strip_prefix("--") else {
-            // What follows is another program's.
+            // The first word without a dash is the program to start.
             let ends = command.get_arguments().any(Arg::is_trailing_var_arg_set);
             match ends && !word.starts_with('-') {
                 true => return false,
@@ -206,7 +196,7 @@ pub fn wants_json(argv: &[OsString], command: &Command) -> bool {
         match named(name) {
             _ if name.is_empty() => return false,
             Some(arg) if arg.get_long() == Some("json") => return true,
-            // What begins as an option is no value.
+            // A word that begins with a dash is not a value.
             Some(arg) if takes_next(arg) && !has_value => {
                 let _ = words.next_if(|next| !next.as_encoded_bytes().starts_with(b"-"));
             }

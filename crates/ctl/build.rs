@@ -50,14 +50,13 @@ fn code(entry: &Entry) -> String {
     };
     format!(
         "Entry {{ name: {}, exe: {}, needed: {}, symbols: {}, inside: {inside}, memory: {}, \
-         anon: {:?}, pieces: {:?}, bans: {:?}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
+         anon: {:?}, bans: {:?}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
         text(&entry.name),
         list(&entry.exe),
         list(&entry.needed),
         list(&entry.symbols),
         option(entry.memory.as_ref()),
         entry.anon,
-        entry.pieces,
         entry.bans,
         option(entry.own.as_ref()),
         done(&entry.done),

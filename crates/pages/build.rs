@@ -10,10 +10,6 @@ use std::error::Error;
 mod assembly;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let files = [
-        "src/rt/words.s",
-        "src/sys/powerpc64le.s",
-        "src/rt/side_stack/powerpc64le.s",
-    ];
+    let files = ["src/rt/words.s", "src/sys/powerpc64le.s"];
     assembly::assemble("hugetools_pages", &files)
 }

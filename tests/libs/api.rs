@@ -5,7 +5,6 @@ mod header;
 mod memory;
 mod order;
 mod peer;
-mod rival;
 mod variables;
 
 use std::fs;

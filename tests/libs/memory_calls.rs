@@ -2,11 +2,7 @@
 //! a plain run, leaves the same contents, and allows the same.
 
 mod anon;
-mod maps;
-mod moved;
-mod others;
-mod pieces;
-mod rows;
+mod deepbind;
 
 use std::process::Command;
 use std::time::Instant;
@@ -17,12 +13,10 @@ use crate::support::program::{Libc, build};
 use crate::support::tool::{Ran, tool};
 
 /// Which memory, and with which options of hugectl it is ours.
-const ROWS: [(&str, &[&str]); 6] = [
+const ROWS: [(&str, &[&str]); 4] = [
     ("shared", &["--shm"]),
-    ("segment", &["--shm"]),
     ("block", &["--heap"]),
     ("shared", &["--heap", "--shm"]),
-    ("segment", &["--heap", "--shm"]),
     ("private", &["--anon"]),
 ];
 

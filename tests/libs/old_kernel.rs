@@ -63,17 +63,16 @@ fn the_heap_is_on_huge_pages_with_and_without_a_pool_and_within_a_limit() {
 
 #[test]
 fn forks_with_a_used_up_pool_kill_nobody() {
-    let Some(guest) = machine("an old kernel's forks", &["fork", "signals"]) else {
+    let Some(guest) = machine("an old kernel's forks", &["fork"]) else {
         return;
     };
-    let modes = ["parent", "child", "clone-parent", "clone-child"];
+    let modes = ["parent", "child"];
     let forks = modes.map(|mode| {
         let run = |threads| format!("hugectl --heap -q fork {mode} 60 1 {threads}");
         format!("{} && {}", run(0), run(2))
     });
     let mut commands = vec![pool(40)];
     commands.extend(forks);
-    commands.push("hugectl --heap -q signals".to_owned());
     commands.push("grep -c . /proc/meminfo; grep HugePages_Free /proc/meminfo".to_owned());
     let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
     let answers = run(&guest, &commands);
@@ -82,8 +81,7 @@ fn forks_with_a_used_up_pool_kill_nobody() {
         assert!(before.share(before.hugetlb) >= 60, "{ran:?}");
         assert_eq!(ran.out.matches("after ").count(), 2, "{ran:?}");
     }
-    assert_eq!(answers[modes.len() + 1].out, "right\n");
-    let left = &answers[modes.len() + 2].out;
+    let left = &answers[modes.len() + 1].out;
     assert!(left.ends_with("HugePages_Free:       40\n"), "{left}");
 }
 

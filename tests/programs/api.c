@@ -17,7 +17,6 @@
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <hugetlbfs.h>
@@ -254,30 +253,6 @@ static void regions(void)
     printf("get_hugepage_region(0, strict) = %s %s\n", none ? "memory" : "NULL", strerror(errno));
 }
 
-static void family(void)
-{
-    size_t len = 3 * page;
-    long before = unused();
-    char *memory = get_hugepage_region(len, GHR_FALLBACK);
-    if (!memory || !holds(memory, len, 1)) {
-        printf("no memory\n");
-        return;
-    }
-    for (int round = 0; round < 2; round++) {
-        pid_t child = fork();
-        if (child == 0)
-            _exit(memory[len - 1] == 0 || !holds(memory, len, 2));
-        int status = -1;
-        waitpid(child, &status, 0);
-        printf("the child ended with %x\n", status);
-    }
-    uint32_t *words = (uint32_t *)memory;
-    printf("the parent's memory is its own: %s", yes(words[1] == 2654435761u + 1));
-    printf(", and holds %s\n", yes(holds(memory, len, 3)));
-    free_hugepage_region(memory);
-    printf("all back %s\n", yes(unused() == before));
-}
-
 static void *turn(void *result)
 {
     for (int round = 0; round < 100; round++) {
@@ -300,25 +275,6 @@ static void threads(void)
     for (int i = 0; i < 4; i++)
         pthread_join(all[i], NULL);
     printf("four threads: wrong %d, all back %s\n", wrong[0] + wrong[1] + wrong[2] + wrong[3], yes(unused() == before));
-}
-
-static void *look_on(void *running)
-{
-    while (*(volatile int *)running)
-        usleep(1000);
-    return NULL;
-}
-
-/* The same while another thread runs. */
-static void crowd(void)
-{
-    pthread_t other;
-    volatile int running = 1;
-
-    pthread_create(&other, NULL, look_on, (void *)&running);
-    family();
-    running = 0;
-    pthread_join(other, NULL);
 }
 
 static void shared(void)
@@ -351,10 +307,6 @@ int main(int argc, char **argv)
         pages();
     else if (!strcmp(scene, "regions"))
         regions();
-    else if (!strcmp(scene, "family"))
-        family();
-    else if (!strcmp(scene, "crowd"))
-        crowd();
     else if (!strcmp(scene, "threads"))
         threads();
     else if (!strcmp(scene, "shared"))

@@ -1,15 +1,12 @@
 /* A heap, a fork, and both sides write all of it; every byte is checked. With
    -DSTATIC it is no heap, but data and bss of the program.
 
-   fork parent|child|clone-parent|clone-child [MiB] [times] [threads]
-   parent: the parent writes first; child: the child does. With clone the
-   system call is made directly, past every handler of libc. */
+   fork parent|child [MiB] [times] [threads]
+   parent: the parent writes first; child: the child does. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "judge.h"
@@ -22,7 +19,6 @@ static uint64_t **block;
 static uint64_t data[20 * BLOCK / 8] = {1}, bss[(MOST - 20) * BLOCK / 8];
 static volatile long counter[64][BLOCK / 4];
 #endif
-static int raw;
 static _Atomic int stop;
 static _Atomic long counted;
 
@@ -81,7 +77,7 @@ static void one_fork(int parent_first, uint64_t seed)
 	write_all(seed);
 	if (pipe(to_child) || pipe(to_parent))
 		exit(3);
-	pid = raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+	pid = fork();
 	if (pid < 0) {
 		perror("fork");
 		exit(3);
@@ -121,7 +117,6 @@ int main(int argc, char **argv)
 	pthread_t thread[64];
 	size_t k;
 
-	raw = !strncmp(mode, "clone", 5);
 	blocks = (mib << 20) / BLOCK;
 #ifdef STATIC
 	if (blocks > MOST)

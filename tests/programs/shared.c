@@ -201,7 +201,21 @@ static void holes(void)
 	CHECK(munmap(p, len) == 0);
 }
 
-/* Once shared with a child, contents stay shared whatever is unmapped. */
+/* While a child or another thread is there: what is said to be done is done, and what cannot
+   be done fails and changes nothing; contents stay shared. */
+static void parts_fail_or_not(char *at)
+{
+	int failed = mprotect(at + 8 * PAGE, PAGE, PROT_READ);
+
+	CHECK(failed ? errno == EINVAL && fault(at + 8 * PAGE) == 0 : fault(at + 8 * PAGE) == SIGSEGV);
+	failed = munmap(at + 9 * PAGE, PAGE);
+	CHECK(failed ? errno == EINVAL && fault(at + 9 * PAGE) == 0 : fault(at + 9 * PAGE) == SIGSEGV);
+	failed = mmap(at + 12 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
+	CHECK(failed ? errno == EINVAL && at[12 * PAGE] != 0 : at[12 * PAGE] == 0);
+	CHECK(madvise(at + 20 * PAGE, PAGE, MADV_DONTNEED) == 0 && at[20 * PAGE] != 0);
+	CHECK(madvise(at + 21 * PAGE, PAGE, MADV_RANDOM) == 0);
+}
+
 static void forked(void)
 {
 	uint64_t *p = map(len);
@@ -215,63 +229,15 @@ static void forked(void)
 	CHECK(pid >= 0);
 	if (!pid) {
 		CHECK(read(go[0], &c, 1) == 1);
-		see(p, 0, len, 7);
+		see(p, 13 * PAGE, len, 7);
 		_exit(0);
 	}
-	CHECK(mprotect((char *)p + 8 * PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
-	put(p, 0, len, 7);
-	CHECK(munmap((char *)p + 30 * PAGE, 10 * PAGE) == 0);
-	CHECK(munmap(p, 30 * PAGE) == 0);
-	see(p, 40 * PAGE, len, 7);
+	parts_fail_or_not((char *)p);
+	put(p, 13 * PAGE, len, 7);
 	CHECK(write(go[1], &c, 1) == 1);
 	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	CHECK(munmap((char *)p + 40 * PAGE, len - 40 * PAGE) == 0);
-	CHECK(fault((char *)p + 50 * PAGE) == SIGSEGV);
-}
-
-/* While a child lives: what is said to be done is done, and what cannot be done
-   fails and changes nothing; once it has gone all can be done. */
-static void together(void)
-{
-	uint64_t *p = map(len);
-	char *at = (char *)p;
-	int go[2], back_to[2], status, failed;
-	char c = 0;
-	pid_t pid;
-
-	put(p, 0, len, 1);
-	CHECK(pipe(go) == 0 && pipe(back_to) == 0);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		close(go[1]);
-		CHECK(read(go[0], &c, 1) == 1);
-		see(p, 0, 50 * PAGE, 1);
-		CHECK(at[50 * PAGE] == 0 && at[51 * PAGE - 1] == 0);
-		see(p, 51 * PAGE, len, 1);
-		put(p, 0, len, 2);
-		CHECK(write(back_to[1], &c, 1) == 1);
-		CHECK(read(go[0], &c, 1) == 1);
-		_exit(0);
-	}
-	errno = 0;
-	failed = mprotect(at + 8 * PAGE, PAGE, PROT_READ);
-	CHECK(failed ? errno == EINVAL && fault(at + 8 * PAGE) == 0 : fault(at + 8 * PAGE) == SIGSEGV);
-	errno = 0;
-	failed = mmap(at + 12 * PAGE, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED;
-	CHECK(failed ? errno == EINVAL && at[12 * PAGE] != 0 : at[12 * PAGE] == 0);
-	CHECK(mmap(at, len, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0) == MAP_FAILED && errno == EBADF);
-	CHECK(at[0] == 1);
-	CHECK(madvise(at + 50 * PAGE, PAGE, MADV_REMOVE) == 0);
-	CHECK(madvise(at + 20 * PAGE, PAGE, MADV_DONTNEED) == 0 && at[20 * PAGE] != 0);
-	CHECK(write(go[1], &c, 1) == 1 && read(back_to[0], &c, 1) == 1);
-	see(p, 13 * PAGE, len, 2);
-	CHECK(write(go[1], &c, 1) == 1);
-	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-	CHECK(mprotect(at + 30 * PAGE, PAGE, PROT_READ) == 0);
-	CHECK(fault(at + 30 * PAGE) == SIGSEGV && fault(at + 31 * PAGE) == 0);
-	see(p, 13 * PAGE, len, 2);
-	CHECK(munmap(p, len) == 0);
+	CHECK(mprotect(p, len, PROT_READ) == 0 && fault((char *)p + 40 * PAGE) == SIGSEGV);
+	CHECK(munmap(p, len) == 0 && fault((char *)p + 50 * PAGE) == SIGSEGV);
 }
 
 static volatile int stop;
@@ -288,7 +254,6 @@ static void *keep_counting(void *arg)
 	return *word == n ? NULL : arg;
 }
 
-/* Other threads write while a part is unmapped. */
 static void threads(void)
 {
 	uint64_t *p = map(len);
@@ -296,16 +261,20 @@ static void threads(void)
 	void *lost;
 	int i;
 
-	for (i = 0; i < 3; i++)
-		pthread_create(&thread[i], NULL, keep_counting, p + 1000 * i);
+	put(p, 0, len, 1);
+	for (i = 0; i < 3; i++) {
+		p[30 * PAGE / 8 + 1000 * i] = 0;
+		pthread_create(&thread[i], NULL, keep_counting, p + 30 * PAGE / 8 + 1000 * i);
+	}
 	usleep(20000);
-	CHECK(munmap((char *)p + len - PAGE, PAGE) == 0);
+	parts_fail_or_not((char *)p);
 	usleep(20000);
 	stop = 1;
 	for (i = 0; i < 3; i++) {
 		pthread_join(thread[i], &lost);
 		CHECK(lost == NULL);
 	}
+	CHECK(munmap(p, len) == 0);
 }
 
 /* What must be left alone. */
@@ -363,7 +332,7 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} modes[] = {
 		{"whole", whole}, {"parts", parts}, {"ends", ends}, {"remap", remap}, {"holes", holes},
-		{"forked", forked}, {"together", together}, {"threads", threads}, {"others", others}, {"segment", segment},
+		{"forked", forked}, {"threads", threads}, {"others", others}, {"segment", segment},
 	};
 	struct sigaction action = {.sa_handler = on_fault};
 	size_t i;

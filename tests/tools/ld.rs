@@ -278,6 +278,13 @@ fn what_is_wrong_is_said() {
             "ld.hugetlbfs: ERROR: --hugetlbfs-align=5MB: the size is no power of two\n".to_owned(),
         ),
         (
+            "$PLACE/B/ld --hugetlbfs-align=4K a.o",
+            1,
+            "ld.hugetlbfs: ERROR: --hugetlbfs-align=4K: the size is that of a base page; huge \
+             pages have 64kB or more\n"
+                .to_owned(),
+        ),
+        (
             "$PLACE/B/ld -m i386pep --hugetlbfs-align a.o",
             1,
             "ld.hugetlbfs: ERROR: the huge pages of emulation i386pep are not known\n  \
@@ -330,6 +337,12 @@ fn what_falls_short_is_said() {
         "ld.hugetlbfs: WARNING: x: 1 of 1 segments are not aligned to 2MB\n  \
          -n, -N or a linker script decides otherwise"
     );
+    let line = "$PLACE/B/ld -static -e f -z max-page-size=0x1000 --hugetlbfs-align a.o -o x";
+    assert_eq!(
+        told(line),
+        "ld.hugetlbfs: WARNING: -z max-page-size=0x1000 is replaced by 2097152\n  \
+         --hugetlbfs-align=SIZE sets another size"
+    );
     assert_eq!(
         told(&format!(
             "{QUIET} $PLACE/B/ld -static -e g --hugetlbfs-link=B b.o -o x"
@@ -341,6 +354,16 @@ fn what_falls_short_is_said() {
         "ld.hugetlbfs: WARNING: --hugetlbfs-link is deprecated\n  use --hugetlbfs-align, and \
          hugeedit for marks; HUGETLB_DEPRECATED_LINK=yes silences this"
     );
+}
+
+/// What the linker's own errors do not say.
+#[test]
+fn segments_too_far_apart_are_told() {
+    let place = place();
+    let done = place.shell("gcc -B $PLACE/B -no-pie program.c -o program -Wl,--hugetlbfs-align=1G");
+    let told = "ld.hugetlbfs: WARNING: the segments were to be 1GB apart, and code reaches 2GB on \
+                most machines\n  --hugetlbfs-align=SIZE sets a smaller size\n";
+    assert!(done.status != 0 && done.err.contains(told), "{done:?}");
 }
 
 /// A person asks; a compiler that asks the linker gets the linker's answer.

@@ -56,6 +56,8 @@ pub enum Kind {
     Gains = 14,
     /// What keeps text, data or bss where they are, whatever pools have.
     Unmoved = 15,
+    /// That private memory has left the pools before the first thread.
+    Threads = 16,
 }
 
 impl Kind {

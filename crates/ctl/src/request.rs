@@ -62,6 +62,8 @@ pub struct Run {
     pub stack: Option<Pages>,
     /// How much of each is there before it is used, where it is said.
     pub stack_depth: Option<Bytes>,
+    /// Whether forks of private pool memory are the kernel's.
+    pub kernel_fork: bool,
     /// When huge pages run out, where it is said.
     pub fallback: Option<Fallback>,
     /// What each process may take of the pools.
@@ -283,6 +285,7 @@ fn run(args: Args) -> Result<Run, Failure> {
         anon_min: whom::length("--anon-min", args.segments.anon_min.as_deref())?,
         stack: optional_pages("--stack", args.segments.stack.as_deref())?,
         stack_depth: whom::length("--stack-depth", args.segments.stack_depth.as_deref())?,
+        kernel_fork: args.segments.fork.is_some(),
         fallback: args.segments.fallback.as_deref().and_then(fallback),
         require: require.unwrap_or_default(),
         report,

@@ -44,6 +44,8 @@ pub struct Load {
     pub writable: bool,
     /// Whether it can be executed.
     pub executable: bool,
+    /// Whether it is marked for huge pages (`PF_LINUX_HUGETLB`).
+    pub marked: bool,
 }
 
 impl Load {
@@ -190,6 +192,7 @@ impl Headers {
                     align: program.p_align(endian).into(),
                     writable: flags & elf::PF_W.0 != 0,
                     executable: flags & elf::PF_X.0 != 0,
+                    marked: flags & PF_LINUX_HUGETLB != 0,
                 });
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),

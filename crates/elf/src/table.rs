@@ -193,6 +193,7 @@ impl Layout {
             align: word(self.align),
             writable: flags & elf::PF_W.0 != 0,
             executable: flags & elf::PF_X.0 != 0,
+            marked: flags & MARK != 0,
         };
         Some(Segment {
             index,

@@ -1,7 +1,5 @@
 //! Entries of `/proc/<pid>/pagemap`: what stands behind a base page, since Linux 3.5.
 
-pub mod scan;
-
 /// One entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Entry(u64);

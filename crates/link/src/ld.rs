@@ -23,6 +23,7 @@ use std::path::Path;
 use std::process::ExitStatus;
 
 use hugetools_elf::Marks;
+use hugetools_model::Bytes;
 
 use crate::change::Align;
 use crate::failure::Failure;
@@ -94,6 +95,13 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
         (Kind::Relocatable, _) | (_, None) => None,
         (_, Some(align)) => Some(facts(caller, &request, &linker, align)?),
     };
+    if let (Some(facts), Some(size)) = (&facts, &request.max_page_size) {
+        warn(&format!(
+            "-z max-page-size={size} is replaced by {}\n  \
+             --hugetlbfs-align=SIZE sets another size",
+            facts.size
+        ));
+    }
     let args = match &facts {
         None => request.args.clone(),
         Some(facts) => plan::plan(&request, facts),
@@ -103,7 +111,7 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
     let made = facts.map(|facts| (facts.size, request.marks));
     Ok(match (status.success(), made) {
         (true, Some((size, marks))) => done(&output, size, marks),
-        _ => undone(&output, status),
+        (_, made) => undone(&output, status, made.map_or(0, |(size, _)| size)),
     })
 }
 
@@ -118,14 +126,23 @@ fn done(output: &Output, size: u64, marks: Option<Marks>) -> End {
     }
 }
 
-/// After the linker has failed, or had nothing of ours to do.
-fn undone(output: &Output, status: ExitStatus) -> End {
+/// After the linker has failed, or had nothing of ours to do. `size` is how far apart the
+/// segments were to be.
+fn undone(output: &Output, status: ExitStatus, size: u64) -> End {
+    let is_far = !status.success() && status.signal().is_none() && size >= FAR;
+    let far = is_far.then(|| {
+        let apart = Bytes::new(size);
+        format!(
+            "the segments were to be {apart} apart, and code reaches 2GB on most machines\n  \
+             --hugetlbfs-align=SIZE sets a smaller size"
+        )
+    });
     End {
         status: run::status(status),
         signal: status.signal(),
+        warnings: far.into_iter().collect(),
         // A linker that ends by itself takes away its own.
         failure: status.signal().and_then(|_| output.clean()),
-        ..End::default()
     }
 }
 
@@ -151,6 +168,9 @@ fn facts(
         library: ident.ok().and_then(|ident| find::library(caller, ident)),
     })
 }
+
+/// From this many bytes between segments on, code may not reach from one to another.
+const FAR: u64 = 512 << 20;
 
 /// The contents of a response file.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {

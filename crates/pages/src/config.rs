@@ -184,8 +184,7 @@ fn keep_report(settings: &mut Config, kept: &'static mut [u8; PATH_MAX]) {
 /// What follows the last `/` of the program's first argument. Read only where
 /// it is asked for, since it costs system calls.
 fn program<'a>(variables: &Variables, buffer: &'a mut MaybeUninit<[u8; PATH_MAX]>) -> &'a [u8] {
-    let asks = |name| variables.get(name).is_some();
-    if !asks(env::RESTRICT_EXE) && !asks(env::ANON_PIECES) {
+    if variables.get(env::RESTRICT_EXE).is_none() {
         return &[];
     }
     let text = procfile::head(c"/proc/self/cmdline", buffer.write([0; PATH_MAX]));

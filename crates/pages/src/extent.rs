@@ -33,8 +33,6 @@ pub mod mlocked;
 pub mod page_sizes;
 pub mod room;
 pub mod slice_bitmap;
-pub mod spare_range;
-pub mod stacks;
 pub mod stats;
 pub mod unit;
 pub mod usage;
@@ -48,8 +46,6 @@ pub enum Holds {
     Data,
     /// Code and what else is never written. A fork needs no pages for it.
     Text,
-    /// Huge pages that it asked for by name.
-    Region,
 }
 
 /// Reserved address space and what stands behind it.
@@ -194,11 +190,9 @@ impl Extent {
         }
     }
 
-    /// Whether an address lies in the extent, and is still its own.
+    /// Whether an address lies in the extent.
     pub fn contains(&self, addr: usize) -> bool {
-        addr >= self.base
-            && addr - self.base < self.len
-            && self.units[self.unit_at(addr)].load().0 != State::Gone
+        addr >= self.base && addr - self.base < self.len
     }
 
     /// From its beginning to the end of the last unit behind which there is anything.

@@ -10,7 +10,6 @@
 //! **At a fork.** What is kept of the machine stays true in the child; what is read
 //! of the process is read again.
 
-pub mod alike;
 pub mod cgroup;
 pub mod constraints;
 pub mod dma_users;
@@ -22,4 +21,3 @@ pub mod loaded;
 pub mod pagemap;
 pub mod populate;
 pub mod procfile;
-pub mod vma_attributes;

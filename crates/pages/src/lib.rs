@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`sys`] | system calls, made directly |
 //! | [`rt`] | what we do not take from libc: bytes, locks, waiting, messages, stacks |
-//! | [`fault`] | signals that a fault raises, and the program's own handlers behind ours |
 //! | [`kernel`] | what the kernel says, in its files and of mapped memory |
 //! | [`config`] | what the process was asked to do, from its environment |
 //! | [`extent`] | address space that is ours, what is in use of it, and on which pages |
@@ -25,7 +24,6 @@
 
 pub mod config;
 pub mod extent;
-pub mod fault;
 pub mod fork;
 pub mod heap;
 pub mod kernel;

@@ -12,8 +12,9 @@
 //! counts of its parent, less what it got ordinary memory for.
 
 pub mod first_look;
-mod fresh_copy;
+pub(crate) mod fresh_copy;
 pub mod numa_copy;
+pub mod own_request;
 pub mod pool_backoff;
 pub mod quota;
 pub(crate) mod release;

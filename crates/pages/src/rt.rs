@@ -1,5 +1,5 @@
 //! What a program's run time would give us, if we might take it from there: bytes
-//! copied and compared, locks, waiting, messages, stacks, libc's functions by name.
+//! copied and compared, locks, waiting, messages, libc's functions by name.
 //!
 //! **Invariants.** Nothing here allocates, raises a signal or needs a function that
 //! some libc lacks. `errno` stays as it is. Nothing here knows what a page is.
@@ -19,8 +19,5 @@ pub mod mem;
 pub mod message;
 pub mod outlet;
 pub mod path;
-mod place;
-pub mod side_room;
-pub mod side_stack;
 pub mod turn;
 pub mod weak;

@@ -7,8 +7,7 @@
 //!
 //! **Locks.** None.
 //!
-//! **At a fork.** What is kept of the process (its number, a limit that is raised for
-//! one open) is found out again in the child.
+//! **At a fork.** What is kept of the process, its number, is found out again in the child.
 
 mod call;
 pub mod cast;
@@ -23,7 +22,6 @@ mod policy;
 mod process;
 mod seccomp_filter;
 mod shm;
-mod signal;
 mod userfault;
 mod valgrind;
 
@@ -33,41 +31,33 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, device_in_memory, has_huge_blocks, identity, identity_of, inode, is_plain_file, links,
-    note_first_thread, open_flags, read_at, read_link, socket_family, write, write_quietly,
+    File, device_in_memory, identity, identity_of, inode, is_plain_file, links, open_flags,
+    read_at, read_link, write, write_quietly,
 };
+pub use futex::futex_wait_for;
 #[cfg(test)]
 pub(crate) use futex::futex_wait_shared;
-pub use futex::{futex_requeue, futex_wait_for, futex_wake_shared};
-pub use limit::{PastLimit, SpaceLimit, address_space_limit, data_limit, stack_limit, with_memory};
+pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
-    MSEAL, PKEY_MPROTECT, free_memory, is_readable, is_readable_by_futex, keep_in_memory,
-    knows_advice, let_be_swapped, madvise, mlock, mlock2, mlockall, mmap, mprotect, mremap,
-    munlock, munlockall, munmap, name_memory, pkey_mprotect, remap_file_pages, written_by_kernel,
+    free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect,
+    mremap, munlock, munlockall, munmap, name_memory, pkey_mprotect, written_by_kernel,
 };
 pub use path::{
     FileSystem, Gains, file_system, gains, is_gone, may_use, memory_file, open_inherited, unlink,
 };
-pub use policy::{
-    Nodes, Policy, allowed_nodes, mbind, move_pages, node_of, nodes_of, policy_of, thread_policy,
-};
-pub use process::thread::{Function, begin_thread, wait_for_thread};
+pub use policy::{Policy, allowed_nodes, mbind, policy_of, thread_policy};
 pub use process::{
-    FAULTS, FORK, NoSignals, block_signals, exit, fill_at_random, futex_wait, futex_wake, getegid,
-    geteuid, getpid, getppid, gettid, getuid, has_child, host, is_alone, is_secure, look_at,
-    page_size, program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
+    FAULTS, NoSignals, block_signals, exit, futex_wait, futex_wake, getegid, geteuid, getpid,
+    getppid, gettid, getuid, has_child, host, is_alone, is_secure, look_at, page_size,
+    program_break, random, set_blocked_signals, sleep, thp_disabled, yield_now,
 };
 pub(crate) use seccomp_filter::{
     Call, bar, is_barred, is_filter_untried, note_files_pass, note_no_filter, note_untried_filter,
 };
 pub use seccomp_filter::{Filter, filter, note_failed_filter, note_own_filter};
-pub use shm::{
-    SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET, ShmState, has_shm_ids, shm_control, shm_give_to,
-    shm_remove, shm_state, shmat, shmdt, shmget,
-};
-pub use signal::{NoSignalStack, SignalStack, send_again, sigaltstack, signal_stack};
-pub use userfault::{UFFDIO_MOVE, UFFDIO_REGISTER, UFFDIO_REGISTER_MODE_MISSING, WriteProtection};
-pub use valgrind::{is_under_valgrind, tell_valgrind};
+pub use shm::{ShmState, shm_remove, shm_state, shmat, shmdt, shmget};
+pub use userfault::WriteProtection;
+pub use valgrind::is_under_valgrind;
 
 #[cfg(test)]
 mod tests {

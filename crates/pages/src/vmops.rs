@@ -7,68 +7,52 @@
 //! its own way:
 //!
 //! * [`shared`]: shared memory on hugetlb pages. [`map_shared`] hands it out,
-//!   [`attach`] attaches segments, [`step_down`] turns either into ordinary
+//!   [`attach`] attaches segments, [`step_down`] turns a mapping into ordinary
 //!   shared memory, [`remap`] moves it.
 //! * [`private`]: blocks of the heap, the program's own segments: they become
-//!   ordinary memory where the call names a part of a huge page, and what is dropped of the
-//!   latter comes from the program's file again.
-//! * [`named`]: huge pages that the program asked for by name behave as the
-//!   kernel's.
-//! * [`library_text`]: code of libraries, which is not registered.
-//! * [`remap_file`]: what comes to lie in shared memory twice.
-//! * [`by_number`]: the same calls, made through `syscall(2)`.
+//!   ordinary memory where the call names a part of a huge page.
 //! * [`anon`]: large private mappings of the program's own are advised, and known for
 //!   that; the kernel does the rest.
 //! * Everything else is none of ours: `None` sends the caller to whoever would
 //!   have done it without us.
 //!
 //! **Invariants.** What the kernel would refuse is refused with its number; what it would
-//! do is done, or is an error that says why, and never half of it.
+//! do is done, or is an error that says why.
 //!
 //! **Locks.** The turn of the table that is changed, taken once for each call.
 //!
 //! **At a fork.** A call that is under way ends before the fork begins.
+#![expect(unsafe_code, reason = "changes the program's mappings for it")]
 
 use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::extent::{index, mlocked};
-use crate::migrate::changes::Change;
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::rt::weak;
-use crate::sys::{self, Errno, Result};
+use crate::sys::{self, Result};
 
 pub mod advice;
 pub mod anon;
 pub mod attach;
-pub mod by_number;
-pub mod library_text;
 pub mod map_file;
 pub mod map_shared;
-pub mod mbind;
-pub mod named;
-pub mod own_code;
 pub mod private;
 mod range;
 pub mod remap;
-pub mod remap_file;
 pub mod shared;
 pub mod step_down;
 
-use advice::Holes;
 use range::{overlap, pages, touched};
 
-/// The pages that a call names, where shared memory or memory that was asked for
-/// by name is among them; its private memory becomes fit for the call.
+/// The pages that a call names, where shared memory is among them; its private memory
+/// becomes fit for the call.
 fn ours(addr: usize, len: usize) -> Option<Range<usize>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
-    if registry::shared::meets(&range) || registry::is_named(&range) {
-        return Some(range);
-    }
     private::before_change(&range);
-    None
+    registry::shared::meets(&range).then_some(range)
 }
 
 /// Calls `each` for every part of the range: within a region, or between them.
@@ -109,106 +93,65 @@ pub fn as_libc_has_it(addr: usize, len: usize) -> (usize, usize) {
     }
 }
 
-/// Something else is in a range now, or nothing.
-fn gone(range: &Range<usize>) {
-    mlocked::cut(range);
-    registry::own_file::cut(range);
-}
-
 /// `munmap(2)`
 pub fn munmap(addr: usize, len: usize) -> Option<Result<()>> {
     if let Ok(range) = pages(addr, len) {
-        gone(&range);
+        mlocked::cut(&range);
     }
     let range = ours(addr, len)?;
     Some(divide(&range, |open, region, part| match region {
-        None => named::munmap(&part),
         Some(region) => shared::munmap(open, region, &part),
+        // SAFETY: the program unmaps it.
+        None => unsafe { sys::munmap(part.start, part.len()) },
     }))
 }
 
 /// `mprotect(2)`, or `pkey_mprotect(2)` with a key.
 pub fn mprotect(addr: usize, len: usize, prot: c_int, key: Option<c_int>) -> Option<Result<()>> {
-    let _change = Change::begin();
     let access = shared::Access { prot, key };
     if let Err(error) = anon::commit(addr, len, prot) {
         return Some(Err(error));
     }
-    let Some(range) = ours(addr, len) else {
-        return private::mprotect(&pages(addr, len).ok()?, access);
-    };
+    let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
+    if !registry::shared::meets(&range) {
+        return private::mprotect(&range, access);
+    }
     Some(divide(&range, |open, region, part| match region {
-        None => named::mprotect(&part, access),
         Some(region) => shared::mprotect(open, region, &part, access),
+        None => private::mprotect(&part, access).unwrap_or_else(|| {
+            // SAFETY: the program protects it.
+            unsafe { access.give(&part) }
+        }),
     }))
 }
 
 /// `madvise(2)`
 pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
     let range = pages(addr, len).ok().filter(|range| !range.is_empty())?;
-    let others = |part: &Range<usize>| match madvise_ours(part, advice) {
-        Some(result) => result,
-        #[expect(unsafe_code, reason = "passes the program's advice on")]
-        // SAFETY: the program's own advice.
-        None => unsafe { sys::madvise(part.start, part.len(), advice) },
-    };
-    private::own_file::madvise(&range, advice, others).or_else(|| madvise_ours(&range, advice))
-}
-
-fn madvise_ours(range: &Range<usize>, advice: c_int) -> Option<Result<()>> {
-    if !registry::meets(range) {
+    if !registry::meets(&range) {
         return None;
     }
-    let _change = Change::begin();
-    let mut holes = Holes::none();
-    let result = divide(range, |open, region, part| {
-        holes.pass(match region {
-            Some(region) => shared::madvise(open, region, &part, advice),
-            None if index::meets(&part) => private::madvise(&part, advice),
-            None => named::madvise(&part, advice),
-        })
-    });
-    Some(holes.end(result))
+    Some(divide(&range, |open, region, part| match region {
+        Some(region) => shared::madvise(open, region, &part, advice),
+        None => private::madvise(&part, advice),
+    }))
 }
 
-/// Makes memory of ours ordinary memory, for a call that the kernel has refused for huge
-/// pages; whether there was any.
-pub fn make_fit(addr: usize, len: usize) -> bool {
-    let Some(range) = touched(addr, len) else {
-        return false;
-    };
-    let (is_private, is_shared) = (index::meets(&range), registry::shared::meets(&range));
-    if is_private {
-        private::before_change(&range);
-    }
-    let stepped = is_shared
-        && divide(&range, |open, region, _| match region {
-            Some(region) => shared::make_ordinary(open, region),
-            None => Ok(()),
-        })
-        .is_ok();
-    is_private || stepped
-}
-
-/// Before `UFFDIO_REGISTER` of `userfaultfd(2)`: the kernel watches whole huge pages only, and
-/// fills and protects no part of them then.
-pub fn before_watch(addr: usize, len: usize, mode: u64) {
-    let Some(range) = touched(addr, len).filter(|range| !range.is_empty()) else {
-        return;
-    };
-    private::before_watch(&range, mode & sys::UFFDIO_REGISTER_MODE_MISSING != 0);
-    if registry::shared::meets(&range) {
-        let _ = divide(&range, |open, region, _| match region {
-            Some(region) => shared::make_watchable(open, region),
-            None => Ok(()),
-        });
-    }
-}
-
-/// `posix_madvise(3)`: mere hints, for which huge pages are as good. Whether
-/// memory of ours is meant.
-pub fn is_hint(addr: usize, len: usize) -> bool {
-    pages(addr, len).is_ok_and(|range| registry::meets(&range))
+/// `mbind(2)`, with a mask that the caller vouches for. Private memory on pages of a pool
+/// becomes ordinary memory for it; of shared memory the kernel takes whole huge pages.
+///
+/// # Safety
+/// As for [`sys::mbind`].
+pub unsafe fn mbind(
+    addr: usize,
+    len: usize,
+    mode: usize,
+    (mask, max): (usize, usize),
+    flags: usize,
+) -> Result<()> {
+    private::before_change(&pages(addr, len)?);
+    // SAFETY: as the caller says.
+    unsafe { sys::mbind(addr, len, mode, mask, max, flags) }
 }
 
 /// After `mlock(2)` or `mlock2(2)`.
@@ -249,91 +192,18 @@ pub fn is_shared(addr: usize, len: usize) -> bool {
 }
 
 /// Before the program maps or moves something to a fixed address: what of ours lies there
-/// with a part of a huge page becomes ordinary memory. All of it stays, since
-/// that call may fail, but for pages that others have, too, and that it replaces in full:
-/// so whether it can be done is tried before, by `elsewhere`, which changes nothing. It is
-/// given the length that the call adds to what the process has: what is replaced counts
-/// under no limit.
+/// with a part of a huge page becomes ordinary memory.
 ///
 /// # Errors
-/// Where other processes share a huge page there, and those of `elsewhere`.
-pub fn before_fixed(
-    addr: usize,
-    len: usize,
-    elsewhere: impl FnOnce(usize) -> Result<()>,
-) -> Result<()> {
-    if is_shared(addr, len) {
-        let page = sys::page_size();
-        elsewhere(len.saturating_sub(shared_bytes(addr, len)).max(page))?;
-    }
+/// Where shared memory cannot.
+pub fn before_fixed(addr: usize, len: usize) -> Result<()> {
     let Some(range) = ours(addr, len) else {
         return Ok(());
     };
     divide(&range, |open, region, part| match region {
-        None => {
-            private::before_change(&part);
-            Ok(())
-        }
         Some(region) => shared::make_replaceable(open, region, &part),
+        None => Ok(()),
     })
-}
-
-/// Tries a mapping at a fixed address where nothing is, of so many bytes that it adds.
-///
-/// # Errors
-/// The kernel's.
-pub fn try_elsewhere(call: &anon::Call, added: usize, fd: c_int, offset: usize) -> Result<()> {
-    try_lock(call)?;
-    #[expect(unsafe_code, reason = "maps memory")]
-    // SAFETY: nothing is replaced.
-    let at = unsafe { sys::mmap(0, added, call.prot, call.for_trial(), fd, offset)? };
-    unmap_trial(at, added);
-    Ok(())
-}
-
-/// Whether so much may be locked, where it is to be: what is replaced is no help there. It is
-/// tried with what nobody can touch, which the kernel does not fill.
-fn try_lock(call: &anon::Call) -> Result<()> {
-    const FLAGS: c_int =
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_LOCKED;
-    if call.flags & libc::MAP_LOCKED == 0 && !mlocked::is_later() {
-        return Ok(());
-    }
-    #[expect(unsafe_code, reason = "maps memory")]
-    // SAFETY: nothing is replaced.
-    match unsafe { sys::mmap(0, call.len, libc::PROT_NONE, FLAGS, -1, 0) } {
-        Ok(at) => unmap_trial(at, call.len),
-        Err(error @ Errno(libc::EAGAIN | libc::EPERM)) => return Err(error),
-        // What is replaced counts under no other limit.
-        Err(_) => {}
-    }
-    Ok(())
-}
-
-/// Unmaps what was mapped to try a call: whole huge pages, where it has such.
-fn unmap_trial(at: usize, len: usize) {
-    const SMALLEST: u32 = 12;
-    const LARGEST: u32 = 34;
-    for shift in SMALLEST..=LARGEST {
-        let whole = len.next_multiple_of(1 << shift);
-        #[expect(unsafe_code, reason = "unmaps memory")]
-        // SAFETY: mapped just now; less than a whole huge page is refused.
-        if unsafe { sys::munmap(at, whole) }.is_ok() {
-            return;
-        }
-    }
-}
-
-/// How much shared memory of ours lies in a range.
-fn shared_bytes(addr: usize, len: usize) -> usize {
-    let mut bytes = 0;
-    if let Ok(range) = pages(addr, len) {
-        let _ = divide(&range, |_, region, part| {
-            bytes += region.map_or(0, |_| part.len());
-            Ok(())
-        });
-    }
-    bytes
 }
 
 /// After it: what was there is not ours any more.
@@ -341,43 +211,13 @@ pub fn after_fixed(addr: usize, len: usize) {
     let Some(range) = touched(addr, len) else {
         return;
     };
-    gone(&range);
-    named_replaced(&range);
+    mlocked::cut(&range);
     if registry::shared::meets(&range) {
         shared_replaced(&mut open(), &range);
     }
 }
 
-/// After a call at a fixed address that was refused: a kernel may have unmapped before what
-/// lay there. What is gone is not ours any more.
-pub fn after_refused(addr: usize, len: usize) {
-    let Some(range) = touched(addr, len).filter(registry::meets) else {
-        return;
-    };
-    let page = sys::page_size();
-    #[expect(unsafe_code, reason = "asks the kernel about memory by address")]
-    // SAFETY: neither the place nor the length changes.
-    let is_gone = |at| unsafe { sys::mremap(at, page, page, 0, 0) } == Err(Errno(libc::EFAULT));
-    let mut open = open();
-    let mut at = range.start;
-    while let Some(region) = open.first(&(at..range.end)) {
-        let part = overlap(&range, &region.mapped());
-        at = region.mapped().end;
-        if is_gone(part.start) {
-            mlocked::cut(&part);
-            shared::replaced(&mut open, region, &part);
-        }
-    }
-}
-
-/// The same of huge pages that were asked for by name.
-fn named_replaced(range: &Range<usize>) {
-    if registry::is_named(range) {
-        named::replaced(range);
-    }
-}
-
-/// The same of shared memory.
+/// What of shared memory was replaced is not ours any more.
 fn shared_replaced(open: &mut Open, range: &Range<usize>) {
     let _ = divide_in(open, range, |open, region, part| {
         if let Some(region) = region {
@@ -393,22 +233,11 @@ pub fn mremap(call: &remap::Call) -> Option<Result<usize>> {
     let done = remap::mremap(*call)
         .or_else(|| anon::growth(call).err().map(Err))
         .or_else(|| anon::grow(call).map(Ok));
-    match done {
-        Some(Ok(now)) => {
-            left_behind(call, now);
-            anon::remapped(call, now);
-        }
-        Some(Err(_)) => refused(call),
-        None => {}
+    if let Some(Ok(now)) = done {
+        left_behind(call, now);
+        anon::remapped(call, now);
     }
     done
-}
-
-/// After one that was refused: see [`after_refused`].
-pub fn refused(call: &remap::Call) {
-    if call.is_fixed() {
-        after_refused(call.new_addr, call.new_len);
-    }
 }
 
 /// After one that was passed on: where the memory is now.
@@ -425,25 +254,9 @@ fn left_behind(call: &remap::Call, now: usize) {
     let (old, kept) = (touched(call.addr, call.old_len), touched(call.addr, kept));
     if let (Some(old), Some(kept)) = (old, kept) {
         if kept.end < old.end && call.flags & remap::MREMAP_DONTUNMAP == 0 {
-            gone(&(kept.end..old.end));
+            mlocked::cut(&(kept.end..old.end));
         }
     }
-}
-
-/// After the kernel has answered `EFAULT` to one; see [`anon::in_parts`] and
-/// [`map_file::joined`].
-pub fn in_parts(call: &remap::Call) -> Option<Result<usize>> {
-    let make_way = || match call.is_fixed() {
-        true => before_fixed(call.new_addr, call.new_len, |_| Ok(())),
-        false => Ok(()),
-    };
-    let done = anon::in_parts(call, make_way).or_else(|| map_file::joined(call));
-    match done {
-        Some(Ok(_)) => replaced_by(call),
-        Some(Err(_)) => refused(call),
-        None => {}
-    }
-    done
 }
 
 /// After memory was moved: what lay at a fixed address is not ours any more.

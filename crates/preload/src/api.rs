@@ -5,20 +5,14 @@
 //!   that, so that a program may put its own in the place of any.
 //! * `sizes`, `mounts`, `files`: which pages there are and where; `listings`
 //!   are the kernel's lists, opened as a program could have done it.
-//! * `regions`: memory; `color` shifts it by cache lines; `stray` is for
-//!   pointers that we know nothing of.
+//! * `regions`: memory; `region_table` has what was handed out; `color` shifts it by
+//!   cache lines; `stray` is for pointers that we know nothing of.
 //!
 //! Sizes and mounts are found out when they are first asked for: a program that
 //! only uses shared memory, or nothing at all, pays nothing for it. One that
 //! was linked with `-lhugetlbfs` has them found out at its start (`prepare`),
 //! since it may leave `/proc` and `/sys` behind. No lock of ours is held while
 //! another public function, or `open`, runs: they may be the program's own.
-//!
-//! What `get_huge_pages` hands out is private hugetlb memory, with the same
-//! promises as the heap's: see `hugetools_pages::registry::named::region`.
-//!
-//! `rival` is another library of this kind, which calls some of these functions while it
-//! starts.
 //!
 //! **Invariants.** Names, results and `errno` are those of libhugetlbfs. A function that
 //! another one needs is called by the name that the program may have replaced.
@@ -41,8 +35,8 @@ pub mod exports;
 mod files;
 mod listings;
 pub mod mounts;
+mod region_table;
 mod regions;
-mod rival;
 mod sizes;
 mod stray;
 
@@ -58,7 +52,6 @@ pub(crate) fn prepare() {
         false => ControlFlow::Continue(()),
     });
     if linked {
-        rival::pass_over();
         let errno = sys::errno();
         first_look::take();
         sizes::default_size();

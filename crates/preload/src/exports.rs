@@ -2,11 +2,8 @@
 //! memory of ours is done here, everything else by whoever would have done it
 //! without us.
 //!
-//! Here are those about memory, but for [`mod@mremap`]. [`reads`] fill buffers by system calls; to [`answers`],
-//! [`about_files`], [`about_process`], [`times`] and [`transfers`] the kernel writes what it
-//! knows; by [`messages`] and [`results`] it hands over what it then has no more. [`streams`]
-//! read streams, [`sigmask`] is about blocked signals, by [`ends`] a program ends or becomes
-//! another one; [`mod@syscall`] makes all of them by their numbers.
+//! Here are those about memory, but for [`mod@mremap`] and [`sbrk`]. By [`ends`] a program
+//! ends or becomes another one; [`mod@syscall`] makes calls by their numbers.
 //!
 //! **Invariants.** Each has libc's name, arguments and results, and leaves `errno` alone
 //! where it succeeds. It can be called at any time: before our start, in a signal
@@ -21,34 +18,20 @@
 use core::ffi::{c_int, c_uint, c_ulong, c_void};
 
 use hugetools_pages::extent::mlocked;
-use hugetools_pages::migrate::mbind::Wanted;
+use hugetools_pages::policy::own_request;
 use hugetools_pages::rt::weak;
 use hugetools_pages::sys::{self, Errno, cast};
-use hugetools_pages::vmops::{
-    self, anon, library_text, map_file, map_shared, mbind as policy, own_code,
-};
+use hugetools_pages::vmops::{self, anon, map_file, map_shared};
 
-use crate::kernel_writes::{mlock, populate};
-use crate::next::{self, Way};
+use crate::next;
 use crate::rt::marker;
-use crate::{program_segments, signals, sysv_shm};
+use crate::{program_segments, sysv_shm};
 
-pub mod about_files;
-pub mod about_process;
-pub mod answers;
 pub mod ends;
-mod fit;
-pub mod messages;
 pub mod mremap;
-pub mod reads;
-pub mod results;
 pub mod sbrk;
-pub mod sigmask;
-pub mod streams;
 pub mod syscall;
 pub mod threads;
-pub mod times;
-pub mod transfers;
 
 /// `mmap(2)`
 ///
@@ -77,14 +60,12 @@ pub unsafe extern "C" fn mmap(
     if is_fixed {
         // Before anything of ours goes there.
         wait_as_libc(addr as usize, len);
-        let offset = cast::word(offset);
-        let elsewhere = |added| vmops::try_elsewhere(&call, added, fd, offset);
-        if let Err(error) = vmops::before_fixed(addr as usize, len, elsewhere) {
+        if let Err(error) = vmops::before_fixed(addr as usize, len) {
             return sys::c_address(Err(error));
         }
     }
     // SAFETY: as the caller says.
-    let map = |addr, flags| unsafe { map_or_copy(addr, len, prot, flags, fd, offset) };
+    let map = |addr, flags| unsafe { map_next(addr, len, prot, flags, fd, offset) };
     let is_concerned = call.is_concerned();
     let at = match is_concerned {
         true => sys::c_address(anon::map(&call, |addr, flags| {
@@ -98,20 +79,17 @@ pub unsafe extern "C" fn mmap(
             anon::gone(addr as usize, len);
         }
     }
-    if is_fixed && at == libc::MAP_FAILED {
-        vmops::after_refused(addr as usize, len);
-    }
     if at != libc::MAP_FAILED && map_file::is_concerned(len, prot, flags) {
         map_file::mapped(at as usize, len, fd);
     }
     at
 }
 
-/// What the next `mmap` gives, or where that takes whole huge pages only, a copy.
+/// The next `mmap`. A request for huge pages that exceeds a limit fails.
 ///
 /// # Safety
 /// As for `mmap`.
-unsafe fn map_or_copy(
+unsafe fn map_next(
     addr: *mut c_void,
     len: usize,
     prot: c_int,
@@ -119,20 +97,11 @@ unsafe fn map_or_copy(
     fd: c_int,
     offset: libc::off_t,
 ) -> *mut c_void {
-    let before = sys::errno();
     // SAFETY: as the caller says.
-    let at = unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
-    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    if at != libc::MAP_FAILED || !own_code::is_concerned(prot, flags, offset) {
-        return at;
-    }
-    // SAFETY: as the caller says.
-    match unsafe { own_code::map(addr as usize, len, prot, fd, offset) } {
-        None => at,
-        Some(copy) => {
-            sys::set_errno(before);
-            copy as *mut c_void
-        }
+    let map = || unsafe { next::mmap(addr, len, prot, flags, fd, offset) };
+    match flags & libc::MAP_HUGETLB {
+        0 => map(),
+        _ => sys::c_address(own_request::map(len, prot, flags, || sys::address(map()))),
     }
 }
 
@@ -193,9 +162,8 @@ pub unsafe extern "C" fn mprotect(addr: *mut c_void, len: usize, prot: c_int) ->
         Some(result) => sys::c_result(result),
         None => {
             // SAFETY: as the caller says.
-            let call = || unsafe { next::mprotect(addr, len, prot) };
-            let make_fit = || library_text::leave_pool(at, whole);
-            anon_committed(addr, len, prot, fit::again_if_fit(call, make_fit))
+            let result = unsafe { next::mprotect(addr, len, prot) };
+            anon_committed(addr, len, prot, result)
         }
     }
 }
@@ -215,9 +183,8 @@ pub unsafe extern "C" fn pkey_mprotect(
         Some(result) => sys::c_result(result),
         None => {
             // SAFETY: as the caller says.
-            let call = || unsafe { next::pkey_mprotect(addr, len, prot, key) };
-            let make_fit = || library_text::leave_pool(addr as usize, len);
-            anon_committed(addr, len, prot, fit::again_if_fit(call, make_fit))
+            let result = unsafe { next::pkey_mprotect(addr, len, prot, key) };
+            anon_committed(addr, len, prot, result)
         }
     }
 }
@@ -236,87 +203,15 @@ fn anon_committed(addr: *mut c_void, len: usize, prot: c_int, result: c_int) -> 
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { advise(Way::Name, addr, len, advice) }
-}
-
-/// `madvise(2)`, however it was asked for.
-///
-/// # Safety
-/// As the system call says.
-pub(crate) unsafe fn advise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    let once = || match vmops::madvise(addr as usize, len, advice) {
+    let result = match vmops::madvise(addr as usize, len, advice) {
         Some(result) => sys::c_result(result),
         // SAFETY: as the caller says.
-        None => unsafe { next::madvise(way, addr, len, advice) },
+        None => unsafe { next::madvise(addr, len, advice) },
     };
-    let result = populate::made_again(addr, len, advice, once);
     if result == 0 {
         anon::advised(addr as usize, len, advice);
     }
     result
-}
-
-/// `process_madvise(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn process_madvise(
-    process: c_int,
-    ranges: *const libc::iovec,
-    count: usize,
-    advice: c_int,
-    flags: c_uint,
-) -> isize {
-    // SAFETY: as the caller says.
-    unsafe { advise_process(Way::Name, process, ranges, count, advice, flags) }
-}
-
-/// `process_madvise(2)`, which may be about this very process.
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn advise_process(
-    way: Way,
-    process: c_int,
-    ranges: *const libc::iovec,
-    count: usize,
-    advice: c_int,
-    flags: c_uint,
-) -> isize {
-    let before = sys::errno();
-    // SAFETY: as the caller says.
-    let call = || unsafe { next::process_madvise(way, process, ranges, count, advice, flags) };
-    let result = call();
-    // With other flags, or more of them, it has not looked at the list at all.
-    let was_read = flags == 0 && (1..=1024).contains(&count);
-    if result != -1 || sys::errno() != Errno(libc::EINVAL) || !was_read {
-        return result;
-    }
-    // SAFETY: as the caller says.
-    let ranges = unsafe { core::slice::from_raw_parts(ranges, count) };
-    let fit = |range: &libc::iovec| vmops::make_fit(range.iov_base as usize, range.iov_len);
-    match ranges.iter().filter(|range| fit(range)).count() {
-        0 => result,
-        _ => {
-            sys::set_errno(before);
-            call()
-        }
-    }
-}
-
-/// `posix_madvise(3)`, whose advice is never more than a hint.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn posix_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    match vmops::is_hint(addr as usize, len) && (0..=4).contains(&advice) {
-        true => 0,
-        // SAFETY: as the caller says.
-        false => unsafe { next::posix_madvise(addr, len, advice) },
-    }
 }
 
 /// `mlock(2)`
@@ -326,7 +221,7 @@ pub unsafe extern "C" fn posix_madvise(addr: *mut c_void, len: usize, advice: c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock(addr, len) });
+    let result = unsafe { next::mlock(addr, len) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -340,7 +235,7 @@ pub unsafe extern "C" fn mlock(addr: *const c_void, len: usize) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mlock2(addr: *const c_void, len: usize, flags: c_uint) -> c_int {
     // SAFETY: as the caller says.
-    let result = mlock::made_again(addr, len, || unsafe { next::mlock2(addr, len, flags) });
+    let result = unsafe { next::mlock2(addr, len, flags) };
     if result == 0 {
         vmops::locked(addr as usize, len);
     }
@@ -406,29 +301,16 @@ pub unsafe extern "C" fn mbind(
     let (Ok(len), Ok(max)) = (usize::try_from(len), usize::try_from(maxnode)) else {
         return i64::from(sys::c_result(Err(Errno(libc::EINVAL))));
     };
-    let wanted = Wanted {
-        mode: cast::extended(mode),
-        mask: mask as usize,
-        max,
-        flags: flags as usize,
-    };
+    let (mode, mask) = (cast::extended(mode), (mask as usize, max));
     // SAFETY: as the caller says.
-    i64::from(unsafe { bind(addr as usize, len, wanted) })
-}
-
-/// `mbind(2)`
-///
-/// # Safety
-/// As the system call says.
-pub(crate) unsafe fn bind(addr: usize, len: usize, wanted: Wanted) -> c_int {
-    // SAFETY: as the caller says.
-    sys::c_result(unsafe { policy::mbind(addr, len, wanted) })
+    let result = unsafe { vmops::mbind(addr as usize, len, mode, mask, flags as usize) };
+    i64::from(sys::c_result(result))
 }
 
 /// `shmget(2)`
 #[unsafe(no_mangle)]
 pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
-    sysv_shm::shmget(Way::Name, key, size, flags)
+    sysv_shm::shmget(key, size, flags)
 }
 
 /// `shmat(2)`
@@ -438,7 +320,7 @@ pub extern "C" fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmat(Way::Name, id, addr, flags) }
+    unsafe { sysv_shm::shmat(id, addr, flags) }
 }
 
 /// `shmdt(2)`
@@ -449,51 +331,4 @@ pub unsafe extern "C" fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> 
 pub unsafe extern "C" fn shmdt(addr: *const c_void) -> c_int {
     // SAFETY: as the caller says.
     unsafe { sysv_shm::shmdt(addr) }
-}
-
-/// `shmctl(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn shmctl(id: c_int, command: c_int, at: *mut c_void) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { sysv_shm::shmctl(Way::Name, id, command, at) }
-}
-
-/// `sigaction(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn sigaction(
-    signal: c_int,
-    new: *const libc::sigaction,
-    old: *mut libc::sigaction,
-) -> c_int {
-    // SAFETY: as the caller says.
-    unsafe { signals::sigaction(signal, new, old) }
-}
-
-/// `signal(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn signal(signal: c_int, function: libc::sighandler_t) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, false) }
-}
-
-/// What `signal(2)` is called in programs for strict standards.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sysv_signal(
-    signal: c_int,
-    function: libc::sighandler_t,
-) -> libc::sighandler_t {
-    // SAFETY: as the caller says.
-    unsafe { signals::signal(signal, function, true) }
 }

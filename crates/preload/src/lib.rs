@@ -9,14 +9,13 @@
 //! | `rt` | the compiler's functions, which copy of us is at work, memory for a report |
 //! | [`loader`] | the program and its libraries, as the dynamic loader knows them |
 //! | `next` | the functions that ours stand before: libc's, as a rule |
-//! | `kernel_writes` | buffers, stacks and locked memory, which the kernel writes to |
-//! | `signals` | the program's own signal handlers and masks |
 //! | `sysv_shm` | System V shared memory |
 //! | [`api`] | the C interface |
 //! | `program_segments` | the program's code, data and bss, its libraries' code |
 //! | `report` | what was required, before the program begins; the report at its end |
 //! | [`process`] | forks, filters of system calls, another root, another program |
 //! | [`exports`] | the functions of libc that are replaced, a few lines each |
+//! | [`dlopen`](mod@dlopen) | libraries that would bind libc's functions past ours |
 //! | `start` | what happens when a program starts |
 //!
 //! What else is asked of memory is answered by `hugetools_pages::vmops`.
@@ -25,14 +24,13 @@
 #![no_std]
 
 pub mod api;
+pub mod dlopen;
 pub mod exports;
-mod kernel_writes;
 pub mod loader;
 mod next;
 pub mod process;
 mod program_segments;
 mod report;
 mod rt;
-mod signals;
 mod start;
 mod sysv_shm;

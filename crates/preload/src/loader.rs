@@ -1,11 +1,11 @@
 //! The program and its libraries, as the dynamic loader knows them: the files that are
 //! loaded ([`objects`]), the symbols that they define ([`symbols`]), the words that it
-//! fills with addresses of others ([`relocations`]), and programs that bring a malloc
-//! which must stay ([`host_malloc`]). `lock` tells whether its list may be asked for, and
-//! `unlocked` reads it where it may not.
+//! fills with addresses of others ([`relocations`]), names that are to mean ours
+//! ([`rebind`]), and programs that bring a malloc which must stay ([`host_malloc`]). `lock`
+//! tells whether its list may be asked for.
 //!
-//! **Invariants.** Tables are read where the loader has mapped them, and nothing is
-//! written here. A name is found as the loader finds it. What a file does not tell is
+//! **Invariants.** Tables are read where the loader has mapped them, and only `rebind`
+//! writes to them. A name is found as the loader finds it. What a file does not tell is
 //! `None`.
 //!
 //! **Locks.** None of ours. The loader has one, which it holds while it shows its list:
@@ -19,6 +19,6 @@
 pub mod host_malloc;
 pub(crate) mod lock;
 pub mod objects;
+pub mod rebind;
 pub mod relocations;
 pub mod symbols;
-pub(crate) mod unlocked;

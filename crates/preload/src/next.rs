@@ -3,35 +3,29 @@
 //!
 //! They are looked up at the start, since a program may call `mmap` at any
 //! time: inside of its own allocator, or in a signal handler. Of what nobody has, the
-//! kernel is called itself.
-//!
-//! [`following`] are those that are looked up when the first of them is called, and
-//! [`call`] calls one of these.
+//! kernel is called itself. [`later`] has those that are looked up when they are called.
 //!
 //! **Invariants.** An address is that of the next function of that name in the loader's
 //! order, never one of another copy of ours. `errno` and the answer are its own.
 //!
 //! **Locks.** None: each address is one word.
 //!
-//! **At a fork.** All of them are looked up before a fork of which libc knows nothing, and
-//! before the first thread: beside other threads, and in the child of a fork that is made
-//! beside them, the loader's list may be locked for ever.
+//! **At a fork.** All of them are looked up before the first thread: in the child of a fork
+//! beside threads the loader's list may be locked for ever.
 #![expect(unsafe_code, reason = "looks functions up and calls them")]
 
 use core::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_pages::fault::libc_sigaction;
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::{weak_function, word};
 
 use crate::loader::host_malloc;
 use crate::loader::objects::{self, Object};
-use crate::loader::symbols::Function;
+use crate::loader::symbols::{Function, gnu_hash};
 use crate::rt::mem;
 
-pub(crate) mod call;
-pub(crate) mod following;
+pub(crate) mod later;
 
 #[cfg(not(target_arch = "powerpc64"))]
 core::arch::global_asm!(
@@ -43,8 +37,9 @@ core::arch::global_asm!(
 word!(hugetools_dlsym);
 
 /// A function by name; 0 until it was looked up, or where there is none.
-struct Next {
+pub(crate) struct Next {
     name: &'static CStr,
+    hash: u32,
     address: AtomicUsize,
 }
 
@@ -52,6 +47,7 @@ impl Next {
     const fn named(name: &'static CStr) -> Next {
         Next {
             name,
+            hash: gnu_hash(name),
             address: AtomicUsize::new(0),
         }
     }
@@ -76,22 +72,14 @@ static MREMAP: Next = Next::named(c"mremap");
 static SHMGET: Next = Next::named(c"shmget");
 static SHMAT: Next = Next::named(c"shmat");
 static SYSCALL: Next = Next::named(c"syscall");
-static PROCESS_MADVISE: Next = Next::named(c"process_madvise");
 static SHMDT: Next = Next::named(c"shmdt");
-static SHMCTL: Next = Next::named(c"shmctl");
 static PKEY_MPROTECT: Next = Next::named(c"pkey_mprotect");
-static REMAP_FILE_PAGES: Next = Next::named(c"remap_file_pages");
-static POSIX_MADVISE: Next = Next::named(c"posix_madvise");
 static MLOCK: Next = Next::named(c"mlock");
 static MLOCK2: Next = Next::named(c"mlock2");
 static MUNLOCK: Next = Next::named(c"munlock");
 static MLOCKALL: Next = Next::named(c"mlockall");
 static MUNLOCKALL: Next = Next::named(c"munlockall");
-static SIGNAL: Next = Next::named(c"signal");
 static PRCTL: Next = Next::named(c"prctl");
-static CHROOT: Next = Next::named(c"chroot");
-static SYSV_SIGNAL: Next = Next::named(c"__sysv_signal");
-static SIGACTION: Next = Next::named(c"sigaction");
 /// Called at the start of each program that has our heap.
 static REGISTER_ATFORK: Next = Next::named(c"__register_atfork");
 
@@ -100,17 +88,8 @@ pub(crate) fn register_atfork() -> Option<usize> {
     Some(REGISTER_ATFORK.address()).filter(|address| *address != 0)
 }
 
-/// Leaves out what a library offers that is to do nothing.
-pub(crate) fn pass_over(is_its: impl Fn(usize) -> bool) {
-    for next in [&SHMGET, &SHMAT] {
-        if is_its(next.address()) {
-            next.address.store(0, Ordering::Relaxed);
-        }
-    }
-}
-
 /// All of them.
-static ALL: [&Next; 25] = [
+static ALL: [&Next; 17] = [
     &MMAP,
     &MUNMAP,
     &MPROTECT,
@@ -119,31 +98,22 @@ static ALL: [&Next; 25] = [
     &SHMGET,
     &SHMAT,
     &SYSCALL,
-    &PROCESS_MADVISE,
     &SHMDT,
-    &SHMCTL,
     &PKEY_MPROTECT,
-    &REMAP_FILE_PAGES,
-    &POSIX_MADVISE,
     &MLOCK,
     &MLOCK2,
     &MUNLOCK,
     &MLOCKALL,
     &MUNLOCKALL,
-    &SIGNAL,
     &PRCTL,
-    &CHROOT,
-    &SYSV_SIGNAL,
-    &SIGACTION,
     &REGISTER_ATFORK,
 ];
 
 /// Looks all of them up: in the loader's tables, all at once, since `dlsym` would take
 /// many times as long at the start of each program.
 pub(crate) fn find() {
-    objects::note_start();
     let mut is_sure = true;
-    objects::each_behind_ours(|object| is_sure &= take_from(object));
+    objects::each_behind_ours(|object| is_sure &= take_from(object, &ALL));
     // Where the program has loaded this library by itself libc is not behind it.
     if !is_sure || MMAP.address() == 0 {
         ALL.iter().for_each(|next| next.ask());
@@ -154,19 +124,17 @@ pub(crate) fn find() {
         // SAFETY: the address of the function of that name.
         unsafe { mem::know_memset(memset) };
     }
-    // SAFETY: the address of the function of that name.
-    unsafe { libc_sigaction::set_next(SIGACTION.address()) };
 }
 
 /// Notes what an object has of them, where none before it did; `false` where only the
 /// loader knows.
-fn take_from(object: &Object<'_>) -> bool {
+fn take_from(object: &Object<'_>, names: &[&Next]) -> bool {
     let Some(tables) = object.tables() else {
         return true;
     };
     let mut is_sure = true;
-    for next in ALL.iter().filter(|next| next.address() == 0) {
-        match tables.function(next.name) {
+    for next in names.iter().filter(|next| next.address() == 0) {
+        match tables.function(next.name, next.hash) {
             Some(Function::At(address)) => next.address.store(address, Ordering::Relaxed),
             Some(Function::Indirect) => is_sure = false,
             None => {}
@@ -177,38 +145,16 @@ fn take_from(object: &Object<'_>) -> bool {
 
 /// What the loader says of a name; `None` where it cannot be asked: before glibc 2.34
 /// a program without libdl has no `dlsym`.
-fn ask(name: &CStr) -> Option<usize> {
+pub(crate) fn ask(name: &CStr) -> Option<usize> {
     type Dlsym = extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     let dlsym = weak_function!(hugetools_dlsym as Dlsym)?;
     Some(dlsym(libc::RTLD_NEXT, name.as_ptr()) as usize)
 }
 
-/// How a program has made a call, and so how it goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
-    /// By the function of its name: to the next one.
-    Name,
-    /// By its number: to the kernel. The next function may be another library's that is made
-    /// of that very call.
-    Number,
-}
-
-impl Way {
-    fn address(self, next: &Next) -> usize {
-        match self {
-            Way::Name => next.address(),
-            Way::Number => 0,
-        }
-    }
-}
-
 /// Calls the next function of that type, or what stands behind `else`.
 macro_rules! call {
     ($next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        call!(Way::Name, $next as $type, ($($argument),*), else $otherwise)
-    };
-    ($way:expr, $next:ident as $type:ty, ($($argument:expr),*), else $otherwise:expr) => {
-        match $way.address(&$next) {
+        match $next.address() {
             0 => $otherwise,
             address => {
                 // SAFETY: the address of the function of that name, whose type
@@ -257,9 +203,9 @@ pub(crate) unsafe fn mprotect(addr: *mut c_void, len: usize, prot: c_int) -> c_i
     })
 }
 
-pub(crate) unsafe fn madvise(way: Way, addr: *mut c_void, len: usize, advice: c_int) -> c_int {
+pub(crate) unsafe fn madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
     type Madvise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-    call!(way, MADVISE as Madvise, (addr, len, advice), else {
+    call!(MADVISE as Madvise, (addr, len, advice), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::madvise(addr as usize, len, advice) })
     })
@@ -281,16 +227,16 @@ pub(crate) unsafe fn mremap(
     })
 }
 
-pub(crate) fn shmget(way: Way, key: libc::key_t, size: usize, flags: c_int) -> c_int {
+pub(crate) fn shmget(key: libc::key_t, size: usize, flags: c_int) -> c_int {
     type Shmget = unsafe extern "C" fn(libc::key_t, usize, c_int) -> c_int;
-    call!(way, SHMGET as Shmget, (key, size, flags), else {
+    call!(SHMGET as Shmget, (key, size, flags), else {
         sys::shmget(key, size, flags).unwrap_or_else(|error| sys::c_result(Err(error)))
     })
 }
 
-pub(crate) unsafe fn shmat(way: Way, id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     type Shmat = unsafe extern "C" fn(c_int, *const c_void, c_int) -> *mut c_void;
-    call!(way, SHMAT as Shmat, (id, addr, flags), else {
+    call!(SHMAT as Shmat, (id, addr, flags), else {
         sys::c_address(sys::shmat(id, addr as usize, flags))
     })
 }
@@ -300,13 +246,6 @@ pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
     call!(SHMDT as Shmdt, (addr), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::shmdt(addr as usize) })
-    })
-}
-
-pub(crate) unsafe fn shmctl(way: Way, id: c_int, command: c_int, at: *mut c_void) -> c_int {
-    type Shmctl = unsafe extern "C" fn(c_int, c_int, *mut c_void) -> c_int;
-    call!(way, SHMCTL as Shmctl, (id, command, at), else {
-        c_int_result(sys::shm_control(id, command, at as usize))
     })
 }
 
@@ -320,32 +259,6 @@ pub(crate) unsafe fn pkey_mprotect(
     call!(PKEY_MPROTECT as Pkey, (addr, len, prot, key), else {
         // SAFETY: as the caller says.
         sys::c_result(unsafe { sys::pkey_mprotect(addr as usize, len, prot, key) })
-    })
-}
-
-pub(crate) unsafe fn remap_file_pages(
-    addr: *mut c_void,
-    len: usize,
-    prot: c_int,
-    page: usize,
-    flags: c_int,
-) -> c_int {
-    type Remap = unsafe extern "C" fn(*mut c_void, usize, c_int, usize, c_int) -> c_int;
-    call!(REMAP_FILE_PAGES as Remap, (addr, len, prot, page, flags), else {
-        // SAFETY: as the caller says.
-        sys::c_result(unsafe { sys::remap_file_pages(addr as usize, len, prot, page, flags) })
-    })
-}
-
-/// Without one there is none: an error number, as it gives.
-pub(crate) unsafe fn posix_madvise(addr: *mut c_void, len: usize, advice: c_int) -> c_int {
-    type Advise = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
-    call!(POSIX_MADVISE as Advise, (addr, len, advice), else {
-        match advice {
-            libc::POSIX_MADV_DONTNEED => 0,
-            // SAFETY: as the caller says; the numbers are the same.
-            _ => unsafe { sys::madvise(addr as usize, len, advice) }.map_or_else(|error| error.0, |()| 0),
-        }
     })
 }
 
@@ -389,36 +302,11 @@ pub(crate) unsafe fn syscall(number: c_long, args: [usize; 6]) -> c_long {
     })
 }
 
-pub(crate) unsafe fn process_madvise(
-    way: Way,
-    process: c_int,
-    ranges: *const libc::iovec,
-    count: usize,
-    advice: c_int,
-    flags: c_uint,
-) -> isize {
-    type Advise = unsafe extern "C" fn(c_int, *const libc::iovec, usize, c_int, c_uint) -> isize;
-    call!(way, PROCESS_MADVISE as Advise, (process, ranges, count, advice, flags), else {
-        let (process, advice) = (cast::extended(process), cast::extended(advice));
-        let args = [process, ranges as usize, count, advice, flags as usize, 0];
-        // SAFETY: as the caller says.
-        let result = unsafe { sys::any_call(libc::SYS_process_madvise, args) };
-        isize::try_from(c_long_result(result)).unwrap_or(-1)
-    })
-}
-
 /// What C has of a result: `errno` set and −1, or the result.
 pub(crate) fn c_long_result(result: sys::Result<usize>) -> c_long {
     match result {
         Ok(value) => c_long::from_ne_bytes(value.to_ne_bytes()),
         Err(error) => c_long::from(sys::c_result(Err(error))),
-    }
-}
-
-fn c_int_result(result: sys::Result<usize>) -> c_int {
-    match result {
-        Ok(value) => cast::int(value),
-        Err(error) => sys::c_result(Err(error)),
     }
 }
 
@@ -429,36 +317,4 @@ pub(crate) unsafe fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize
         // SAFETY: as the caller says.
         cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_prctl, args) }))
     })
-}
-
-pub(crate) unsafe fn chroot(path: *const c_char) -> c_int {
-    type Chroot = unsafe extern "C" fn(*const c_char) -> c_int;
-    call!(CHROOT as Chroot, (path), else {
-        // SAFETY: as the caller says.
-        cast::int(cast::word(unsafe { sys::as_libc(libc::SYS_chroot, [path as usize, 0, 0, 0, 0, 0]) }))
-    })
-}
-
-/// `signal`, or where `once` its variant for one signal only; `otherwise` is
-/// for where there is none.
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn signal(
-    signal: c_int,
-    function: usize,
-    once: bool,
-    otherwise: impl FnOnce() -> usize,
-) -> usize {
-    type Signal = unsafe extern "C" fn(c_int, usize) -> usize;
-    let next = if once { &SYSV_SIGNAL } else { &SIGNAL };
-    match next.address() {
-        0 => otherwise(),
-        address => {
-            // SAFETY: the address of the function of that name.
-            let next = unsafe { core::mem::transmute::<usize, Signal>(address) };
-            // SAFETY: as the caller says.
-            unsafe { next(signal, function) }
-        }
-    }
 }

@@ -1,19 +1,16 @@
-//! What a program does with itself as a process: it forks (`atfork`, and by the numbers
-//! of calls, `clones`), filters its own system calls ([`seccomp`]), changes its root
-//! ([`chroot`]), becomes a program that gains rights (`gains`), has more `threads`.
+//! What a program does with itself as a process: it forks (`atfork`), filters its own
+//! system calls ([`seccomp`]), becomes a program that gains rights (`gains`), has more
+//! `threads`.
 //!
 //! **Invariants.** Each happens as it would without us. What we must have asked of the
 //! kernel, or opened, by then is done just before, since there may be no later.
 //!
 //! **Locks.** None of ours is held while the program's own handlers run.
 //!
-//! **At a fork.** This is where one is noticed, whichever way it is made; what happens
-//! then is told in `hugetools_pages::fork`.
+//! **At a fork.** What happens is told in `hugetools_pages::fork`.
 
-pub(crate) mod atfork;
-pub(crate) mod clones;
+pub mod atfork;
 pub(crate) mod gains;
 pub(crate) mod threads;
 
-pub mod chroot;
 pub mod seccomp;

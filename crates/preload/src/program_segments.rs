@@ -22,10 +22,10 @@ use core::ops::ControlFlow;
 
 use hugetools_contract::env::{Barred, Pages};
 use hugetools_contract::said::Kind;
+use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config::{self, Config};
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow};
 use hugetools_pages::policy::first_look;
-use hugetools_pages::registry::own_file;
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::segment::got::Got;
 use hugetools_pages::segment::load::{Load, loads};
@@ -98,7 +98,9 @@ fn put_program(object: &Object<'_>, config: &Config) {
             true => (&mut data, data::put(&load, &wish)),
             false => {
                 let shelf = match fits {
-                    true => shelf.get_or_insert_with(|| shelf::open(pages)).as_ref(),
+                    true => shelf
+                        .get_or_insert_with(|| shelf::open(object, pages))
+                        .as_ref(),
                     false => None,
                 };
                 (&mut text, text::put(&load, &wish, true, shelf))
@@ -109,9 +111,6 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
         sum.get_or_insert_with(Got::default).add(got);
         tell_perf(object, &load, got, config);
-        if got.pool + got.thp > 0 {
-            own_file::note(&of_file(&load), object.headers);
-        }
     }
     let (of_text, of_data) = match config.elfmap.heeds_marks() {
         true => (Some(Pages::Default), Some(Pages::Default)),
@@ -127,16 +126,32 @@ fn put_program(object: &Object<'_>, config: &Config) {
         }
     }
     tell_of_nothing(&[text, data], config);
+    tell_of_smaller(object, config);
 }
 
-/// What of a segment comes from the file, in whole base pages.
-fn of_file(load: &Load) -> own_file::Part {
-    let end = load.file_end.next_multiple_of(sys::page_size());
-    let end = end.clamp(load.range.start, load.range.end);
-    own_file::Part {
-        range: load.range.start..end,
-        file_start: load.file_start,
-        is_writable: load.is_writable(),
+/// Says that the huge pages that were asked for are larger than the segments. hugectl says it
+/// before the start.
+fn tell_of_smaller(object: &Object<'_>, config: &Config) {
+    if config.speaker.is_some() {
+        return;
+    }
+    for (name, is_writable) in [("text", false), ("data", true)] {
+        let of_kind = || {
+            let all = loads(object.headers, object.base, sys::page_size());
+            all.filter(|load| load.is_writable() == is_writable)
+        };
+        let Some(pages) = of_kind().find_map(|load| pages_for(&load, config)) else {
+            continue;
+        };
+        let (asked, smaller) = Wish::of(pages).sizes();
+        let has_whole = |size| of_kind().any(|load| !load.inner(size).is_empty());
+        if !has_whole(asked) && has_whole(smaller) {
+            let size = SizeName(asked);
+            say(
+                Level::Warning,
+                format_args!("{name}: no whole {size} page lies in it: smaller pages are taken"),
+            );
+        }
     }
 }
 
@@ -260,7 +275,11 @@ fn say_got(name: &str, got: Got, level: Level, why: Option<Why>, pages: Pages) {
 
 /// What the pool has not for what did not come from it.
 fn lacking(got: Got, pages: Pages) -> Option<ToGrow> {
-    let size = Wish::of(pages).first?;
+    let wish = Wish::of(pages);
+    let asked = wish.first?;
+    // Of larger pages than the segment none would be taken.
+    let smaller = wish.second.filter(|_| got.whole < asked);
+    let size = smaller.unwrap_or(asked);
     let rest = got.whole.saturating_sub(got.own + got.pool);
     let (needed, free) = (rest.div_ceil(size), hugetlb_pool::free(size));
     Some(ToGrow { size, needed, free })

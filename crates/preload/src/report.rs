@@ -2,8 +2,7 @@
 //! ([`required`], before it begins), and the report at its [`end`].
 //!
 //! * [`extents`]: what is known by address; [`own_memory`]: what the kernel says;
-//!   [`past_malloc`]: memory that the program has mapped past malloc and given back;
-//!   [`old_root`]: what is needed of `/proc`.
+//!   [`past_malloc`]: memory that the program has mapped past malloc and given back.
 //! * [`report_file`]: where the report goes; [`watched`]: what hugectl, which watches,
 //!   has to tell where nothing of ours runs at the end; [`staying`]: what the program
 //!   leaves running, of which `mapped_files` tells text from data.
@@ -21,7 +20,6 @@
 pub(crate) mod end;
 pub(crate) mod extents;
 mod mapped_files;
-pub(crate) mod old_root;
 mod own_memory;
 pub(crate) mod past_malloc;
 pub(crate) mod report_file;

@@ -16,10 +16,9 @@ use hugetools_pages::policy::pool_backoff;
 use hugetools_pages::rt::message::{self, Level, say};
 use hugetools_pages::rt::{outlet, weak};
 use hugetools_pages::segment::stack;
-use hugetools_pages::sys;
 
 use crate::loader::host_malloc;
-use crate::next::{self, following};
+use crate::next::{self, later};
 use crate::process::gains;
 use crate::report::{end, report_file, required};
 use crate::rt::marker;
@@ -43,7 +42,6 @@ unsafe extern "C" fn start(
     if !marker::is_first() {
         return;
     }
-    sys::note_first_thread();
     let config = config::get();
     outlet::prepare(config.messages.as_ref());
     message::set_verbosity(config.verbosity);
@@ -51,7 +49,7 @@ unsafe extern "C" fn start(
     if !weak::is_glibc() {
         // Its loader's lock may be held by what a handler has interrupted that
         // ends the program.
-        following::find_all();
+        later::find_all();
     }
     for name in config.odd.names() {
         say(

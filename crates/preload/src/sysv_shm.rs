@@ -1,5 +1,4 @@
-//! System V shared memory: `shmget` on huge pages, and by which numbers the
-//! kernel knows its segments.
+//! System V shared memory: `shmget` on huge pages.
 //!
 //! A segment that is there already is whoever's it is: it is looked up as it
 //! was asked for, and nothing is done to it. One is made so that it fails where
@@ -23,22 +22,24 @@ use hugetools_kernfs::size_name::SizeName;
 use hugetools_pages::config;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use hugetools_pages::kernel::{constraints, facts, populate};
+use hugetools_pages::policy::own_request::OwnRequest;
 use hugetools_pages::policy::{first_look, pool_backoff, required};
-use hugetools_pages::registry::sysv::On;
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
 use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung};
 
-use crate::kernel_writes::buffers::{again, one};
-use crate::next::{self, Way};
+use crate::next;
 
 mod group_name;
 
 /// `shmget`
-pub(crate) fn shmget(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
+pub(crate) fn shmget(key: c_int, size: usize, flags: c_int) -> c_int {
+    if let Some(own) = OwnRequest::of_segment(size, flags) {
+        return get_own(own, key, size, flags);
+    }
     let Some(pages) = config::get().shm else {
-        return next::shmget(way, key, size, flags);
+        return next::shmget(key, size, flags);
     };
     first_look::take();
     match page_for(pages, key, size, flags) {
@@ -46,29 +47,28 @@ pub(crate) fn shmget(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
             lacks_thp("shmget", size, false);
             sys::c_result(Err(Errno(libc::ENOMEM)))
         }
-        None => get_ordinary(way, key, size, flags),
-        Some(page) => get(way, key, size, flags, page),
+        None => next::shmget(key, size, flags),
+        Some(page) => get(key, size, flags, page),
     }
 }
 
 /// Makes a segment on huge pages, or looks up what has the key.
-fn get(way: Way, key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
+fn get(key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     let error = match make_huge(key, size, flags, page) {
         Ok(id) => {
             required::count_shm(size, false);
-            attach::made(id, On::Huge(page), key == libc::IPC_PRIVATE);
             facts::learn_room();
             return id;
         }
         // Somebody's, with all that the kernel says of it.
-        Err(Errno(libc::EEXIST)) => return next::shmget(way, key, size, flags),
+        Err(Errno(libc::EEXIST)) => return next::shmget(key, size, flags),
         Err(error) => error,
     };
     if !required::shm_may_fall(size) {
         failed(error, size, page, false);
         return sys::c_result(Err(error));
     }
-    let id = get_ordinary(way, key, size, flags);
+    let id = next::shmget(key, size, flags);
     if id >= 0 {
         required::count_shm(size, true);
         failed(error, size, page, true);
@@ -76,29 +76,22 @@ fn get(way: Way, key: c_int, size: usize, flags: c_int, page: usize) -> c_int {
     id
 }
 
-/// As without us. Whether a segment was made or found is told by asking for a
-/// new one first.
-fn get_ordinary(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
-    let is_private = key == libc::IPC_PRIVATE;
-    if !is_private && flags & libc::IPC_CREAT == 0 {
-        return next::shmget(way, key, size, flags);
+/// Makes a segment for which the program itself asks for huge pages, all of which can be had;
+/// or looks up what has the key.
+fn get_own(own: OwnRequest, key: c_int, size: usize, flags: c_int) -> c_int {
+    let makes = key == libc::IPC_PRIVATE || flags & libc::IPC_CREAT != 0;
+    if !makes || key != libc::IPC_PRIVATE && exists(key) {
+        return next::shmget(key, size, flags);
     }
-    let before = sys::errno();
-    let id = next::shmget(way, key, size, flags | libc::IPC_EXCL);
-    if id >= 0 {
-        let on = match flags & libc::SHM_HUGETLB {
-            0 => On::Ordinary,
-            _ => On::HugeByItself,
-        };
-        attach::made(id, on, is_private);
-        return id;
+    if let Err(error) = own.admit() {
+        return sys::c_result(Err(error));
     }
-    let exists = sys::errno() == Errno(libc::EEXIST);
-    if exists && flags & libc::IPC_EXCL == 0 {
-        sys::set_errno(before);
-        return next::shmget(way, key, size, flags);
+    let id = next::shmget(key, size, flags);
+    let is_short = id >= 0 && fill(id, |at| own.populate(at)).is_err();
+    match is_short && remove_unused(id) {
+        true => sys::c_result(Err(own.refused())),
+        false => id,
     }
-    id
 }
 
 /// The page size for a segment that is being made. Looking one up, or asking
@@ -149,20 +142,23 @@ fn exists(key: c_int) -> bool {
 
 fn make_filled(key: c_int, size: usize, new: c_int, page: usize) -> Result<c_int> {
     let id = sys::shmget(key, size, new)?;
-    let filled = fill(id, size, page);
-    // Where another process has it by now, it stays as it is.
-    let is_unused = || sys::shm_state(id).is_ok_and(|state| state.attached == 0);
-    if filled.is_err() && is_unused() {
-        sys::shm_remove(id)?;
-        return Err(Errno(libc::ENOMEM));
+    let len = size.next_multiple_of(page);
+    match fill(id, |at| populate::shared(at, len, page)) {
+        Err(_) if remove_unused(id) => Err(Errno(libc::ENOMEM)),
+        _ => Ok(id),
     }
-    Ok(id)
 }
 
-/// Has all pages of a segment of ours now.
-fn fill(id: c_int, size: usize, page: usize) -> Result<()> {
+/// Removes a segment, unless another process has attached it by now.
+fn remove_unused(id: c_int) -> bool {
+    let is_unused = sys::shm_state(id).is_ok_and(|state| state.attached == 0);
+    is_unused && sys::shm_remove(id).is_ok()
+}
+
+/// Populates a segment that was made just now.
+fn fill(id: c_int, populate: impl FnOnce(usize) -> Result<()>) -> Result<()> {
     let addr = sys::shmat(id, 0, 0)?;
-    let result = populate::shared(addr, size.next_multiple_of(page), page);
+    let result = populate(addr);
     // SAFETY: attached above and known to nobody.
     unsafe { sys::shmdt(addr)? };
     result
@@ -211,16 +207,13 @@ fn failed(error: Errno, size: usize, page: usize, may_follow: bool) {
 ///
 /// # Safety
 /// As libc's.
-pub(crate) unsafe fn shmat(way: Way, id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
+pub(crate) unsafe fn shmat(id: c_int, addr: *const c_void, flags: c_int) -> *mut c_void {
     if config::get().shm.is_none() {
         // SAFETY: as the caller says.
-        return unsafe { next::shmat(way, id, addr, flags) };
-    }
-    if let Some(result) = attach::shmat(id, addr as usize, flags) {
-        return sys::c_address(result);
+        return unsafe { next::shmat(id, addr, flags) };
     }
     // SAFETY: as the caller says.
-    let at = unsafe { next::shmat(way, id, addr, flags) };
+    let at = unsafe { next::shmat(id, addr, flags) };
     if at != libc::MAP_FAILED {
         attach::attached(id, at as usize, flags);
     }
@@ -237,21 +230,4 @@ pub(crate) unsafe fn shmdt(addr: *const c_void) -> c_int {
         // SAFETY: as the caller says.
         None => unsafe { next::shmdt(addr) },
     }
-}
-
-/// `shmctl`
-///
-/// # Safety
-/// As libc's.
-pub(crate) unsafe fn shmctl(way: Way, id: c_int, command: c_int, at: *mut c_void) -> c_int {
-    const SHM_LOCK: c_int = 11;
-    const SHM_UNLOCK: c_int = 12;
-    let is_of_one = matches!(
-        command,
-        libc::IPC_STAT | libc::IPC_SET | libc::IPC_RMID | SHM_LOCK | SHM_UNLOCK
-    );
-    let now = if is_of_one { attach::number(id) } else { id };
-    let buffers = || core::iter::once(one(at.cast::<libc::shmid_ds>()));
-    // SAFETY: as the caller says.
-    again(buffers, || unsafe { next::shmctl(way, now, command, at) })
 }

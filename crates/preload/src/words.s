@@ -34,6 +34,10 @@ weak_word hugetools_kept_snmalloc, sn_malloc
 /* For `next.rs`. */
 weak_word hugetools_dlsym, dlsym
 
+/* The heap's part of `dlopen.rs`. */
+.hidden hugetools_bind_malloc
+weak_word hugetools_dlopen_of_heap, hugetools_bind_malloc
+
 .popsection
 .purgem weak_word
 .purgem address_word

@@ -65,56 +65,22 @@ fn pages_are_huge_and_go_back() {
     });
 }
 
+/// `get_hugepage_region` takes its pages by `get_huge_pages`.
 #[test]
-fn a_program_may_do_everything_to_them() {
-    let Some(live) = machine("changes to huge pages") else {
+fn a_failure_names_the_function_that_was_called() {
+    let Some(live) = machine("which function fails") else {
         return;
     };
     live.set_pool(8);
-    each("granted", |program, with| {
-        for mode in ["parts", "access", "advice", "moves", "replaced", "strays"] {
-            let ran = run(program, with, &[], &[mode]);
-            assert_eq!(
-                (ran.out.as_str(), ran.status),
-                ("ok\n", 0),
-                "{mode} {ran:?}"
-            );
-            let stray = ran
-                .err
-                .matches("was not handed out by this library")
-                .count();
-            assert_eq!(stray, if mode == "strays" { 4 } else { 0 }, "{ran:?}");
-            all_back(&live, 8, mode);
-        }
-    });
-    // Without a default size there are no huge pages.
-    let variables = [("HUGETLB_DEFAULT_PAGE_SIZE", "rubbish")];
-    each("granted", |program, with| {
-        let ran = run(program, with, &variables, &["fallback"]);
-        assert_eq!((ran.out.as_str(), ran.status), ("ok\n", 0), "{ran:?}");
-    });
-}
-
-const FAMILY: &str = "\
-the child ended with 0
-the child ended with 0
-the parent's memory is its own: yes, and holds yes
-";
-
-/// Three pages for the parent, and none for a child's copies: a private page
-/// of a pool that is written after a fork kills the writer there.
-#[test]
-fn a_child_is_not_killed_for_want_of_a_page() {
-    let Some(live) = machine("huge pages and forks") else {
-        return;
-    };
-    live.set_pool(3);
     each("api", |program, with| {
-        for scene in ["family", "crowd"] {
-            let ran = run(program, with, &[("HUGETLB_VERBOSE", "3")], &[scene]);
-            assert!(ran.out.starts_with(FAMILY), "{scene} {with:?} {ran:?}");
-            assert!(ran.err.contains("fork: "), "{scene} {with:?} {ran:?}");
-            all_back(&live, 3, scene);
+        for (scene, called) in [
+            ("pages", "get_huge_pages"),
+            ("regions", "get_hugepage_region"),
+        ] {
+            let ran = run(program, with, &[("HUGETLB_VERBOSE", "2")], &[scene]);
+            let mut lines = ran.err.lines().filter(|line| line.contains("cannot be on"));
+            let line = lines.next().expect(&ran.err);
+            assert!(line.contains(&format!(" {called}: ")), "{with:?} {ran:?}");
         }
     });
 }

@@ -97,7 +97,7 @@ fn programs_built_with_debians_library_run_unchanged() {
         for pool in [0, 2, 16] {
             live.set_pool(pool);
             let what = format!("pool {pool}, mount {mounted}");
-            for scene in ["regions", "family", "threads"] {
+            for scene in ["regions", "threads"] {
                 both.compare(&[], scene, &what);
             }
             for (variables, needs_mount) in VARIABLES {

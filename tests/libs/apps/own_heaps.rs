@@ -136,39 +136,6 @@ fn what_tcmalloc_takes_step_by_step_is_huge() {
     ]);
 }
 
-/// Steps smaller than a huge page, each used before the next is taken: of what was reserved
-/// without access, as the serial collector's and Haskell's, and of what four threads have
-/// tcmalloc take, while they write to all that it has taken before.
-#[test]
-fn what_is_taken_in_small_steps_is_huge() {
-    let Some(_live) = ready("small steps with --anon") else {
-        return;
-    };
-    if !control_groups("small steps") {
-        return;
-    }
-    let tcmalloc = &["-Wl,--no-as-needed", "-ltcmalloc_minimal", "-lpthread"];
-    for (how, flags) in [("reserved", &["-lpthread"][..]), ("threads", tcmalloc)] {
-        if !libraries("small steps", flags) {
-            continue;
-        }
-        let Some(program) = build("small_steps", Libc::Glibc, flags) else {
-            continue;
-        };
-        let mut command = tool("hugectl");
-        let ran: Ran = command
-            .arg("--anon")
-            .arg(program)
-            .arg(how)
-            .output()
-            .unwrap()
-            .into();
-        assert_eq!(ran.status, 0, "{ran:?}");
-        let full = Judged::find(&ran.out, "full");
-        assert!(full.share(full.thp) >= 90, "{how}: {ran:?}");
-    }
-}
-
 #[test]
 fn the_end_of_the_data_segment_is_where_the_program_sets_it() {
     let Some(_live) = ready("sbrk with --anon") else {

@@ -12,40 +12,18 @@ rows! {
     a_page_of_bss_is_read_only_before_the_program: "changed_before" {
         library: true, args: &["1"], options: &["--data", "--bss"], pools: &[0, 60],
     }
-    a_library_changes_its_code: "changes_its_code" {
-        library: true, args: &["0"], options: &["--text=2MB", "--text-libs"],
-        pools: &[0, 60],
-    }
-    a_library_changes_its_code_by_numbers: "changes_its_code" {
-        library: true, args: &["1"], options: &["--text=2MB", "--text-libs"],
-        pools: &[0, 60],
-    }
     bss_is_shared_before_the_program: "changed_before" {
         library: true, args: &["2"], options: &["--data", "--bss"], pools: &[0, 60],
     }
     a_page_of_bss_is_kept_from_children: "changed_before" {
         library: true, args: &["3"], options: &["--data", "--bss"], pools: &[0, 60],
     }
-    what_a_program_drops_of_its_own_comes_from_its_file: "drops_its_own" {
-        options: &["--text", "--data", "--bss"], pools: &[0, 60],
-    }
-    what_it_drops_without_proc: "drops_its_own" {
-        args: &["1"], options: &["--text", "--data", "--bss"], users: &[Root], pools: &[0, 60],
-    }
     malloc_answers_as_libc_does: "malloc_answers" {
         libcs: &[Libc::Glibc], pools: &[0, 60], judged: AsPlain,
-    }
-    messages_come_as_without: "message_calls" {
-        libcs: &[Libc::Glibc], pools: &[0, 30], judged: AsPlain,
-    }
-    messages_come_as_without_in_musl: "message_calls" {
-        libcs: &[Libc::Musl], pools: &[0, 30], judged: AsPlain,
     }
     what_is_freed_is_given_back: "give_back" {
         pools: &[0, 60, 150], judged: RightHere,
     }
-    what_is_closed_while_it_moves_stays_closed: "closed_while_moved" { pools: &[0, 80, 150] }
-    blocks_are_moved_and_their_places_stay: "kept_blocks" { pools: &[0, 60, 150] }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
     /// glibc says ENOMEM where `brk` was refused first.
     a_call_that_succeeds_leaves_errno_alone: "errno_stays" { pools: &[0], judged: RightHere }

@@ -13,8 +13,7 @@
 //! 4. Nothing is populated, removed, moved or advised that we have not made
 //!    (`shared`).
 //!
-//! How other libraries, loaders and mallocs get on with ours is `loading`; all
-//! of it together, drawn from a seed, is `random`.
+//! How other libraries, loaders and mallocs get on with ours is `loading`.
 //!
 //! Each row of a table is a program of `tests/programs/contract` and the states
 //! in which it is run: options of hugectl, pages of the pool (none, fewer than
@@ -28,7 +27,6 @@ mod forks;
 mod loading;
 mod memory;
 mod plain;
-mod random;
-mod row;
+pub(super) mod row;
 mod run;
 mod shared;

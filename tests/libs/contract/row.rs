@@ -14,7 +14,7 @@ use crate::support::tool::hugectl;
 
 /// Who runs a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum User {
+pub(in crate::libs) enum User {
     Root,
     Nobody,
     /// Nobody, in so many groups that `/proc/PID/status` is longer than a page.
@@ -221,7 +221,7 @@ impl Row {
 }
 
 /// The begin of a command that a user runs.
-pub(super) fn as_user(user: User) -> Command {
+pub(in crate::libs) fn as_user(user: User) -> Command {
     let mut command = Command::new(match user {
         User::Root => "env",
         User::Nobody | User::Crowd => "setpriv",

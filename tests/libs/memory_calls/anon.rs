@@ -16,12 +16,12 @@ use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, hugectl, tool};
 
 /// Ways to make mappings of which all that is touched is to be huge.
-const HUGE: [&str; 9] = [
-    "map", "number", "populate", "protect", "pages", "fixed", "steps", "again", "grow",
+const HUGE: [&str; 8] = [
+    "map", "populate", "protect", "pages", "fixed", "steps", "again", "grow",
 ];
 
 /// And those that stay as they are.
-const LEFT: [&str; 3] = ["no", "stack", "small"];
+const LEFT: [&str; 4] = ["no", "stack", "small", "number"];
 
 /// What the program says of each way.
 #[derive(Debug)]

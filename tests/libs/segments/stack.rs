@@ -88,6 +88,26 @@ fn stacks_are_huge_and_keep_their_sizes_and_guards() {
     }
 }
 
+/// A mapping that grows page by page has no place for a huge page.
+#[test]
+fn a_deep_main_stack_is_huge_as_far_as_its_limit_allows() {
+    let Some((_live, program)) = ready("a deep main stack") else {
+        return;
+    };
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -s 65536 && exec \"$@\"", "sh"]);
+    command.arg(tool("hugectl").get_program());
+    let ran: Ran = command
+        .arg("--stack")
+        .arg(&program)
+        .args(["40000000", "main"])
+        .output()
+        .unwrap()
+        .into();
+    let (_, main) = &stacks(&ran)[0];
+    assert!(main["after"] >= 34 << 10 && main["maps"] == 1, "{ran:?}");
+}
+
 #[test]
 fn what_a_size_comes_to_and_what_is_too_small_is_told_once() {
     let Some((live, program)) = ready("a size of stacks") else {

@@ -52,39 +52,6 @@ fn a_copy_is_for_the_program_that_was_started() {
     }
 }
 
-#[test]
-fn what_others_map_is_not_copied() {
-    let Some(_live) = with_thp("code that others map") else {
-        return;
-    };
-    let Some(program) = build("stream", Libc::Glibc, &["-fPIE", "-pie", "-DN=100000"]) else {
-        return;
-    };
-    let shared = program.with_file_name("stream-text-mapped");
-    copy(&program, &shared);
-    let mut other = Command::new(&shared);
-    other
-        .arg("stay")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    let mut other = other.spawn().unwrap();
-    let mut line = String::new();
-    let out = BufReader::new(other.stdout.take().unwrap());
-    let mut out = out.lines().map_while(Result::ok);
-    while !line.starts_with("result") {
-        line = out.next().unwrap();
-    }
-    let mut command = tool("hugectl");
-    command.args(["--text=thp", "-v"]).arg(&shared);
-    let ran: Ran = command.output().unwrap().into();
-    drop(other.stdin.take());
-    assert!(other.wait().unwrap().success());
-    let text = Part::find(&ran.out, "text");
-    assert_eq!((text.pool, text.thp), (0, 0), "{ran:?}");
-    let why = "not copied, since other processes map the file";
-    assert!(ran.err.contains(why), "{ran:?}");
-}
-
 /// The original stays with the kernel's page cache, and whoever is beyond the limit is
 /// killed.
 #[test]

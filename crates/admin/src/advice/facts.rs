@@ -31,9 +31,8 @@ fn threads(machine: &Machine) -> Option<Fact> {
         Fact::new(
             "kernel",
             "only root may use userfaultfd for system calls",
-            "before a fork, programs of other users that have threads share pages of a pool with \
-             the child, or move them while calls of their threads are made again; a group that \
-             moves them unnoticed: hugeadm --set-userfaultfd-group GROUP",
+            "programs of other users have no heap, data or bss on a pool once they have \
+             threads; a group whose programs do: hugeadm --set-userfaultfd-group GROUP",
         )
     })
 }

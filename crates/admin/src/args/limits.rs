@@ -14,10 +14,9 @@ pub struct Limits {
 
     /// Let the members of a group (name or number) fork from huge pages while threads run
     ///
-    /// Gives /dev/userfaultfd to the group (Linux 6.1). Its members' programs with
-    /// threads then move their memory off a pool before a fork with no call of a
-    /// thread failing; see hugectl(8) and libhugetlbfs(7). Such a program could
-    /// also hold up system calls of its own for as long as it likes.
+    /// Gives /dev/userfaultfd to the group (Linux 6.1). Its members' programs then
+    /// keep heap, data and bss on a pool beside threads; see libhugetlbfs(7). Such a
+    /// program could also hold up system calls of its own for as long as it likes.
     #[arg(long, value_name = "GROUP")]
     pub set_userfaultfd_group: Option<String>,
 

@@ -84,19 +84,6 @@ pub(super) fn length(source: &mut Source<'_, '_>, name: &'static str) -> Option<
     Some(size.bytes)
 }
 
-/// A number of bytes, and the programs that it is for; without any, for all.
-pub(super) fn pieces(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
-    let value = source.some(name)?;
-    let mut parts = value.splitn(2, |byte| *byte == b':');
-    let size = parts.next().and_then(|size| size::parse(size).ok());
-    let size = source.known(name, size)?;
-    if size.tail {
-        source.note(name);
-    }
-    let is_meant = parts.next().is_none_or(|names| source.is_among(names));
-    is_meant.then_some(size.bytes)
-}
-
 pub(super) fn address(source: &mut Source<'_, '_>, name: &'static str) -> Option<u64> {
     let value = source.some(name)?;
     let digits = value.strip_prefix(b"0x").unwrap_or(value);
@@ -110,6 +97,16 @@ pub(super) fn elfmap(source: &mut Source<'_, '_>, name: &'static str) -> Elfmap 
     };
     let read = source.known(name, Elfmap::read(value));
     read.unwrap_or(Elfmap::OFF)
+}
+
+/// Whether forks are the kernel's own.
+pub(super) fn fork(source: &mut Source<'_, '_>, name: &'static str) -> bool {
+    match source.get(name).unwrap_or_default().trim_ascii() {
+        b"kernel" => return true,
+        b"" => {}
+        _ => source.note(name),
+    }
+    false
 }
 
 /// Whether a ban is lifted. The other policies are what a process inherits.

@@ -85,11 +85,6 @@ impl<'e, 'a> Source<'e, 'a> {
         !left_out && names.is_none_or(|names| is_among(self.program, names))
     }
 
-    /// Whether the program is in a list of names.
-    pub(super) fn is_among(&self, names: &[u8]) -> bool {
-        is_among(self.program, names)
-    }
-
     /// Whether they are for another process alone. 0 is none.
     fn is_other(&mut self, process: &'static str) -> bool {
         let Some(only) = self.some(process) else {

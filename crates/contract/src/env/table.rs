@@ -79,13 +79,6 @@ settings! {
             /// From how many bytes on such a mapping counts as large; `None` for one
             /// huge page.
             anon_min: Option<u64> = None, read::length;
-        ANON_PIECES = "HUGETLB_ANON_PIECES",
-            "new: `SIZE[:name…]`",
-            "small mappings of that size, of which programs of these names make their heap, side by side"
-            =>
-            /// Of which size the mappings are that this program makes its heap of, so that
-            /// they are to lie side by side; `None` where it is no such program.
-            anon_pieces: Option<u64> = None, read::pieces;
         STACK = "HUGETLB_STACK",
             "new: `yes`, a size, `thp`, `no`",
             "the main thread's stack and those of its threads on transparent huge pages"
@@ -105,6 +98,12 @@ settings! {
             /// Whether a program that bans transparent huge pages for itself has them
             /// all the same.
             lift_thp_ban: bool = false, read::thp_policy;
+        FORK = "HUGETLB_FORK",
+            "new: `kernel`",
+            "private pool memory is forked as the kernel forks it"
+            =>
+            /// Whether private pool memory stays on the pool beside threads and at forks.
+            kernel_fork: bool = false, read::fork;
         ELFMAP = "HUGETLB_ELFMAP",
             "`no`, or `R`, `W`, each with `=SIZE`; new: `=thp`",
             "text, data and bss on huge pages"

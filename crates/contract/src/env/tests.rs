@@ -35,11 +35,6 @@ fn classic_values() {
     assert_eq!(read(&[(ANON, "thp")], "x").anon, Some(Pages::Thp));
     assert_eq!(read(&[(ANON_MIN, "64k")], "x").anon_min, Some(64 << 10));
     assert_eq!(odd(read(&[(ANON_MIN, "x")], "x")), [ANON_MIN]);
-    let pieces = |value| read(&[(ANON_PIECES, value)], "x").anon_pieces;
-    assert_eq!(pieces("256k"), Some(256 << 10));
-    assert_eq!(pieces("256k:node:x"), Some(256 << 10));
-    assert_eq!((pieces("256k:node"), pieces("256k:")), (None, None));
-    assert_eq!(odd(read(&[(ANON_PIECES, ":x")], "x")), [ANON_PIECES]);
     assert_eq!(read(&[(STACK, "yes")], "x").stack, Some(Pages::Default));
     assert_eq!(read(&[(STACK_DEPTH, "1M")], "x").stack_depth, Some(1 << 20));
     assert_eq!(read(&[(VERBOSE, "3")], "x").verbosity, 3);

@@ -119,6 +119,11 @@ pub struct Segments {
     )]
     pub thp_policy: Option<String>,
 
+    /// Fork private pool memory as the kernel does: it stays on the pool beside threads, and
+    /// whoever writes to it after a fork needs a free page
+    #[arg(long, value_name = "kernel", value_parser = ["kernel"], hide_possible_values = true)]
+    pub fork: Option<String>,
+
     /// What follows when huge pages run out: thp (transparent ones, then base
     /// pages; the default), base (base pages at once) or none (the request
     /// fails)

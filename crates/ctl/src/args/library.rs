@@ -15,8 +15,8 @@ pub struct Library {
     /// Preload even where it looks useless, or unwise for this program
     #[arg(
         long, overrides_with = "no_preload",
-        // What was unambiguous before there was --fallback stays so.
-        alias = "f",
+        // What was unambiguous before there were --fallback and --fork stays so.
+        aliases = ["f", "fo", "for"],
     )]
     pub force_preload: bool,
 

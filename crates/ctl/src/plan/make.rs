@@ -172,6 +172,9 @@ impl Maker<'_> {
         }
         self.text_copy();
         self.filter();
+        if self.run.kernel_fork {
+            self.set(env::FORK, "kernel");
+        }
         if self.run.thp_policy == Some(ThpPolicy::Always) {
             self.set(env::THP_POLICY, ThpPolicy::Always.word());
         }

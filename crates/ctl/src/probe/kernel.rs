@@ -134,6 +134,9 @@ pub struct Kernel {
     /// The tightest limit of the memory control groups, where everything is
     /// looked at.
     pub memory: Option<Limit>,
+    /// The tightest limit of the hugetlb control groups on pages of the default size, where
+    /// everything is looked at: it holds for what the program requests by itself.
+    pub own_requests: Option<Limit>,
     /// Whether what the process's control groups allow cannot be seen, where everything
     /// is looked at.
     pub groups_hidden: bool,
@@ -319,6 +322,15 @@ impl Kernel {
         let membership = KPath::from("/proc/self/cgroup");
         if wants.thorough && self.thp.is_some() {
             self.memory = cgroup::tightest_memory(root, &membership)?;
+        }
+        if wants.thorough && (wants.shm.is_some() || wants.anon.is_some()) {
+            let size = match self.default {
+                None => Meminfo::read(root)?.huge_page_size,
+                known => known,
+            };
+            if let Some(size) = size {
+                self.own_requests = cgroup::tightest(root, &membership, size)?;
+            }
         }
         if wants.thorough && wants.are_any() {
             self.groups_hidden = cgroup::are_hidden(root, &membership)?;

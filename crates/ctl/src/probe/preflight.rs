@@ -85,6 +85,9 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     if let Some(pages) = wants.shm {
         check.group(pages);
     }
+    if let Some(limit) = &kernel.own_requests {
+        check.said.notes.push(Note::info(own_requests(limit)));
+    }
     if kernel.groups_hidden {
         check.said.notes.push(Note::info(GROUPS_HIDDEN.to_owned()));
     }
@@ -94,6 +97,19 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
 /// What is said where no control group can be seen.
 const GROUPS_HIDDEN: &str = "what the control groups of this process allow cannot be seen: no \
     cgroup file system is mounted (mount -t cgroup2 none /sys/fs/cgroup)";
+
+/// What a limit means for huge pages that the program requests by itself.
+fn own_requests(limit: &Limit) -> String {
+    let rest = limit.rest().map_or_else(
+        || "what the control group leaves".to_owned(),
+        |rest| format!("the {rest} that the control group leaves"),
+    );
+    format!(
+        "a request of the program's own for huge pages (MAP_HUGETLB, SHM_HUGETLB) beyond {rest} \
+         fails with ENOMEM ({})",
+        limit.file
+    )
+}
 
 struct Check<'a> {
     fallback: Fallback,

@@ -9,9 +9,6 @@ pub(crate) type Lmid = c_long;
 /// The namespace of the program.
 pub(crate) const LM_ID_BASE: Lmid = 0;
 
-/// For `dlopen(3)`: what the library has comes before what the program has.
-pub(crate) const RTLD_DEEPBIND: c_int = 8;
-
 /// For `dlinfo(3)`: the namespace.
 pub(crate) const RTLD_DI_LMID: c_int = 1;
 

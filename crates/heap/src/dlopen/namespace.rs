@@ -8,10 +8,11 @@ use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetlbfs::loader::objects::Object;
+use hugetlbfs::loader::rebind::{self, Meaning};
 
 use crate::dlopen::glibc::{RTLD_DI_LINKMAP, RTLD_DI_LMID};
 use crate::dlopen::plugin::{self, LIBCS};
-use crate::dlopen::rebind::{self, Meaning};
+use crate::dlopen::rebind::remember;
 use crate::host_malloc::next::next;
 
 /// The beginning of `struct link_map`.
@@ -79,7 +80,7 @@ pub(crate) fn adopt(handle: *mut c_void) {
         let found = object.address_of(c"free");
         if object.own_name() == Some(c"libc.so.6") && found.is_some_and(|found| found != free) {
             before = takers.map(|(name, _)| object.entries_of(name).unwrap_or([0; 2]));
-            rebind::remember(object, &LIBCS[space]);
+            remember(object, &LIBCS[space]);
             rebind::change(object, &takers);
         }
     });

@@ -2,30 +2,20 @@
 //! libc before he looks at the program's list of libraries.
 //!
 //! A library that is loaded with `RTLD_DEEPBIND` finds malloc and free in libc
-//! while the program has ours, and blocks go from one to the other. Its calls
-//! cannot be caught later: its constructors run before `dlopen` returns. So
-//! before the first such library is loaded, libc's table of symbols, in this
-//! process only, is made to say our addresses; the loader then binds to them.
-//! Whatever else the library asks for, it gets as it asked.
+//! while the program has ours, and blocks go from one to the other. So libc's
+//! names are bound to ours before: see `hugetlbfs::loader::rebind`.
 //!
 //! Other programs look into libc by `dlsym` and a handle of it, or of whatever
 //! needs it. To these libc's malloc is left, but what takes blocks is ours from
 //! the first `dlopen` on.
-#![expect(unsafe_code, reason = "changes a table of a loaded file")]
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicU8, Ordering};
 
-use core::ffi::{CStr, c_int};
-use core::ops::ControlFlow;
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-
-use hugetlbfs::loader::objects::{self, Object};
-use hugetlbfs::loader::symbols::{LOCAL_ENTRY, Symbol};
-use hugetools_pages::sys;
+use hugetlbfs::loader::objects::Object;
+use hugetlbfs::loader::rebind::{self, Meaning};
 
 use crate::dlopen::plugin::{self, LIBCS, Libc};
 use crate::host_malloc;
-
-/// What is to be found by a name.
-pub(crate) type Meaning = (&'static CStr, usize);
 
 /// A function's address.
 macro_rules! at {
@@ -49,9 +39,7 @@ fn takers() -> [Meaning; 9] {
     ]
 }
 
-/// Those that make blocks, or tell about all of them: each has the same name here. Their
-/// addresses are not written here, since the loader would then look each of them up at
-/// the start of every program.
+/// Those that make blocks, or tell about all of them: each has the same name here.
 const MAKERS: [&CStr; 9] = [
     c"malloc",
     c"calloc",
@@ -63,21 +51,6 @@ const MAKERS: [&CStr; 9] = [
     c"malloc_trim",
     c"mallopt",
 ];
-
-/// What this library has by these names; 0 for what it has not.
-fn makers() -> [Meaning; MAKERS.len()] {
-    let mut makers = MAKERS.map(|name| (name, 0));
-    objects::each(|object| {
-        if !object.is_ours() {
-            return ControlFlow::Continue(());
-        }
-        for (name, address) in &mut makers {
-            *address = object.address_of(name).unwrap_or(0);
-        }
-        ControlFlow::Break(())
-    });
-    makers
-}
 
 /// What of libc's names means ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -108,17 +81,11 @@ fn bind(reach: Reach) -> bool {
     if host_malloc::heap() != host_malloc::Heap::Ours {
         return true;
     }
-    let makers = makers();
+    let makers = rebind::own(MAKERS);
     // Two threads take turns by the loader's own lock.
-    objects::each(|object| {
-        let is_libc =
-            object.own_name() == Some(c"libc.so.6") && object.address_of(c"malloc").is_some();
-        if !has_reached(reach) && is_libc {
-            change_libc(object, reach, &makers);
-        }
-        match is_libc {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+    rebind::with_glibc(|libc| {
+        if !has_reached(reach) {
+            change_libc(libc, reach, &makers);
         }
     });
     has_reached(reach)
@@ -127,12 +94,12 @@ fn bind(reach: Reach) -> bool {
 fn change_libc(libc: &Object<'_>, reach: Reach, makers: &[Meaning]) {
     if !has_reached(Reach::Takers) {
         remember(libc, &LIBCS[0]);
-        if !change(libc, &takers()) {
+        if !rebind::change(libc, &takers()) {
             return;
         }
     }
     let is_whole = || makers.iter().all(|(_, address)| *address != 0);
-    if reach == Reach::Takers || is_whole() && change(libc, makers) {
+    if reach == Reach::Takers || is_whole() && rebind::change(libc, makers) {
         REACHED.store(reach as u8, Ordering::Release);
     }
 }
@@ -146,52 +113,4 @@ pub(crate) fn remember(object: &Object<'_>, libc: &Libc) {
     ] {
         place.store(object.address_of(name).unwrap_or(0), Ordering::Release);
     }
-}
-
-/// Gives names in an object's table new meanings; `false` where the table
-/// cannot be written.
-pub(crate) fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
-    let (mut first, mut last) = (usize::MAX, 0);
-    for (name, _) in meanings {
-        object.definitions(name, |symbol| {
-            first = first.min(symbol as usize);
-            last = last.max(symbol as usize + size_of::<Symbol>());
-        });
-    }
-    let Some(before) = object.protection_of(first) else {
-        return false;
-    };
-    let page = sys::page_size();
-    let start = first / page * page;
-    let len = last.next_multiple_of(page) - start;
-    let protect = |prot: c_int| {
-        // SAFETY: the table stays readable, and code around it executable.
-        unsafe { sys::mprotect(start, len, prot) }
-    };
-    if protect(before | libc::PROT_WRITE).is_err() {
-        return false;
-    }
-    for (name, meaning) in meanings {
-        object.definitions(name, |symbol| {
-            put(symbol, meaning.wrapping_sub(object.base))
-        });
-    }
-    let _ = protect(before);
-    true
-}
-
-/// Writes what is to be added to the object's address, whoever calls. Other threads
-/// may look at it meanwhile.
-fn put(symbol: *mut Symbol, value: usize) {
-    // SAFETY: one of the object's symbols.
-    let other = unsafe { &raw mut (*symbol).st_other };
-    // SAFETY: a byte of the object's table, which `change` made writable.
-    let byte = unsafe { AtomicU8::from_ptr(other) };
-    byte.fetch_and(!LOCAL_ENTRY, Ordering::Release);
-    // SAFETY: one of the object's symbols.
-    let place = unsafe { &raw mut (*symbol).st_value };
-    // SAFETY: an aligned word of the object's table, which `change` made
-    // writable.
-    let word = unsafe { AtomicU64::from_ptr(place) };
-    word.store(value as u64, Ordering::Release);
 }

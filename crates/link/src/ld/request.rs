@@ -35,6 +35,8 @@ pub(crate) struct Request {
     pub(crate) is_static: bool,
     /// Whether the line says itself where text goes.
     pub(crate) is_placed: bool,
+    /// The last `-z max-page-size` of the line, which ours replaces.
+    pub(crate) max_page_size: Option<String>,
     /// The last emulation that is named.
     pub(crate) emulation: Option<String>,
     /// The file that is made.
@@ -44,6 +46,9 @@ pub(crate) struct Request {
     /// Where options end in it: at `--`, or behind the last argument.
     pub(crate) end: usize,
 }
+
+/// The smallest huge pages of any machine, in bytes.
+const LEAST: u64 = 64 << 10;
 
 /// The beginning of all options of ours.
 const OURS: &[u8] = b"--hugetlbfs-";
@@ -68,6 +73,7 @@ impl Request {
             kind: Kind::Fixed,
             is_static: false,
             is_placed: false,
+            max_page_size: None,
             emulation: None,
             output: PathBuf::from("a.out"),
             args: Vec::with_capacity(line.len()),
@@ -102,6 +108,9 @@ impl Request {
         match option.split_once('=') {
             None if option == "--hugetlbfs-align" => self.align = Some(Align::Usual),
             Some(("--hugetlbfs-align", size)) => match size.parse::<PageSize>() {
+                Ok(size) if size.get() < LEAST => {
+                    return wrong("the size is that of a base page; huge pages have 64kB or more");
+                }
                 Ok(size) if size.get().is_power_of_two() => {
                     self.align = Some(Align::To(size.get()))
                 }
@@ -140,6 +149,8 @@ impl Request {
                     request.emulation = Some(value.to_string_lossy().into_owned());
                 });
             }
+            b"-z" => return Some(|request, value| request.note_keyword(value.as_bytes())),
+            [b'-', b'z', keyword @ ..] => self.note_keyword(keyword),
             b"-r" | b"-i" | b"-Ur" => self.kind = Kind::Relocatable,
             b"-dn" => self.is_static = true,
             b"-dy" => self.is_static = false,
@@ -148,6 +159,12 @@ impl Request {
             _ => self.look_long(bytes),
         }
         None
+    }
+
+    fn note_keyword(&mut self, keyword: &[u8]) {
+        if let Some(size) = keyword.strip_prefix(b"max-page-size=") {
+            self.max_page_size = Some(String::from_utf8_lossy(size).into_owned());
+        }
     }
 
     /// Other options than `-m` begin with an m: only known names count.
@@ -248,6 +265,10 @@ mod tests {
             "--hugetlbfs-align=3M: the size is no power of two"
         );
         assert_eq!(
+            told("--hugetlbfs-align=4K"),
+            "--hugetlbfs-align=4K: the size is that of a base page; huge pages have 64kB or more"
+        );
+        assert_eq!(
             told("--hugetlbfs-align="),
             "--hugetlbfs-align=: not a number"
         );
@@ -268,6 +289,21 @@ mod tests {
         assert_eq!(output("--output x --omagic"), "x");
         assert_eq!(output("a.o -o"), "a.out");
         assert_eq!(read("a -o -- -r").kind, Kind::Relocatable);
+    }
+
+    #[test]
+    fn the_page_size_of_the_line_is_known() {
+        let size = |line| read(line).max_page_size;
+        assert_eq!(
+            size("-z max-page-size=0x1000 a.o").as_deref(),
+            Some("0x1000")
+        );
+        assert_eq!(size("-zmax-page-size=4096 -z now").as_deref(), Some("4096"));
+        assert_eq!(size("-z now a.o -o -zmax"), None);
+        assert_eq!(
+            left("-z max-page-size=1 -z now a.o"),
+            "-z max-page-size=1 -z now a.o"
+        );
     }
 
     #[test]

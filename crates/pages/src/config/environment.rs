@@ -7,8 +7,6 @@
 //! (`__environ`), and where that is null the kernel's copy.
 #![expect(unsafe_code, reason = "reads the environment block")]
 
-mod lost;
-
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -36,24 +34,6 @@ pub unsafe fn remember(block: *const *const c_char) {
         GIVEN.store(block.cast_mut(), Ordering::Release);
     }
     BEGUN.store(true, Ordering::Release);
-}
-
-/// Takes our libraries out of the environment's `LD_PRELOAD` where they are not there
-/// any more, as after a change of root.
-///
-/// # Safety
-/// Nobody may change the environment meanwhile.
-pub unsafe fn forget_lost_libraries() {
-    // SAFETY: a word of this library, written by the loader before any of its
-    // code runs.
-    let word = unsafe { hugetools_environ.load(Ordering::Relaxed) };
-    let given = GIVEN.load(Ordering::Acquire) as usize;
-    if word != 0 && given != 0 {
-        // SAFETY: the address of a word of libc's.
-        let at = unsafe { (word as *const *const *mut c_char).read() };
-        // SAFETY: libc's environment; as the caller says.
-        unsafe { lost::drop_lost_libraries(at, given) };
-    }
 }
 
 /// Whether this library's constructor has run.

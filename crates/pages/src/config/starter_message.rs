@@ -10,7 +10,6 @@ use crate::kernel::kin;
 use crate::rt::message::{self, Level, Line, is_heard};
 use crate::rt::outlet;
 use crate::rt::path::Path;
-use crate::rt::side_stack::on_side_stack;
 use crate::sys::{self, File};
 
 /// Writes a warning as [`message`] does, where it is the first of its kind.
@@ -27,8 +26,7 @@ pub fn say(level: Level, text: fmt::Arguments<'_>) {
     let other = other.filter(|pid| *pid != sys::getpid());
     let is_heard = is_heard(level) && sys::filter() != sys::Filter::Own && !outlet::is_elsewhere();
     if let Some(pid) = other.filter(|_| is_heard) {
-        // There, no signal of a write reaches the program.
-        on_side_stack(|| tell(pid, level, text));
+        tell(pid, level, text);
     }
 }
 

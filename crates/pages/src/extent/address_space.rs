@@ -96,15 +96,6 @@ pub unsafe fn clear(addr: usize, len: usize) -> Result<()> {
     Ok(())
 }
 
-/// Tries whether a process may have so many bytes more that can be accessed so; nothing
-/// stays.
-///
-/// # Errors
-/// The kernel's, for a limit.
-pub(crate) fn try_room(len: usize, prot: c_int) -> Result<()> {
-    map_unlocked(0, len, prot).map(|addr| release(addr, len))
-}
-
 const FLAGS: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
 /// Whether what comes is locked; no where the program forbids itself calls.

@@ -15,10 +15,6 @@ static EXTENTS: Places<FEW> = Places::none();
 
 const FEW: usize = 512;
 
-/// Those of the regions that the program asked for by name, which may be as many
-/// as a process may have mappings: the heap must find a place all the same.
-static REGIONS: Places<65536> = Places::none();
-
 /// Who looks at extents just now without being sure that they stay.
 static READERS: AtomicU32 = AtomicU32::new(0);
 
@@ -114,11 +110,7 @@ pub fn adopt(
     prot: c_int,
 ) -> Result<&'static Extent> {
     let extent = Extent::adopt(range, layout, holds, prot)?;
-    let entered = match holds {
-        Holds::Region => REGIONS.enter(extent),
-        _ => EXTENTS.enter(extent),
-    };
-    if entered {
+    if EXTENTS.enter(extent) {
         return Ok(extent);
     }
     extent.free();
@@ -130,9 +122,6 @@ pub fn destroy(extent: &'static Extent) {
     mlocked::cut(&(extent.base..extent.base + extent.len));
     if let Some(place) = EXTENTS.place_of(extent) {
         EXTENTS.leave(place);
-    }
-    if let Some(place) = REGIONS.place_of(extent) {
-        REGIONS.leave(place);
     }
     match nobody_looks() {
         true => extent.free(),
@@ -151,12 +140,7 @@ fn nobody_looks() -> bool {
 /// All extents. They are to be gone through within a [`look`], but by a fork, which waits
 /// for all others: another thread may free the tables of any of them.
 pub fn extents() -> impl Iterator<Item = &'static Extent> {
-    EXTENTS.all().chain(REGIONS.all())
-}
-
-/// Those of regions that the program asked for by name.
-pub fn regions() -> impl Iterator<Item = &'static Extent> {
-    REGIONS.all()
+    EXTENTS.all()
 }
 
 #[expect(unsafe_code, reason = "follows the pointers of the register")]
@@ -173,7 +157,7 @@ pub fn extent_at(addr: usize) -> Option<&'static Extent> {
     look(|| extents().find(|extent| extent.contains(addr)))
 }
 
-/// Whether any extent but those of regions meets a range.
+/// Whether any extent meets a range.
 pub fn meets(range: &Range<usize>) -> bool {
     let overlaps =
         |extent: &'static Extent| extent.base < range.end && range.start < extent.base + extent.len;
@@ -206,11 +190,6 @@ pub(crate) fn end_look() {
     // and is not counted.
     let _ = READERS.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
     QUIET.ring();
-}
-
-/// Whether an extent still stands.
-pub(crate) fn stands(extent: &'static Extent) -> bool {
-    extents().any(|other| core::ptr::eq(extent, other))
 }
 
 /// In the child of a fork: changes that other threads were at never end there.

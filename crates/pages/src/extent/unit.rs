@@ -8,7 +8,6 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rt::bell::Bell;
-use crate::rt::fork_gate::GATE;
 use crate::sys;
 
 /// Rung when a change of any unit is over.
@@ -32,21 +31,6 @@ pub enum State {
     Huge = 5,
     /// A part of a larger hugetlb page.
     Big = 6,
-    /// A hugetlb page that the program has closed to writing.
-    Shut = 7,
-    /// The same, and a child of a fork shares it: the next writer would need a
-    /// page for a copy.
-    Lent = 8,
-    /// A page that the program keeps from the children of its forks.
-    Apart = 9,
-    /// The same, closed to writing.
-    ShutApart = 10,
-    /// Not ours: the program has unmapped it or put something else there.
-    Gone = 11,
-    /// Base pages that the program keeps from the children of its forks.
-    BaseApart = 12,
-    /// The same of transparent huge pages.
-    ThpApart = 13,
 }
 
 impl State {
@@ -58,13 +42,6 @@ impl State {
             4 => State::Thp,
             5 => State::Huge,
             6 => State::Big,
-            7 => State::Shut,
-            8 => State::Lent,
-            9 => State::Apart,
-            10 => State::ShutApart,
-            11 => State::Gone,
-            12 => State::BaseApart,
-            13 => State::ThpApart,
             _ => State::Empty,
         }
     }
@@ -76,68 +53,7 @@ impl State {
 
     /// Whether a page of a hugetlb pool stands behind the unit.
     pub fn is_hugetlb(self) -> bool {
-        self.is_open() || matches!(self, State::Shut | State::Lent | State::ShutApart)
-    }
-
-    /// Whether that page may be written.
-    fn is_open(self) -> bool {
-        self.is_inherited() || self == State::Apart
-    }
-
-    /// Whether that page may be written by the children of a fork, too: such
-    /// pages move down before it.
-    pub fn is_inherited(self) -> bool {
         matches!(self, State::Huge | State::Big)
-    }
-
-    /// Whether what stands behind the unit is ours, and for the children of a fork
-    /// as far as the program has said.
-    pub fn is_given_to_children(self) -> bool {
-        !self.is_kept_apart() && self != State::Gone
-    }
-
-    /// Whether the program keeps it from the children of its forks.
-    pub fn is_kept_apart(self) -> bool {
-        matches!(
-            self,
-            State::Apart | State::ShutApart | State::BaseApart | State::ThpApart
-        )
-    }
-
-    /// Whether our own handlers may meet a fault there that is not the
-    /// program's.
-    pub fn is_ours_to_mend(self) -> bool {
-        let is_ordinary = matches!(
-            self,
-            State::Base | State::Thp | State::BaseApart | State::ThpApart
-        );
-        self.is_open() || is_ordinary || self == State::Busy
-    }
-
-    /// After the program has allowed writing (`writable`) or not.
-    pub fn protected(self, writable: bool) -> State {
-        match (self, writable) {
-            (State::Huge, false) => State::Shut,
-            (State::Shut, true) => State::Huge,
-            (State::Apart, false) => State::ShutApart,
-            (State::ShutApart, true) => State::Apart,
-            (other, _) => other,
-        }
-    }
-
-    /// After the program has kept it from children (`apart`) or not.
-    pub fn kept_apart(self, apart: bool) -> State {
-        match (self, apart) {
-            (State::Huge, true) => State::Apart,
-            (State::Shut | State::Lent, true) => State::ShutApart,
-            (State::Base, true) => State::BaseApart,
-            (State::Thp, true) => State::ThpApart,
-            (State::Apart, false) => State::Huge,
-            (State::ShutApart, false) => State::Shut,
-            (State::BaseApart, false) => State::Base,
-            (State::ThpApart, false) => State::Thp,
-            (other, _) => other,
-        }
     }
 }
 
@@ -210,86 +126,6 @@ impl Unit {
         }
     }
 
-    /// Takes the unit for a change where it is in a state that is `wanted`; waits
-    /// while another thread changes it, until `end` in milliseconds of [`sys::now`].
-    /// What this thread is changing itself, beneath a handler of a signal, is not
-    /// taken, nor what one does that waits in such a handler for a fork of this thread's.
-    pub(crate) fn claim_until(&self, end: u64, wanted: impl Fn(State) -> bool) -> bool {
-        let is_settled = || self.load().0 != State::Busy;
-        let is_over = || is_settled() || self.is_held_up();
-        let wait = || CHANGED.wait_for(end.saturating_sub(sys::now()), is_over) && is_settled();
-        loop {
-            let (state, used) = self.load();
-            match state {
-                State::Busy if self.is_mine() || !wait() => return false,
-                State::Busy => {}
-                state if !wanted(state) => return false,
-                state if self.replace((state, used), (State::Busy, used)) => return true,
-                _ => {}
-            }
-        }
-    }
-
-    /// Takes the unit for a change, once nobody else changes it.
-    pub(crate) fn hold(&self) {
-        loop {
-            let now = self.settled();
-            if self.replace(now, (State::Busy, now.1)) {
-                return;
-            }
-        }
-    }
-
-    /// Says what a unit that was taken is about to become: so the child of a fork
-    /// has it. To be followed by [`Unit::decide`].
-    pub(crate) fn announce(&self, state: State) {
-        let (_, used) = self.load();
-        let before = (self.before() as u64) << BEFORE;
-        self.0.store(pack((state, used)) | before, Ordering::SeqCst);
-    }
-
-    /// Ends what was announced, if anything: it was `done`, or the unit is what it
-    /// was.
-    pub(crate) fn decide(&self, done: bool) {
-        let (state, used) = self.load();
-        match self.before() {
-            _ if state == State::Busy => {}
-            State::Empty => {}
-            _ if done => self.publish(state, used),
-            before => self.publish(before, used),
-        }
-    }
-
-    /// Says of a unit that was taken what it may be from now on: the child of a fork
-    /// takes it for that. To be followed by [`Unit::publish`].
-    pub(crate) fn may_become(&self, state: State) {
-        let word = self.0.load(Ordering::Relaxed) & !(0xff << BEFORE);
-        self.0
-            .store(word | (state as u64) << BEFORE, Ordering::SeqCst);
-    }
-
-    /// Whether this thread is the one that changes the unit, if any does.
-    fn is_mine(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >> OWNER == me()
-    }
-
-    /// Whether the one that does waits until a fork of another thread is over.
-    fn is_held_up(&self) -> bool {
-        let owner = self.0.load(Ordering::Relaxed) >> OWNER;
-        GATE.is_waited_at_by(|thread| word_of(thread) == owner)
-    }
-
-    /// Ends a change that has changed nothing.
-    pub(crate) fn release(&self) {
-        let (_, used) = self.load();
-        self.publish(self.before(), used);
-    }
-
-    /// The state before a change, for whoever makes it.
-    pub(crate) fn before(&self) -> State {
-        State::from_low(self.0.load(Ordering::Relaxed) >> BEFORE)
-    }
-
     /// Ends a change.
     pub fn publish(&self, state: State, used: u32) {
         self.0.store(pack((state, used)), Ordering::SeqCst);
@@ -348,28 +184,9 @@ mod tests {
 
     #[test]
     fn states_travel_in_a_byte() {
-        for byte in 0..=13 {
+        for byte in 0..=6 {
             assert_eq!(State::from_low(byte) as u64, byte);
         }
-    }
-
-    #[test]
-    fn what_a_program_does_to_a_page_can_be_undone() {
-        for state in [State::Huge, State::Shut, State::Apart, State::ShutApart] {
-            let writable = matches!(state, State::Huge | State::Apart);
-            let apart = matches!(state, State::Apart | State::ShutApart);
-            assert_eq!(state.protected(!writable).protected(writable), state);
-            assert_eq!(state.kept_apart(!apart).kept_apart(apart), state);
-            assert!(state.is_hugetlb() && (state.is_inherited() == (writable && !apart)));
-        }
-        for state in [State::Base, State::Thp] {
-            let apart = state.kept_apart(true);
-            assert_eq!(apart.kept_apart(false), state);
-            assert!(apart.is_kept_apart() && !apart.is_hugetlb());
-        }
-        assert_eq!(State::Lent.protected(true), State::Lent);
-        assert_eq!(State::Gone.protected(true).kept_apart(true), State::Gone);
-        assert!(!State::Shut.is_ours_to_mend() && !State::Gone.is_ours_to_mend());
     }
 
     #[test]
@@ -388,63 +205,6 @@ mod tests {
         assert!(!unit.claim_unused(State::Big));
         assert!(unit.claim_unused(State::Huge));
         assert_eq!(unit.load(), (State::Busy, 0));
-    }
-
-    #[test]
-    fn what_another_changes_is_waited_for() {
-        let unit = Unit(AtomicU64::new(0));
-        let is_huge = |state| state == State::Huge;
-        unit.publish(State::Huge, 3);
-        unit.hold();
-        assert_eq!(unit.load_before(), (State::Huge, 3));
-        assert!(!unit.claim_until(u64::MAX, is_huge));
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert!(!unit.claim_until(0, is_huge)));
-        });
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                assert!(unit.claim_until(u64::MAX, is_huge));
-                assert_eq!(unit.before(), State::Huge);
-                unit.release();
-            });
-            unit.release();
-        });
-        assert_eq!(unit.load(), (State::Huge, 3));
-        assert!(!unit.claim_until(u64::MAX, |state| state == State::Big));
-    }
-
-    #[test]
-    fn what_is_announced_comes_or_not() {
-        let unit = Unit(AtomicU64::new(0));
-        unit.publish(State::Huge, 3);
-        for done in [false, true] {
-            unit.hold();
-            unit.announce(State::Shut);
-            assert_eq!(unit.load(), (State::Shut, 3));
-            let child = Unit(AtomicU64::new(unit.0.load(Ordering::Relaxed)));
-            child.adopt(|state| state);
-            assert!(child.replace((State::Shut, 3), (State::Huge, 3)));
-            unit.decide(done);
-            let state = if done { State::Shut } else { State::Huge };
-            assert_eq!(unit.settled(), (state, 3));
-            unit.decide(false);
-            assert!(unit.replace((state, 3), (state, 3)));
-        }
-    }
-
-    #[test]
-    fn a_child_takes_a_unit_for_what_it_may_have_become() {
-        let unit = Unit(AtomicU64::new(0));
-        unit.publish(State::Base, 9);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                unit.claim(State::Base);
-                unit.may_become(State::Huge);
-            });
-        });
-        assert_eq!(unit.load(), (State::Busy, 9));
-        unit.adopt(|state| state);
-        assert_eq!(unit.load(), (State::Huge, 9));
     }
 
     #[test]

@@ -10,20 +10,23 @@ use crate::migrate::off_pool;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Shortfall};
 use crate::policy::required;
-use crate::rt::message::{Amount, Level, say};
 
-use crate::migrate::{in_place, runs};
+use crate::migrate::runs;
 
 /// At most so many pieces, since each is a mapping of its own and a process
 /// may have 65530.
 const MOST_PIECES: usize = 8192;
 
-/// Moves all of it, `total` bytes; how many were moved. Piece by piece, so that
-/// memory is needed twice for no more than that, and nobody waits for long.
-pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
+/// Moves what these extents have on pools, `total` bytes; returns how many moved. Piece by
+/// piece: memory is needed twice for no more than that, and nobody waits for long.
+pub(super) fn evacuate(
+    extents: impl Iterator<Item = &'static Extent>,
+    total: usize,
+    shield: &Shield,
+) -> usize {
     let piece = shield.piece().max(total / MOST_PIECES);
     let mut moved = 0;
-    for extent in runs::writable() {
+    for extent in extents {
         if extent.holds == Holds::Heap && runs::hugetlb_bytes(extent) > 0 {
             // Before the first page has gone: a report may be made meanwhile.
             required::heap_moves();
@@ -31,8 +34,6 @@ pub(super) fn evacuate(total: usize, shield: &Shield) -> usize {
         moved += move_extent(extent, piece, shield);
         // What is left had no address space to spare, but for one page.
         moved += move_extent(extent, 0, shield);
-        // Or no mapping.
-        moved += in_place::move_extent(extent, shield);
     }
     pool_backoff::BACKOFF.note(Shortfall::Fork);
     moved
@@ -47,16 +48,14 @@ fn move_extent(extent: &Extent, piece: usize, shield: &Shield) -> usize {
 }
 
 /// Says what was done.
-pub(super) fn report(moved: usize, total: usize) {
-    pool_backoff::say_moved(moved);
+pub(super) fn report(moved: usize) {
     if moved > 0 {
-        required::heap_moved(moved);
+        pool_backoff::say_moved(moved);
+        required::heap_moved(moved, "before a fork");
     }
-    if moved < total {
-        let left = Amount(total - moved);
-        say(
-            Level::Info,
-            format_args!("fork: {left} stay on hugetlb pages"),
-        );
+    let left: usize = runs::writable().map(runs::hugetlb_bytes).sum();
+    if left > 0 {
+        let why = "since they are in use or there is no address space for a copy";
+        pool_backoff::say_left(left, &why);
     }
 }

@@ -4,7 +4,6 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use crate::fault::sigmask;
 use crate::rt::fork_gate::GATE;
 use crate::sys;
 
@@ -19,8 +18,6 @@ struct Place {
     signals: AtomicU64,
     /// Whether it has closed the gate.
     closed: AtomicBool,
-    /// Whether the child is to move off pages of pools at once.
-    child_moves: AtomicBool,
 }
 
 static PLACES: [Place; MOST] = [const { Place::none() }; MOST];
@@ -35,7 +32,6 @@ impl Place {
             thread: AtomicUsize::new(0),
             signals: AtomicU64::new(0),
             closed: AtomicBool::new(false),
-            child_moves: AtomicBool::new(false),
         }
     }
 }
@@ -59,7 +55,6 @@ impl Guard {
         let guard = Guard(at);
         guard.place().signals.store(signals, Ordering::Relaxed);
         guard.place().closed.store(GATE.close(), Ordering::Relaxed);
-        guard.place().child_moves.store(false, Ordering::Relaxed);
         Some(guard)
     }
 
@@ -79,48 +74,6 @@ impl Guard {
     /// there is one such fork at a time.
     pub(super) fn has_closed(&self) -> bool {
         self.place().closed.load(Ordering::Relaxed)
-    }
-
-    /// Closes the gate all the same, in a handler that has interrupted a change of
-    /// this thread's; whether it is closed. What that change is at stays as it is.
-    /// Another fork is waited for so many milliseconds.
-    pub(super) fn close_at_once(&self, patience: u64) -> bool {
-        let closed = GATE.close_at_once(patience);
-        self.place().closed.store(closed, Ordering::Relaxed);
-        closed
-    }
-
-    /// Until the guard is taken down faults of this thread get to our handlers, whatever
-    /// the program has blocked: what is not there yet in the child is put there then.
-    pub(super) fn let_faults_through(&self) {
-        let signals = self.place().signals.load(Ordering::Relaxed);
-        if let Some(through) = sigmask::with_faults_through(signals) {
-            sys::set_blocked_signals(through | !sys::FAULTS);
-        }
-    }
-
-    /// Who waits at the gate may go on before libc has forked: see [`Gate::leave_to_libc`].
-    ///
-    /// [`Gate::leave_to_libc`]: crate::rt::fork_gate::Gate::leave_to_libc
-    pub(super) fn leave_to_libc(&self) {
-        if self.has_closed() {
-            GATE.leave_to_libc();
-        }
-    }
-
-    /// It has forked, or not.
-    pub(super) fn go_on(&self) {
-        GATE.go_on();
-    }
-
-    /// Has the child move off pages of pools at once.
-    pub(super) fn let_child_move(&self) {
-        self.place().child_moves.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether it is to.
-    pub(super) fn child_moves(&self) -> bool {
-        self.place().child_moves.load(Ordering::Relaxed)
     }
 
     /// Takes down the guard, in the parent.

@@ -12,9 +12,8 @@ use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
 use crate::heap::{beginning, promote};
 use crate::kernel::{hugetlb_pool, populate};
-use crate::migrate::sigbus;
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
-use crate::policy::{numa_copy, quota, release, required, thp};
+use crate::policy::{quota, release, required, thp};
 use crate::rt::fork_gate;
 use crate::sys::{self, Errno, Result};
 
@@ -227,7 +226,6 @@ unsafe fn fill_one_big(addr: usize, size: usize) -> bool {
         BIG_BACKOFF.heap_failed(size);
         return false;
     }
-    sigbus::guard(size);
     true
 }
 
@@ -264,8 +262,6 @@ fn fill_huge(
             BACKOFF.heap_failed(size);
             return unit;
         }
-        // Before a fork of another thread can meet it.
-        sigbus::guard(size);
         publish(unit..unit + 1, State::Huge);
     }
     run.end
@@ -375,9 +371,8 @@ fn free(extent: &Extent, unit: usize, state: State) -> State {
         // The page belongs to other units too; see `free_group`.
         return state;
     }
-    // The mapping stays for the next page, unless with a policy that was for
-    // this one; since Linux 5.18.
-    let stays = state == State::Huge && !numa_copy::has_policies();
+    // The mapping stays for the next page; since Linux 5.18.
+    let stays = state == State::Huge;
     // SAFETY: claimed, and nothing in it is used.
     let drop_page = || unsafe { sys::madvise(addr, len, libc::MADV_DONTNEED) };
     let now = match stays && drop_page().is_ok() {

@@ -1,13 +1,11 @@
 //! What the process's control groups allow: memory that is left, and whether
 //! hugetlb pages are limited. Both versions of control groups, at the places
-//! where every distribution mounts them; memory wherever they are mounted.
+//! where every distribution mounts them.
 
 use core::ffi::CStr;
 
 use hugetools_kernfs::cgroup::{Limit, Version, groups};
-use hugetools_kernfs::escape::decode;
 use hugetools_kernfs::keyed;
-use hugetools_kernfs::mountinfo::Mount;
 
 use crate::kernel::procfile;
 use crate::rt::path::Path;
@@ -16,6 +14,9 @@ use hugetools_kernfs::size_name::SizeName;
 
 /// Where version 2 is mounted, alone or beside version 1.
 const V2_ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// Where the hugetlb controller of version 1 is mounted.
+const HUGETLB_V1_ROOTS: [&str; 1] = ["/sys/fs/cgroup/hugetlb"];
 
 /// The memory that the control groups leave this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,8 @@ type Measure<'a> = &'a dyn Fn(&Memory<'_>) -> u64;
 
 /// The files of a group, by version.
 struct Files {
+    /// The size of the huge pages that they limit; `None` of memory.
+    pages: Option<SizeName<usize>>,
     limit: &'static str,
     usage: &'static str,
     /// What a line of `memory.stat` begins with.
@@ -87,12 +90,14 @@ struct Files {
 }
 
 const ONE: Files = Files {
+    pages: None,
     limit: "memory.limit_in_bytes",
     usage: "memory.usage_in_bytes",
     idle_files: "total_inactive_file ",
 };
 
 const TWO: Files = Files {
+    pages: None,
     limit: "memory.max",
     usage: "memory.current",
     idle_files: "inactive_file ",
@@ -119,59 +124,25 @@ fn find_memory(measure: Measure<'_>) -> Left {
     };
     // A controller is part of one hierarchy at a time.
     if let Some(path) = path_of(text, "memory", Version::One) {
-        return left_wherever(&["/sys/fs/cgroup/memory"], path, Version::One, measure);
+        return left_at(&["/sys/fs/cgroup/memory"], path, Version::One, measure);
     }
     match path_of(text, "memory", Version::Two) {
-        Some(path) => left_wherever(&V2_ROOTS, path, Version::Two, measure),
+        Some(path) => left_at(&V2_ROOTS, path, Version::Two, measure),
         None => Left::NoLimit,
     }
 }
 
-/// The least that is left, at the usual places or wherever else the groups are
-/// mounted.
-fn left_wherever(roots: &[&str], path: &[u8], version: Version, measure: Measure<'_>) -> Left {
+/// The least that is left, where the groups are mounted at the usual places.
+fn left_at(roots: &[&str], path: &[u8], version: Version, measure: Measure<'_>) -> Left {
     let files = match version {
         Version::One => &ONE,
         Version::Two => &TWO,
     };
     match left(roots, path, files, measure) {
-        Left::Hidden => match mounted(version) {
-            Some(root) => match root.c_str().to_str() {
-                Ok(root) => left(&[root], path, files, measure),
-                Err(_) => Left::Unknown,
-            },
-            // Nothing limits the root of all groups.
-            None if path == b"/" && in_initial_namespace() => Left::NoLimit,
-            None => Left::Hidden,
-        },
-        told => told,
+        // Nothing limits the root of all groups.
+        Left::Hidden if path == b"/" && in_initial_namespace() => Left::NoLimit,
+        left => left,
     }
-}
-
-/// Where groups with memory in them are mounted.
-fn mounted(version: Version) -> Option<Path> {
-    procfile::each_line(c"/proc/self/mountinfo", |line| mount_point(line, version))
-}
-
-/// The mount point in a line of `mountinfo`, if it is one of those groups.
-fn mount_point(line: &[u8], version: Version) -> Option<Path> {
-    let mount = Mount::of_mountinfo(line)?;
-    let is_it = match (version, mount.fs_type) {
-        (Version::Two, b"cgroup2") => true,
-        (Version::One, b"cgroup") => mount.has_fs_option(b"memory"),
-        _ => false,
-    };
-    if !is_it {
-        return None;
-    }
-    let (mut point, mut len) = ([0; 1024], 0);
-    decode(mount.point, |byte| {
-        if let Some(place) = point.get_mut(len) {
-            *place = byte;
-        }
-        len += 1;
-    });
-    Path::of_bytes(point.get(..len)?)
 }
 
 /// Whether a control group may limit hugetlb pages of this size. Only where
@@ -193,11 +164,36 @@ fn find_hugetlb_limit(size: usize) -> bool {
     }
     groups(text, "hugetlb").any(|group| {
         let roots: &[&str] = match group.version {
-            Version::One => &["/sys/fs/cgroup/hugetlb"],
+            Version::One => &HUGETLB_V1_ROOTS,
             Version::Two => &V2_ROOTS,
         };
         has_limit(roots, group.path, size, group.version)
     })
+}
+
+/// How many bytes of huge pages of this size the control groups leave this process.
+pub fn hugetlb_left(size: usize) -> Left {
+    procfile::look(|| Some(find_hugetlb_left(size))).unwrap_or(Left::Unknown)
+}
+
+fn find_hugetlb_left(size: usize) -> Left {
+    let mut buffer = [0; 4096];
+    let text = procfile::head(c"/proc/self/cgroup", &mut buffer);
+    let all = groups(text, "hugetlb").map(|group| {
+        let (roots, limit, usage): (&[&str], _, _) = match group.version {
+            Version::One => (&HUGETLB_V1_ROOTS, "limit_in_bytes", "usage_in_bytes"),
+            Version::Two => (&V2_ROOTS, "max", "current"),
+        };
+        let files = Files {
+            pages: Some(SizeName(size)),
+            limit,
+            usage,
+            idle_files: "",
+        };
+        let rest = |memory: &Memory<'_>| memory.limit.saturating_sub(memory.usage);
+        left(roots, group.path, &files, &rest)
+    });
+    all.fold(Left::NoLimit, Left::min)
 }
 
 /// A process in a namespace of control groups sees its own part of the
@@ -292,7 +288,10 @@ fn left(roots: &[&str], path: &[u8], files: &Files, measure: Measure<'_>) -> Lef
 
 /// What is left in one group.
 fn left_in(root: &str, path: &str, files: &Files, measure: Measure<'_>) -> Left {
-    let file = |name: &str| Path::of(format_args!("{root}{path}/{name}"));
+    let file = |name: &str| match files.pages {
+        None => Path::of(format_args!("{root}{path}/{name}")),
+        Some(pages) => Path::of(format_args!("{root}{path}/hugetlb.{pages}.{name}")),
+    };
     let limit = match file(files.limit).and_then(|path| limit(path.c_str())) {
         Some(Limit::Bytes(limit)) => limit,
         Some(Limit::None) => return Left::NoLimit,
@@ -320,18 +319,6 @@ mod tests {
         assert_eq!(path("memory", Version::One), Some(&b"/a/b"[..]));
         assert_eq!(path("memory", Version::Two), Some(&b"/c"[..]));
         assert_eq!(path("hugetlb", Version::One), None);
-    }
-
-    #[test]
-    fn mount_points_of_both_versions() {
-        let point = |line: &[u8], version| mount_point(line, version).is_some();
-        let two = b"30 1 0:26 / /c\\040g rw,relatime shared:9 - cgroup2 none rw";
-        let one = b"31 1 0:27 / /groups rw - cgroup cgroup rw,cpu,memory";
-        let other = b"32 1 0:28 / /cpu rw - cgroup cgroup rw,cpu";
-        let found = mount_point(two, Version::Two).unwrap();
-        assert_eq!(found.c_str(), c"/c g");
-        assert!(point(one, Version::One) && !point(one, Version::Two));
-        assert!(!point(other, Version::One) && !point(two, Version::One));
     }
 
     #[test]

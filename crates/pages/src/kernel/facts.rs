@@ -1,7 +1,7 @@
 //! What this kernel offers, read when it is first needed.
 
 use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_kernfs::{keyed, number};
 
@@ -126,11 +126,6 @@ pub fn pinned_memory() -> Option<usize> {
     bytes_in(STATUS, b"VmPin:")
 }
 
-/// Memory of this process that is swapped out, in bytes.
-pub fn swapped_memory() -> Option<usize> {
-    bytes_in(STATUS, b"VmSwap:")
-}
-
 const STATUS: &CStr = c"/proc/self/status";
 
 /// A number of kilobytes that the kernel says, in bytes.
@@ -171,16 +166,6 @@ pub(crate) fn begin() -> Beginning {
     Beginning { thp, filters }
 }
 
-/// Notes what the text of this process's `/proc/<pid>/status` says, which somebody has
-/// read. Whether it is that there is no filter of system calls.
-pub fn says_no_filter(status: &[u8]) -> bool {
-    let says = keyed::number(status, b"Seccomp:") == Some(0);
-    if says {
-        sys::note_no_filter();
-    }
-    says
-}
-
 /// Whether a filter of system calls is in force, which may end the process for
 /// calls that its program does not make (`SystemCallFilter=` of systemd); yes
 /// where it cannot be told. One that the program has set without our knowing is
@@ -188,13 +173,6 @@ pub fn says_no_filter(status: &[u8]) -> bool {
 pub fn has_filter() -> bool {
     sys::filter() != Filter::None
         || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:")) != Some(0) && has_seccomp()
-}
-
-/// The same, where only one that is known of counts: for a call without which
-/// the program's own would fail.
-pub fn has_known_filter() -> bool {
-    let mode = || procfile::look(|| procfile::tagged_in(STATUS, b"Seccomp:"));
-    sys::filter() != Filter::None || mode().is_some_and(|mode| mode != 0)
 }
 
 /// Whether the kernel may have filters at all: before Linux 3.8, and where it
@@ -223,19 +201,9 @@ pub fn resident_memory() -> Option<usize> {
     pages.checked_mul(sys::page_size())
 }
 
-/// Whether another process shares this one's memory, or did.
-static SHARED: AtomicBool = AtomicBool::new(false);
-
-/// Notes that a process is about to begin that shares this one's memory and is no thread of
-/// it (`CLONE_VM` without `CLONE_THREAD`): no file tells of it, nor of its end.
-pub fn note_sharing_process() {
-    SHARED.store(true, Ordering::SeqCst);
-}
-
-/// Whether others run in this memory: threads beside this one, or a process that shares it;
-/// yes where it cannot be told.
+/// Whether other threads run; yes where it cannot be told.
 pub fn has_threads() -> bool {
-    SHARED.load(Ordering::SeqCst) || threads() != 1
+    threads() != 1
 }
 
 /// How many threads the process has; 0 where it cannot be told.
@@ -269,7 +237,6 @@ mod tests {
         assert!(resident > 0 && resident < available);
         assert!(room().is_none_or(|room| room > 0));
         assert_eq!(pinned_memory(), Some(0));
-        assert!(swapped_memory().is_some());
     }
 
     #[test]

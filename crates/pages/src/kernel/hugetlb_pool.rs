@@ -40,17 +40,6 @@ pub unsafe fn map_private_over(addr: usize, len: usize, size: usize) -> Result<(
     unsafe { sys::mmap(addr, len, READ_WRITE, flags | map_flags(size), -1, addr) }.map(drop)
 }
 
-/// The same, with the pages of a file on a hugetlbfs; nothing is written to the
-/// file.
-///
-/// # Safety
-/// As for [`map_private_over`].
-pub unsafe fn map_file_over(addr: usize, len: usize, fd: c_int) -> Result<()> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: as the caller says.
-    unsafe { sys::mmap(addr, len, READ_WRITE, flags, fd, 0) }.map(drop)
-}
-
 /// A file of such pages without a name and of length 0, for a program to keep.
 pub fn inherited_file(name: &CStr, size: usize) -> Result<c_int> {
     const MFD_HUGE_SHIFT: c_int = 26;
@@ -88,12 +77,6 @@ pub fn counter(size: usize, name: &str) -> Option<u64> {
 /// Whether the machine offers pages of this size.
 pub fn is_offered(size: usize) -> bool {
     size.is_power_of_two() && counter(size, "nr_hugepages").is_some()
-}
-
-/// Whether it is known that the pool cannot give so many pages. Where its
-/// counters cannot be read, only trying tells.
-pub fn lacks(size: usize, pages: usize) -> bool {
-    could_give(size, pages) == Some(false)
 }
 
 /// Pages that a pool could give without growing: free and not reserved; `None` where its
@@ -158,18 +141,6 @@ impl fmt::Display for ToHave {
     }
 }
 
-/// Free pages of a memory node; `None` where that cannot be read.
-pub fn free_on(node: usize, size: usize) -> Option<u64> {
-    let number = || {
-        let path = Path::of(format_args!(
-            "/sys/devices/system/node/node{node}/hugepages/hugepages-{}kB/free_hugepages",
-            size >> 10
-        ))?;
-        procfile::number(path.c_str())
-    };
-    procfile::look(number)
-}
-
 /// The most pages that the pool may come to have: those that it has and those
 /// that it may still make; `None` where that cannot be read.
 pub fn most(size: usize) -> Option<u64> {
@@ -185,11 +156,6 @@ pub fn could_give(size: usize, pages: usize) -> Option<bool> {
     let surplus = counter(size, "nr_overcommit_hugepages")?.saturating_sub(surplus);
     let all = free(size).0?.saturating_add(surplus);
     Some(all >= pages as u64)
-}
-
-/// Whether it is known that the pool could give so many pages.
-pub fn has_free(size: usize, pages: usize) -> bool {
-    could_give(size, pages) == Some(true)
 }
 
 /// Whether the kernel keeps pages of this size apart from others, as on POWER
@@ -230,6 +196,5 @@ mod tests {
         assert_eq!(most(1 << 50), None);
         assert_eq!(free(1 << 50), Free(None));
         assert_eq!(could_give(1 << 50, 0), None);
-        assert!(!has_free(1 << 50, 0) && !lacks(1 << 50, 1));
     }
 }

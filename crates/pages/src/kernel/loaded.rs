@@ -8,7 +8,7 @@ use core::ops::Range;
 use hugetools_kernfs::smaps::{self, Record};
 
 use crate::kernel::procfile::{each_line, look};
-use crate::sys::{self, Policy};
+use crate::sys;
 
 /// What the loader has mapped.
 #[derive(Debug, Clone)]
@@ -33,31 +33,6 @@ impl Loaded {
             self.next(&record, &mut rest)
         };
         look(|| each_line(c"/proc/self/maps", is_so)) == Some(true)
-    }
-
-    /// The same, and nothing was advised but about huge pages, nor any policy set. Since
-    /// Linux 3.8.
-    pub fn is_untouched(&self) -> bool {
-        let mut rest = self.range.clone();
-        let mut is_met = false;
-        let is_so = |line: &[u8]| {
-            if let Some(flags) = line.strip_prefix(b"VmFlags:") {
-                let is_so = !is_met || are_usual(flags);
-                let is_all = is_met && rest.is_empty();
-                return (!is_so || is_all).then_some(is_so);
-            }
-            let record = smaps::records(line).next()?;
-            let before = rest.start;
-            let is_so = self.next(&record, &mut rest);
-            is_met = rest.start > before;
-            // What its flags are, the last line of it says.
-            let is_so = is_so.filter(|is_so| !is_so);
-            match is_met && has_policy(before) {
-                true => Some(false),
-                false => is_so,
-            }
-        };
-        look(|| each_line(c"/proc/self/smaps", is_so)) == Some(true)
     }
 
     /// Takes a mapping from what was not seen yet; whether all is so, once that is known.
@@ -91,22 +66,6 @@ impl Loaded {
     }
 }
 
-/// Whether `VmFlags` has only words that the kernel gives by itself, and those of advice
-/// about huge pages. That memory is sealed, whoever replaces it finds by himself.
-fn are_usual(flags: &[u8]) -> bool {
-    const USUAL: [&[u8]; 14] = [
-        b"rd", b"wr", b"ex", b"mr", b"mw", b"me", b"dw", b"nr", b"ac", b"sd", b"hg", b"nh", b"mg",
-        b"sl",
-    ];
-    let mut words = flags.split(|byte| *byte == b' ');
-    words.all(|word| word.is_empty() || USUAL.contains(&word))
-}
-
-/// Whether somebody has said by `mbind(2)` from where its pages come.
-fn has_policy(at: usize) -> bool {
-    sys::policy_of(at).is_ok_and(|policy| policy != Policy::DEFAULT)
-}
-
 #[cfg(test)]
 #[expect(unsafe_code, reason = "maps memory to look at")]
 mod tests {
@@ -128,13 +87,13 @@ mod tests {
     }
 
     #[test]
-    fn variables_as_they_were_mapped_are_untouched() {
+    fn variables_as_they_were_mapped_are_known() {
         let loaded = map(16);
-        assert!(loaded.is_mapped_so() && loaded.is_untouched());
+        assert!(loaded.is_mapped_so());
         let (start, len) = (loaded.range.start, sys::page_size());
         // SAFETY: memory of the test.
         unsafe { sys::madvise(start, 3 * len, libc::MADV_HUGEPAGE).unwrap() };
-        assert!(loaded.is_mapped_so() && loaded.is_untouched());
+        assert!(loaded.is_mapped_so());
         let prot = libc::PROT_READ;
         assert!(!Loaded { prot, ..loaded }.is_mapped_so());
     }
@@ -159,25 +118,14 @@ mod tests {
             // SAFETY: likewise.
             unsafe { sys::mmap(at, len, RW, SHARED, -1, 0) }.unwrap();
         };
-        let advised: Change = |at, len| {
-            // SAFETY: likewise.
-            unsafe { sys::madvise(at, len, libc::MADV_DONTFORK) }.unwrap();
-        };
-        let changes = [
-            (closed, true),
-            (read_only, true),
-            (gone, true),
-            (shared, true),
-            (advised, false),
-        ];
+        let changes = [closed, read_only, gone, shared];
         let page = sys::page_size();
-        for (index, (change, is_of_mapping)) in changes.into_iter().enumerate() {
+        for (index, change) in changes.into_iter().enumerate() {
             let loaded = map(16);
             change(loaded.range.start + 3 * page, page);
-            assert!(!loaded.is_untouched(), "change {index}");
-            assert_eq!(loaded.is_mapped_so(), !is_of_mapping, "change {index}");
+            assert!(!loaded.is_mapped_so(), "change {index}");
             let range = loaded.range.start..loaded.range.start + 3 * page;
-            assert!(Loaded { range, ..loaded }.is_untouched());
+            assert!(Loaded { range, ..loaded }.is_mapped_so());
         }
     }
 
@@ -200,8 +148,8 @@ mod tests {
         };
         put(0);
         let start = loaded.range.start;
-        assert!(with(start + 2 * page, start).is_untouched());
-        assert!(!with(start, start).is_untouched(), "behind the file's end");
-        assert!(!with(end, start - page).is_untouched(), "another place");
+        assert!(with(start + 2 * page, start).is_mapped_so());
+        assert!(!with(start, start).is_mapped_so(), "behind the file's end");
+        assert!(!with(end, start - page).is_mapped_so(), "another place");
     }
 }

@@ -35,40 +35,19 @@ impl Page {
 /// Bytes that are read at once: of the entries of 2 MiB in pages of 4 KiB.
 const AT_ONCE: usize = 512 * Entry::LEN;
 
-/// The same where the stack may be a small one.
-const FEW_AT_ONCE: usize = 32 * Entry::LEN;
-
 /// Calls `visit` with the address of each base page of a range, which is whole
 /// base pages.
 ///
 /// # Errors
 /// When the file cannot be read: no page was visited then, or only some.
-pub fn scan(range: Range<usize>, visit: impl FnMut(usize, Page)) -> Result<()> {
-    scan_by::<AT_ONCE>(range, visit)
-}
-
-/// How many base pages of a range, which is whole base pages, are in memory and the
-/// process's own.
-///
-/// # Errors
-/// When the file cannot be read.
-pub fn private_in(range: Range<usize>) -> Result<usize> {
-    let mut there = 0;
-    scan_by::<FEW_AT_ONCE>(range, |_, what| there += usize::from(what == Page::Private))?;
-    Ok(there)
-}
-
-fn scan_by<const BYTES: usize>(
-    range: Range<usize>,
-    mut visit: impl FnMut(usize, Page),
-) -> Result<()> {
+pub fn scan(range: Range<usize>, mut visit: impl FnMut(usize, Page)) -> Result<()> {
     const ENTRY: usize = Entry::LEN;
     let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY)?;
     let page = sys::page_size();
-    let mut buffer = [0; BYTES];
+    let mut buffer = [0; AT_ONCE];
     let mut at = range.start;
     while at < range.end {
-        let wanted = ((range.end - at) / page).min(BYTES / ENTRY);
+        let wanted = ((range.end - at) / page).min(AT_ONCE / ENTRY);
         let got = file.read_at(&mut buffer[..wanted * ENTRY], at / page * ENTRY)? / ENTRY;
         if got == 0 {
             return Err(sys::Errno(libc::EIO));
@@ -79,17 +58,6 @@ fn scan_by<const BYTES: usize>(
         }
     }
     Ok(())
-}
-
-/// Whether another process maps the page at an address, too; `None` where it cannot
-/// be told, or there is none. Since Linux 4.2.
-pub fn is_shared(addr: usize) -> Option<bool> {
-    let file = File::open(c"/proc/self/pagemap", libc::O_RDONLY).ok()?;
-    let mut bytes = [0; Entry::LEN];
-    let at = addr / sys::page_size() * Entry::LEN;
-    let got = file.read_at(&mut bytes, at).ok()?;
-    let entry = Entry::all(&bytes[..got]).next()?;
-    entry.is_present().then_some(!entry.is_exclusive())
 }
 
 #[cfg(test)]
@@ -111,9 +79,6 @@ mod tests {
             unsafe { ((addr + touched * page) as *mut u8).write(1) };
         }
         let mut there = Vec::new();
-        assert_eq!(is_shared(addr), Some(false));
-        assert_eq!(is_shared(addr + page), None);
-        assert_eq!(private_in(addr..addr + 1200 * page), Ok(2));
         scan(addr..addr + 1200 * page, |at, what| {
             if what != Page::Absent {
                 there.push(((at - addr) / page, what));

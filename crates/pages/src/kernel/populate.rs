@@ -91,15 +91,6 @@ pub fn shared(addr: usize, len: usize, step: usize) -> Result<()> {
     }
 }
 
-/// Makes all pages of a readable mapping present, without changing them.
-///
-/// # Errors
-/// What a touch would come to; `EINVAL` before Linux 5.14, or where nothing may
-/// be read there.
-pub fn present(addr: usize, len: usize) -> Result<()> {
-    READ.give(addr, len)
-}
-
 /// Makes the pages of a readable mapping present, `step` bytes each, without
 /// changing them. As much as can be had.
 pub fn for_reading(addr: usize, len: usize, step: usize) {

@@ -4,15 +4,14 @@ use core::ffi::CStr;
 
 use hugetools_kernfs::{keyed, number};
 
-use crate::rt::side_stack::on_side_stack;
 use crate::sys;
 
-/// Reads files on a stack of ours, where files may be read at all: else `None`,
-/// and it cannot be told what they say.
+/// Reads files, where files may be read at all: else `None`, and it cannot be told what they
+/// say.
 pub fn look<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     match sys::filter() {
         sys::Filter::Own => None,
-        _ => on_side_stack(read),
+        _ => read(),
     }
 }
 

@@ -33,7 +33,7 @@ impl Aside {
         let pool = None;
         let aside = Aside { addr, len, pool };
         // SAFETY: reserved just now.
-        sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: likewise.
         let state = unsafe { thp::advise(addr, len) };
         Ok((state == State::Thp).then_some(aside))
@@ -46,14 +46,6 @@ impl Aside {
     pub fn have(&self) -> Result<()> {
         // SAFETY: ours, and used by nobody.
         unsafe { thp::have(self.addr, self.len) }
-    }
-
-    /// For one page of the heap: as [`Aside::from_pool`], where a heap is known.
-    ///
-    /// # Errors
-    /// When none can be had.
-    pub fn for_heap(size: usize) -> Result<Aside> {
-        Aside::at(address_space::reserve(size, size)?, size, size)
     }
 
     /// Private pages of a pool, of which the first is there; for the others, as many as

@@ -4,15 +4,14 @@
 use core::ops::Range;
 
 use crate::extent::slice_bitmap::SLICE;
-use crate::extent::stacks::{self, Stack};
 use crate::extent::unit::{State, Unit};
-use crate::extent::{Extent, Holds, index, mlocked};
-use crate::kernel::{dma_users, pagemap};
+use crate::extent::{Extent, index, mlocked};
+use crate::kernel::dma_users;
 use crate::migrate::replace;
 use crate::migrate::shield::Shield;
 use crate::policy::release;
-use crate::rt::{fork_gate, side_stack};
-use crate::sys::{self, Errno, Filter, PastLimit, Result};
+use crate::rt::fork_gate;
+use crate::sys::{Errno, NoSignals, Result};
 
 /// What became of memory that was to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,44 +29,20 @@ pub enum Outcome {
 /// that wants to treat base pages of it differently. Not what it asked for as
 /// huge pages: see [`crate::registry::named::region`].
 pub fn step_down(addr: usize, len: usize) -> Outcome {
-    step_down_where(addr, len, |_| true)
-}
-
-/// Has a range on ordinary memory for good, as far as it is ours: the kernel writes there
-/// where nobody can help.
-pub fn keep_ordinary(addr: usize, len: usize, stack: Stack) {
-    let range = addr..addr.saturating_add(len);
-    if index::meets(&range) {
-        stacks::keep(&range, stack);
-        // Where it cannot be done the kernel writes there all the same.
-        let _ = step_down(addr, len);
-    }
-}
-
-/// What [`step_down`] does, only for the huge pages that lie in the range with a part.
-pub fn step_down_parts(addr: usize, len: usize) -> Outcome {
-    let end = addr.saturating_add(len);
-    step_down_where(addr, len, |page| page.start < addr || page.end > end)
-}
-
-fn step_down_where(addr: usize, len: usize, wanted: impl Fn(&Range<usize>) -> bool) -> Outcome {
     let range = addr..addr.saturating_add(len);
     let _pass = fork_gate::GATE.pass();
     index::look(|| {
-        let concerned =
-            || pages_in(&range).filter(|(extent, page, _)| wanted(&extent.range_of(page)));
-        if concerned().next().is_none() {
+        if pages_in(&range).next().is_none() {
             return Outcome::Moved;
         }
-        side_stack::on_side_stack(|| lower(concerned()))
+        lower(pages_in(&range))
     })
 }
 
 /// The hugetlb pages that a range touches, and what each is.
 fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Range<usize>, State)> {
     let range = range.clone();
-    let extents = index::extents().filter(|extent| extent.holds != Holds::Region);
-    extents.flat_map(move |extent| {
+    index::extents().flat_map(move |extent| {
         let end = range.end.min(extent.base + extent.len);
         let mut at = range.start.max(extent.base);
         let next = move || {
@@ -84,16 +59,14 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 /// Moves some pages, all at one go.
 fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
     // The program may have no descriptor to spare.
-    let _past_limit = PastLimit::begin();
-    let shield = Shield::best();
+    // A handler that writes there would wait for this thread.
+    let _quiet = NoSignals::but_faults();
+    let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
+        return Outcome::InUse;
+    };
     let mut outcome = Outcome::Moved;
-    let is_written = dma_users::writers().may_write_now();
     for (extent, page, state) in pages {
-        let addr = extent.address(page.start);
-        let became = match is_written && !is_shared(addr) {
-            true => Outcome::InUse,
-            false => move_page(extent, page, state, &shield, is_written),
-        };
+        let became = move_page(extent, page, state, &shield);
         if outcome == Outcome::Moved || became == Outcome::InUse {
             outcome = became;
         }
@@ -101,34 +74,15 @@ fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) ->
     outcome
 }
 
-/// Whether another process maps the page at an address, so that no device writes to it:
-/// the kernel shares none that it does. No where that cannot be told.
-fn is_shared(addr: usize) -> bool {
-    // A call that the program does not make may be deadly under a filter.
-    sys::filter() == Filter::None && pagemap::is_shared(addr) == Some(true)
-}
-
-/// Moves a page, which another thread may be changing just now, and where devices write
-/// (`is_written`) only while it is shared.
-fn move_page(
-    extent: &Extent,
-    page: Range<usize>,
-    state: State,
-    shield: &Shield,
-    is_written: bool,
-) -> Outcome {
+/// Moves a page, which another thread may be changing just now.
+fn move_page(extent: &Extent, page: Range<usize>, state: State, shield: &Shield) -> Outcome {
     /// A page that another thread has changed and left where it is.
     const TIMES: u32 = 3;
     let word = &extent.units()[page.start];
-    let addr = extent.address(page.start);
-    let try_once = || match is_written {
-        true => move_units_where(extent, page.clone(), state, shield, || is_shared(addr)),
-        false => move_units(extent, page.clone(), state, shield),
-    };
     let mut outcome = Outcome::InUse;
     for _ in 0..TIMES {
         let moved = match word.load().0 == state {
-            true => try_once().map(drop),
+            true => move_units(extent, page.clone(), state, shield).map(drop),
             false => Err(BUSY),
         };
         if moved.is_ok() || !word.settled().0.is_hugetlb() {
@@ -149,30 +103,13 @@ const BUSY: Errno = Errno(libc::EBUSY);
 /// writing; how many bytes in use were moved.
 ///
 /// # Errors
-/// They stay: `EBUSY` where another thread, a device or a ring has them, or those of
+/// They stay: `EBUSY` where another thread has them, or those of
 /// [`replace::replace`].
 pub(crate) fn move_units(
     extent: &Extent,
     units: Range<usize>,
     state: State,
     shield: &Shield,
-) -> Result<usize> {
-    // Another thread may have come to give a buffer to a device since the caller
-    // has asked: while the pages are closed none can be given.
-    let may = || !shield.is_needed() || !dma_users::newcomers().may_write_now();
-    move_units_where(extent, units, state, shield, may)
-}
-
-/// The same, where `may` says so once nobody writes.
-///
-/// # Errors
-/// Likewise.
-pub(crate) fn move_units_where(
-    extent: &Extent,
-    units: Range<usize>,
-    state: State,
-    shield: &Shield,
-    may: impl FnOnce() -> bool,
 ) -> Result<usize> {
     let words = &extent.units()[units.clone()];
     let range = extent.range_of(&units);
@@ -187,7 +124,7 @@ pub(crate) fn move_units_where(
     }
     // SAFETY: whole pages, claimed.
     #[expect(unsafe_code, reason = "replaces memory")]
-    let result = unsafe { replace::replace(extent, units, shield, may) };
+    let result = unsafe { replace::replace(extent, units, shield) };
     publish(words, *result.as_ref().unwrap_or(&state));
     result?;
     mlocked::restore_all(&range);

@@ -6,31 +6,25 @@ use core::ops::Range;
 
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
-use crate::extent::{Extent, address_space, spare_range};
+use crate::extent::{Extent, address_space};
 use crate::kernel::{facts, populate};
 use crate::migrate::shield::Shield;
-use crate::policy::{numa_copy, thp};
-use crate::sys::{self, Errno, File, Result};
+use crate::policy::{fresh_copy, numa_copy, thp};
+use crate::sys::{self, Result};
 
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Replaces a run of units by ordinary memory, while `shield` keeps others from
-/// writing; what it is then. Nothing has changed after an error. Where they may be
-/// written, `may` is asked once nobody writes any more, and none comes to.
+/// writing; what it is then. Nothing has changed after an error.
 ///
 /// # Errors
-/// When there is no memory or address space for it, no mapping left, nobody can be
-/// kept from writing, or it may not be.
+/// When there is no memory or address space for it, no mapping left, or nobody can be
+/// kept from writing.
 ///
 /// # Safety
 /// The units must be whole hugetlb pages, claimed by the caller, and the shield
 /// one that is strong enough.
-pub unsafe fn replace(
-    extent: &Extent,
-    units: Range<usize>,
-    shield: &Shield,
-    may: impl FnOnce() -> bool,
-) -> Result<State> {
+pub unsafe fn replace(extent: &Extent, units: Range<usize>, shield: &Shield) -> Result<State> {
     let range = extent.range_of(&units);
     let copy = Copy::reserve(extent, range.len())?;
     let state = copy.begin(extent, &units, shield.is_needed())?;
@@ -40,19 +34,13 @@ pub unsafe fn replace(
         // holds what the old one did.
         unsafe { copy.fill(extent, units) }?;
         // SAFETY: likewise.
-        unsafe { copy.put_over(start, extent.layout.unit) }
+        unsafe { copy.put_over(start) }
     };
     match extent.prot & libc::PROT_WRITE {
         // Nobody writes, and whoever executes it must not be kept from it.
         0 => change()?,
-        _ => {
-            let change = || match may() {
-                true => change(),
-                false => Err(Errno(libc::EBUSY)),
-            };
-            // SAFETY: mapped by us; the copy takes its place.
-            unsafe { shield.hold(&range, change)? }
-        }
+        // SAFETY: mapped by us; the copy takes its place.
+        _ => unsafe { shield.hold(&range, change)? },
     }
     Ok(state)
 }
@@ -69,24 +57,8 @@ impl Copy {
     /// When there is none.
     pub fn reserve(extent: &Extent, len: usize) -> Result<Copy> {
         let align = facts::thp_size().max(extent.layout.unit);
-        let at = address_space::reserve(len, align)
-            .or_else(|error| spare_range::take(len).ok_or(error))?;
+        let at = address_space::reserve(len, align)?;
         Ok(Copy(at..at + len))
-    }
-
-    /// Keeps it where it is, at this address.
-    pub fn keep(self) -> usize {
-        let at = self.0.start;
-        core::mem::forget(self);
-        at
-    }
-
-    /// What was kept at an address.
-    ///
-    /// # Safety
-    /// It must be so long, and nothing else may refer to it.
-    pub unsafe fn kept(at: usize, len: usize) -> Copy {
-        Copy(at..at + len)
     }
 
     /// Makes it ordinary memory that can be written; what it is. Where others
@@ -97,7 +69,7 @@ impl Copy {
     pub fn begin(&self, extent: &Extent, units: &Range<usize>, ahead: bool) -> Result<State> {
         let (addr, len) = (self.0.start, self.0.len());
         // SAFETY: ours.
-        sys::with_memory(|| unsafe { sys::mprotect(addr, len, READ_WRITE) })?;
+        unsafe { sys::mprotect(addr, len, READ_WRITE)? };
         // SAFETY: mapped by us.
         let state = unsafe { thp::advise(addr, len) };
         if ahead && !numa_copy::is_divided() {
@@ -120,11 +92,8 @@ impl Copy {
     /// The units must stay mapped and readable, and be as long.
     pub unsafe fn fill(&self, extent: &Extent, units: Range<usize>) -> Result<()> {
         let (addr, len) = (self.0.start, self.0.len());
-        let from = extent.address(units.start);
         // SAFETY: as the caller says.
         unsafe { copy(extent, units, addr) };
-        // SAFETY: ours.
-        unsafe { numa_copy::settle(from..from + len, addr, extent.layout.unit) };
         if extent.prot != READ_WRITE {
             // SAFETY: ours.
             unsafe { sys::mprotect(addr, len, extent.prot)? };
@@ -132,85 +101,22 @@ impl Copy {
         Ok(())
     }
 
-    /// Moves it over what it is a copy of. Its policies change at multiples of
-    /// `step` only.
+    /// Moves it over what it is a copy of.
     ///
     /// # Errors
     /// When the kernel cannot; what it could stays there.
     ///
     /// # Safety
     /// It must hold what must be at `addr` from now on.
-    pub unsafe fn put_over(mut self, addr: usize, step: usize) -> Result<()> {
+    pub unsafe fn put_over(mut self, addr: usize) -> Result<()> {
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        let start = self.0.start;
-        // The kernel moves one mapping at a time, and a policy makes it one.
-        for part in numa_copy::parts(self.0.clone(), step) {
-            let to = addr + (part.start - start);
-            // SAFETY: as the caller says.
-            unsafe { sys::mremap(part.start, part.len(), part.len(), flags, to)? };
-            // What was moved is not ours to unmap any more.
-            self.0.start = part.end;
-        }
-        // There is room for another one now.
-        spare_range::keep(step);
+        let (start, len) = (self.0.start, self.0.len());
+        // SAFETY: as the caller says.
+        unsafe { sys::mremap(start, len, len, flags, addr)? };
+        // What was moved is not ours to unmap any more.
+        self.0.start = self.0.end;
         Ok(())
     }
-
-    /// Moves it to where nothing is; where the process has no mapping to spare for that, it
-    /// is copied there, which takes none but the one that is missing.
-    ///
-    /// # Errors
-    /// When the kernel has neither.
-    ///
-    /// # Safety
-    /// It must hold what must be at `addr` from now on, memory of the extent.
-    pub unsafe fn put_into_gap(mut self, extent: &Extent, addr: usize) -> Result<()> {
-        let start = self.0.start;
-        let step = extent.layout.unit;
-        for part in numa_copy::parts(self.0.clone(), step) {
-            let to = addr + (part.start - start);
-            // SAFETY: as the caller says.
-            unsafe { move_or_copy(extent, &part, to)? };
-            self.0.start = part.end;
-        }
-        Ok(())
-    }
-}
-
-/// # Safety
-/// The part must be ours, and there must be nothing at `to`.
-unsafe fn move_or_copy(extent: &Extent, part: &Range<usize>, to: usize) -> Result<()> {
-    let (from, len) = (part.start, part.len());
-    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-    // SAFETY: as the caller says.
-    if unsafe { sys::mremap(from, len, len, flags, to) }.is_ok() {
-        return Ok(());
-    }
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: as the caller says.
-    sys::with_memory(|| unsafe { sys::mmap(to, len, READ_WRITE, flags, -1, 0) })?;
-    // SAFETY: mapped just now, and zero; the part is readable, and nobody writes there.
-    unsafe { numa_copy::copy_to_fresh(from, to, len, extent.layout.unit) };
-    if extent.prot != READ_WRITE {
-        // SAFETY: mapped just now.
-        unsafe { sys::mprotect(to, len, extent.prot)? };
-    }
-    // SAFETY: ours, and copied.
-    let _ = unsafe { sys::munmap(from, len) };
-    Ok(())
-}
-
-/// Moves memory of `len` bytes at `copy` over what it is a copy of; frees what of
-/// it could not be moved. Its policies change at multiples of `step` only.
-///
-/// # Errors
-/// When the kernel cannot.
-///
-/// # Safety
-/// The copy must be ours, and hold what must be at `addr` from now on.
-pub unsafe fn put_over(addr: usize, len: usize, copy: usize, step: usize) -> Result<()> {
-    // SAFETY: as the caller says.
-    unsafe { Copy(copy..copy + len).put_over(addr, step) }
 }
 
 impl Drop for Copy {
@@ -237,32 +143,10 @@ fn for_each_run(extent: &Extent, units: Range<usize>, mut each: impl FnMut(usize
 /// # Safety
 /// The units must be readable, and `aside` writable and as long, with nothing there yet.
 unsafe fn copy(extent: &Extent, units: Range<usize>, aside: usize) {
-    let (addr, step) = (extent.address(units.start), extent.layout.unit);
+    let addr = extent.address(units.start);
     for_each_run(extent, units, |offset, len| {
         // SAFETY: slices in use are readable; the two ranges are different
         // mappings of equal length.
-        unsafe { numa_copy::copy_to_fresh(addr + offset, aside + offset, len, step) };
+        unsafe { fresh_copy::copy(addr + offset, aside + offset, len) };
     });
-}
-
-/// Writes what is in use of a run of units to a file, whose other parts are zero.
-///
-/// # Errors
-/// When it cannot hold that.
-pub fn write_to(extent: &Extent, units: Range<usize>, file: &File) -> Result<()> {
-    let addr = extent.address(units.start);
-    let mut result = Ok(());
-    for_each_run(extent, units, |offset, len| {
-        let mut done = 0;
-        while result.is_ok() && done < len {
-            // SAFETY: slices in use are readable.
-            let written = unsafe { file.write_at(addr + offset + done, len - done, offset + done) };
-            match written {
-                Ok(written) if written > 0 => done += written,
-                Ok(_) => result = Err(Errno(libc::ENOSPC)),
-                Err(error) => result = Err(error),
-            }
-        }
-    });
-    result
 }

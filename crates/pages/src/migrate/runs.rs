@@ -1,5 +1,4 @@
-//! What of our memory can be replaced: private hugetlb pages that a child may
-//! write to, before a fork, and base pages of which more has become.
+//! Private hugetlb pages that a child may write to.
 
 use core::ops::Range;
 
@@ -17,50 +16,17 @@ pub(crate) fn writable() -> impl Iterator<Item = &'static Extent> {
 pub(crate) fn hugetlb_bytes(extent: &Extent) -> usize {
     let units = extent.units().iter();
     let slices = units.map(|unit| match unit.load_before() {
-        (state, used) if state.is_inherited() => used as usize,
+        (state, used) if state.is_hugetlb() => used as usize,
         _ => 0,
     });
     slices.sum::<usize>() * SLICE
 }
 
-/// The runs of units of an extent that are hugetlb pages, without those that
-/// `wanted` leaves out.
-pub(crate) fn hugetlb_where(
-    extent: &Extent,
-    wanted: impl Fn(usize) -> bool,
-) -> impl Iterator<Item = Range<usize>> {
-    let mut rest = 0..0;
-    let mut all = pieces(extent, usize::MAX);
-    core::iter::from_fn(move || {
-        loop {
-            if rest.is_empty() {
-                rest = all.next()?.0;
-            }
-            let start = rest.clone().find(|unit| wanted(*unit)).unwrap_or(rest.end);
-            let end = (start..rest.end).find(|unit| !wanted(*unit));
-            let found = start..end.unwrap_or(rest.end);
-            rest.start = found.end;
-            if !found.is_empty() {
-                return Some(found);
-            }
-        }
-    })
-}
-
-/// All of them, in pieces of at most `piece` bytes, and at least one page; and what
+/// The hugetlb pages of an extent that a child inherits, in pieces of at most `piece` bytes, and at least one page; and what
 /// they are. Each is found when the iterator gets there.
 pub(crate) fn pieces(extent: &Extent, piece: usize) -> impl Iterator<Item = (Range<usize>, State)> {
-    pieces_from(extent, 0, piece)
-}
-
-/// The same from a unit on.
-pub(crate) fn pieces_from(
-    extent: &Extent,
-    from: usize,
-    piece: usize,
-) -> impl Iterator<Item = (Range<usize>, State)> {
     let most = (piece / extent.layout.unit).max(1);
-    let mut at = from;
+    let mut at = 0;
     core::iter::from_fn(move || {
         let last = extent.units().len();
         let first = (at..last).find(|unit| inherited(extent, *unit).is_some())?;
@@ -81,5 +47,5 @@ pub(crate) fn pieces_from(
 /// What stands behind a unit, where it is a hugetlb page that a child inherits.
 fn inherited(extent: &Extent, unit: usize) -> Option<State> {
     let (state, _) = extent.units()[unit].load();
-    state.is_inherited().then_some(state)
+    state.is_hugetlb().then_some(state)
 }

@@ -6,7 +6,6 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::kernel::facts;
 use crate::policy::thp;
-use crate::rt::side_stack;
 use crate::sys::Call;
 use crate::{config, sys};
 
@@ -22,11 +21,9 @@ pub fn take() {
 #[cold]
 #[inline(never)]
 fn look() {
-    side_stack::on_side_stack(|| {
-        let found = facts::begin();
-        found.filters.into_iter().for_each(heed);
-        thp::begin(found.thp);
-    });
+    let found = facts::begin();
+    found.filters.into_iter().for_each(heed);
+    thp::begin(found.thp);
 }
 
 /// Leaves out what these filters do not let through, as hugectl has tried.

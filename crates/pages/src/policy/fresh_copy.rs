@@ -13,7 +13,7 @@ use crate::sys;
 /// # Safety
 /// Both must be `len` bytes of memory, whole base pages, the original readable and the
 /// copy writable, zero and the caller's alone.
-pub(super) unsafe fn copy(from: usize, to: usize, len: usize) {
+pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) {
     let size = facts::thp_size();
     let mut at = 0;
     while at < len {
@@ -35,33 +35,13 @@ pub(super) unsafe fn copy(from: usize, to: usize, len: usize) {
 ///
 /// # Safety
 /// As for [`copy`].
-pub(super) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
+pub(crate) unsafe fn copy_what_is_there(from: usize, to: usize, len: usize) {
     for (part, is_zero) in runs(from, len) {
         if !is_zero {
             let to = (to + (part.start - from)) as *mut u8;
             // SAFETY: as the caller says.
             unsafe { core::ptr::copy_nonoverlapping(part.start as *const u8, to, part.len()) };
         }
-    }
-}
-
-/// The same over an earlier copy: what holds nothing any more goes from that.
-///
-/// # Safety
-/// As for [`copy`], but that the copy may hold anything.
-pub(super) unsafe fn copy_again(from: usize, to: usize, len: usize) {
-    for (part, is_zero) in runs(from, len) {
-        let at = to + (part.start - from);
-        // Of memory that is not shared the kernel does not take it.
-        // SAFETY: as the caller says.
-        let free = || unsafe { sys::madvise(at, part.len(), libc::MADV_REMOVE) };
-        if is_zero && free().is_ok() {
-            continue;
-        }
-        // SAFETY: as the caller says.
-        unsafe {
-            core::ptr::copy_nonoverlapping(part.start as *const u8, at as *mut u8, part.len());
-        };
     }
 }
 
@@ -133,12 +113,6 @@ mod tests {
         // SAFETY: memory of the test.
         unsafe { copy_what_is_there(from, to, 16 * page) };
         assert_eq!(are_there(to..to + 16 * page), 4);
-        for (page, value) in [(5, 0), (15, 0), (9, 1)] {
-            write(page, value);
-        }
-        // SAFETY: likewise.
-        unsafe { copy_again(from, to, 16 * page) };
-        assert_eq!(are_there(to..to + 16 * page), 3);
         assert!(is_same());
     }
 

@@ -27,20 +27,20 @@ pub enum Shortfall {
     Limited = 2,
     /// Hugetlb pages were given up before a fork.
     Fork = 3,
-    /// A page was needed for a private copy after a fork.
-    Copy = 4,
     /// The address space is too small for extents.
     AddressSpace = 5,
     /// This process has taken as much of the pool as it may.
     Own = 6,
     /// Valgrind runs the program.
     Valgrind = 7,
-    /// There were forks for which hugetlb pages had to be moved or copied.
+    /// There were forks for which hugetlb pages had to be moved.
     Forks = 8,
     /// The pool gave no page, and why cannot be told: its counters cannot be read.
     PoolUnread = 9,
     /// This user may have no segments of pool pages.
     ShmGroup = 10,
+    /// The process has threads, and cannot move private memory beside them.
+    Threads = 11,
 }
 
 impl Shortfall {
@@ -53,12 +53,12 @@ impl Shortfall {
                 Some("the pool has pages, but a cgroup, cpuset or policy limits this process")
             }
             Shortfall::Fork => Some("moved off hugetlb pages before a fork"),
-            Shortfall::Copy => Some("moved off hugetlb pages after a fork"),
             Shortfall::AddressSpace => Some("the address space is limited (ulimit -v)"),
             Shortfall::Own => Some("the limit of this process (HUGETLB_LIMIT) is reached"),
             Shortfall::Valgrind => Some(VALGRIND),
             Shortfall::Forks => Some(FORKS_SEEN),
             Shortfall::PoolUnread => Some(POOL_UNREAD),
+            Shortfall::Threads => Some(THREADS),
             Shortfall::ShmGroup => Some("this user is not in the group of vm.hugetlb_shm_group"),
         }
     }
@@ -68,18 +68,19 @@ impl Shortfall {
 pub const POOL_UNREAD: &str = "the pool gave no page, and what it has cannot be read";
 
 /// Why private memory stays off pools under valgrind.
-pub const VALGRIND: &str = "off pools under valgrind, where no fault can be mended";
+pub const VALGRIND: &str = "off pools under valgrind";
 
 /// Why a heap stays off pools that was on their pages at several forks.
-pub const FORKS_SEEN: &str = "off pools, since forks had to move or copy what is on their pages";
+pub const FORKS_SEEN: &str = "off pools, since forks had to move what is on their pages";
+
+/// Why private memory stays off pools beside threads.
+pub const THREADS: &str = "off pools beside threads, since this user has no full userfaultfd";
 
 /// How hugetlb pages went so far: when to try again, and what was wrong.
 #[derive(Debug)]
 pub struct PoolBackoff {
-    /// Bytes for which the pool is not asked, for several groups of threads:
-    /// one that may have pages of an empty node only must not spoil it for the
-    /// others.
-    skip: [AtomicUsize; GROUPS],
+    /// Bytes for which the pool is not asked.
+    skip: AtomicUsize,
     last: AtomicU8,
     said: AtomicBool,
 }
@@ -89,21 +90,11 @@ pub struct PoolBackoff {
 /// again some day.
 const SPARED: usize = 128 << 20;
 
-/// How many groups of threads there are; a power of two.
-const GROUPS: usize = 64;
-
-/// The group of this thread, by where its own memory is: that costs nothing.
-fn group() -> usize {
-    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
-    let spread = sys::thread_name().wrapping_mul(SPREAD);
-    spread >> (usize::BITS - GROUPS.trailing_zeros())
-}
-
 impl PoolBackoff {
     /// No bad backoff yet.
     pub const fn new() -> PoolBackoff {
         PoolBackoff {
-            skip: [const { AtomicUsize::new(0) }; GROUPS],
+            skip: AtomicUsize::new(0),
             last: AtomicU8::new(0),
             said: AtomicBool::new(false),
         }
@@ -112,7 +103,7 @@ impl PoolBackoff {
     /// Whether it is worth asking a pool now, for so many bytes; at least 1.
     pub fn is_worth_a_try(&self, bytes: usize) -> bool {
         let spare = |skip: usize| skip.checked_sub(bytes);
-        let skip = &self.skip[group()];
+        let skip = &self.skip;
         let spared = skip.fetch_update(Ordering::Relaxed, Ordering::Relaxed, spare);
         if spared.is_err() {
             skip.store(0, Ordering::Relaxed);
@@ -122,15 +113,13 @@ impl PoolBackoff {
 
     /// Notes that the pool has a page again: this process has given it back.
     pub fn gave_back(&self) {
-        for skip in &self.skip {
-            skip.store(0, Ordering::Relaxed);
-        }
+        self.skip.store(0, Ordering::Relaxed);
     }
 
     /// Notes that the pool of this size gave the heap no page, and says so
     /// once.
     pub fn heap_failed(&self, bytes: usize) {
-        self.skip[group()].store(SPARED, Ordering::Relaxed);
+        self.skip.store(SPARED, Ordering::Relaxed);
         let (shortfall, size) = (private_shortfall_of(bytes, 1), SizeName(bytes));
         self.note(shortfall);
         let level = || match config::get().heap {
@@ -186,13 +175,13 @@ impl PoolBackoff {
             1 => Shortfall::PoolEmpty,
             2 => Shortfall::Limited,
             3 => Shortfall::Fork,
-            4 => Shortfall::Copy,
             5 => Shortfall::AddressSpace,
             6 => Shortfall::Own,
             7 => Shortfall::Valgrind,
             8 => Shortfall::Forks,
             9 => Shortfall::PoolUnread,
             10 => Shortfall::ShmGroup,
+            11 => Shortfall::Threads,
             _ => Shortfall::None,
         }
     }
@@ -243,9 +232,8 @@ pub static BIG_BACKOFF: PoolBackoff = PoolBackoff::new();
 /// What kept the heap from the pages that were asked for.
 pub fn shortfall() -> Shortfall {
     match (BIG_BACKOFF.shortfall(), BACKOFF.shortfall()) {
-        (Shortfall::None, Shortfall::None) if NO_HUGETLB.load(Ordering::Relaxed) => {
-            Shortfall::Forks
-        }
+        _ if closed() == Some(Closed::Threads) => Shortfall::Threads,
+        (Shortfall::None, Shortfall::None) => closed().map_or(Shortfall::None, Closed::shortfall),
         (Shortfall::None, shortfall) | (shortfall, _) => shortfall,
     }
 }
@@ -274,8 +262,8 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
     say(
         config::level_once(Kind::Left),
         format_args!(
-            "fork: {} of memory stay on hugetlb pages, {why}; a child that writes to them needs \
-             as much memory again",
+            "fork: {} stay on hugetlb pages, {why}: parent and child share them, and whoever \
+             writes to one needs a free page of the pool, or is killed (SIGBUS)",
             Amount(total)
         ),
     );
@@ -284,7 +272,7 @@ pub(crate) fn say_left(total: usize, why: &dyn fmt::Display) {
 /// Says once that the heap stays off pools after forks, if it does.
 pub(crate) fn say_forks() {
     static SAID: AtomicBool = AtomicBool::new(false);
-    if NO_HUGETLB.load(Ordering::Relaxed) {
+    if closed() == Some(Closed::Forks) {
         let next = next_rung(0);
         let level = || match config::get().fallback {
             Fallback::Thp if thp::serves_private().is_ok() => Level::Info,
@@ -294,9 +282,65 @@ pub(crate) fn say_forks() {
     }
 }
 
-/// Whether the process has been moved off hugetlb pages often enough to stay
-/// off them.
-pub static NO_HUGETLB: AtomicBool = AtomicBool::new(false);
+/// Why the pools are closed for private memory of this process, for good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Closed {
+    /// It has moved at several forks.
+    Forks = 1,
+    /// The process has threads, and no full `userfaultfd(2)`.
+    Threads = 2,
+}
+
+impl Closed {
+    fn shortfall(self) -> Shortfall {
+        match self {
+            Closed::Forks => Shortfall::Forks,
+            Closed::Threads => Shortfall::Threads,
+        }
+    }
+}
+
+/// A [`Closed`]; 0 while the pools are open.
+static CLOSED: AtomicU8 = AtomicU8::new(0);
+
+/// Closes the pools for private memory, for good.
+pub(crate) fn close(why: Closed) {
+    CLOSED.store(why as u8, Ordering::Relaxed);
+}
+
+fn closed() -> Option<Closed> {
+    match CLOSED.load(Ordering::Relaxed) {
+        0 => None,
+        1 => Some(Closed::Forks),
+        _ => Some(Closed::Threads),
+    }
+}
+
+/// Says once that private memory has left the pools beside threads, or gets none of their
+/// pages (`moved` is 0 then), and what to do.
+pub(crate) fn say_threads(moved: usize) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    const CURE: &str = "since this user has no full userfaultfd (to keep hugetlb pages: hugeadm \
+                        --set-userfaultfd-group GROUP, or hugectl --fork=kernel)";
+    let level = || config::level_of_news(Kind::Threads);
+    match moved {
+        0 => say_news(
+            &SAID,
+            level,
+            format_args!("threads: no hugetlb pages for the heap, {CURE}"),
+        ),
+        _ => say_news(
+            &SAID,
+            level,
+            format_args!(
+                "threads: moved {} from hugetlb pages to {}, {CURE}",
+                Amount(moved),
+                thp::below_pools().1
+            ),
+        ),
+    }
+}
 
 /// Whether memory of this process was moved off hugetlb pages before a fork.
 pub static MOVED: AtomicBool = AtomicBool::new(false);
@@ -331,10 +375,16 @@ pub(crate) fn is_forking() -> bool {
 pub fn may_have_hugetlb() -> bool {
     // Where it cannot be told, there is one.
     let is_parent = || MOVED.load(Ordering::Relaxed) && sys::has_child() != Some(false);
-    !is_forking()
-        && !NO_HUGETLB.load(Ordering::Relaxed)
-        && !is_parent()
-        && !sys::is_under_valgrind()
+    !is_forking() && !is_closed() && !is_parent() && !sys::is_under_valgrind()
+}
+
+/// Whether the pools are closed; says why, where only the heap's growth shows it.
+fn is_closed() -> bool {
+    let closed = closed();
+    if closed == Some(Closed::Threads) {
+        say_threads(0);
+    }
+    closed.is_some()
 }
 
 fn next_rung(size: usize) -> &'static str {
@@ -356,10 +406,10 @@ mod tests {
         let backoff = PoolBackoff::new();
         let page = 2 << 20;
         assert!(backoff.is_worth_a_try(page) && backoff.is_worth_a_try(page));
-        backoff.skip[group()].store(2 * page, Ordering::Relaxed);
+        backoff.skip.store(2 * page, Ordering::Relaxed);
         assert!(!backoff.is_worth_a_try(page) && !backoff.is_worth_a_try(page));
         assert!(backoff.is_worth_a_try(page));
-        backoff.skip[group()].store(SPARED, Ordering::Relaxed);
+        backoff.skip.store(SPARED, Ordering::Relaxed);
         assert!(backoff.is_worth_a_try(SPARED + page), "more than is spared");
         backoff.gave_back();
         assert!(backoff.is_worth_a_try(page));
@@ -378,13 +428,13 @@ mod tests {
             Shortfall::PoolEmpty,
             Shortfall::Limited,
             Shortfall::Fork,
-            Shortfall::Copy,
             Shortfall::AddressSpace,
             Shortfall::Own,
             Shortfall::Valgrind,
             Shortfall::Forks,
             Shortfall::PoolUnread,
             Shortfall::ShmGroup,
+            Shortfall::Threads,
         ];
         for shortfall in all {
             backoff.note(shortfall);

@@ -144,9 +144,8 @@ pub(crate) fn heap_moves() {
     }
 }
 
-/// Says once that a required heap has left the pages of its pool at a fork, among so
-/// many bytes.
-pub(crate) fn heap_moved(moved: usize) {
+/// Says once that a required heap has left its pool, among so many bytes.
+pub(crate) fn heap_moved(moved: usize, when: &str) {
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some(share) = config::share_of_heap() else {
         return;
@@ -158,7 +157,7 @@ pub(crate) fn heap_moved(moved: usize) {
         &SAID,
         Level::Error,
         format_args!(
-            "--require={} is not met any more: {} moved off pages of a pool before a fork \
+            "--require={} is not met any more: {} moved off pages of a pool {when} \
              (--heap=thp stays where it is)",
             Required(Segment::Heap, share),
             Amount(moved)

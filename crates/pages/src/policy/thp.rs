@@ -468,7 +468,7 @@ pub(crate) fn below_pools() -> (Level, &'static str) {
 
 /// Whether so many bytes, for which no pool has pages, are to be on transparent huge
 /// pages.
-pub(crate) fn is_fallback_for(len: usize) -> bool {
+pub fn is_fallback_for(len: usize) -> bool {
     config::get().fallback == Fallback::Thp && len >= facts::thp_size()
 }
 

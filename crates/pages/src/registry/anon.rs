@@ -123,16 +123,6 @@ pub fn is_beside(range: &Range<usize>) -> bool {
     used().any(|(_, known)| known.is_advised && meets(&known.range))
 }
 
-/// Whether what lies before a range, and what lies behind it, was advised. `None` where it
-/// cannot be told: of a mapping that was not advised as a whole, parts may have been.
-pub fn neighbours(range: &Range<usize>) -> (Option<bool>, Option<bool>) {
-    let of = |at: usize| match holding(&(at..at + 1)) {
-        None => Some(false),
-        Some(known) => known.is_advised.then_some(true),
-    };
-    (of(range.start.saturating_sub(1)), of(range.end))
-}
-
 /// The parts of a range that lie in such mappings.
 pub fn parts(range: &Range<usize>) -> impl Iterator<Item = Known> + use<> {
     let (start, end) = (range.start, range.end);
@@ -215,15 +205,12 @@ mod tests {
         assert_eq!(holding(&(6 * MIB..31 * MIB)), None);
         assert!(is_beside(&(30 * MIB..31 * MIB)) && is_beside(&(4 * MIB..5 * MIB)));
         assert!(is_beside(&(6 * MIB..7 * MIB)) && !is_beside(&(31 * MIB..32 * MIB)));
-        assert_eq!(neighbours(&(30 * MIB..31 * MIB)), (Some(true), Some(false)));
-        assert_eq!(neighbours(&(4 * MIB..5 * MIB)), (Some(false), Some(true)));
         // Of another kind: no neighbour.
         enter(&Known {
             range: 30 * MIB..40 * MIB,
             is_advised: false,
         });
         assert_eq!(all(), [5 * MIB..30 * MIB, 30 * MIB..40 * MIB]);
-        assert_eq!(neighbours(&(30 * MIB..31 * MIB)), (Some(true), None));
         cut(&(8 * MIB..9 * MIB));
         cut(&(29 * MIB..31 * MIB));
         let left = [5 * MIB..8 * MIB, 9 * MIB..29 * MIB, 31 * MIB..40 * MIB];

@@ -2,17 +2,39 @@
 
 use core::ops::Range;
 
-use super::born::Born;
-use super::gone::Gone;
+use crate::rt::fork_gate;
+use crate::sys;
 
 /// What stands behind a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
     /// Pages that only this process and its children can have.
     Anonymous,
-    /// A System V segment, by the number that the program knows, and the flags
-    /// that it was attached with.
-    Segment(i32, i32),
+    /// A System V segment.
+    Segment,
+}
+
+/// When and where memory was made, from which follows who may share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Born {
+    forks: u32,
+    pid: u32,
+}
+
+impl Born {
+    const NEVER: Born = Born { forks: 0, pid: 0 };
+
+    pub(super) fn now() -> Born {
+        Born {
+            forks: fork_gate::forks(),
+            pid: sys::getpid(),
+        }
+    }
+
+    /// Whether a process that was forked since may share it.
+    pub fn may_have_heirs(&self) -> bool {
+        *self != Born::now()
+    }
 }
 
 /// A piece of shared memory with one access; a mapping or an attachment has
@@ -29,8 +51,6 @@ pub struct Region {
     pub page: usize,
     /// The access that the program gave it.
     pub prot: i32,
-    /// Whether the program wants it in no core dump.
-    pub hidden: bool,
     /// What it is a piece of: the same number for the same mapping or
     /// attachment.
     pub origin: u32,
@@ -40,8 +60,6 @@ pub struct Region {
     pub whole: usize,
     /// What stands behind it.
     pub backing: Backing,
-    /// What of it the program has unmapped.
-    pub gone: Gone,
     /// When and where it was made.
     pub born: Born,
 }
@@ -53,12 +71,10 @@ impl Region {
         mapped: 0,
         page: 0,
         prot: 0,
-        hidden: false,
         origin: 0,
         offset: 0,
         whole: 0,
         backing: Backing::Anonymous,
-        gone: Gone::NOTHING,
         born: Born::NEVER,
     };
 
@@ -88,29 +104,12 @@ impl Region {
         (whole(part.start) && whole(end)).then_some(part.start..end)
     }
 
-    /// The whole huge pages within a part of it; none where it has none.
-    pub fn pages_within(&self, part: &Range<usize>) -> Range<usize> {
-        let end = match part.end == self.known().end {
-            true => self.mapped().end,
-            false => self.base + (part.end - self.base) / self.page * self.page,
-        };
-        let start = self.base + (part.start - self.base).next_multiple_of(self.page);
-        start..end.max(start)
-    }
-
-    /// The huge pages that a part of it touches.
-    pub fn pages_around(&self, part: &Range<usize>) -> Range<usize> {
-        let start = self.base + (part.start - self.base) / self.page * self.page;
-        start..self.base + (part.end - self.base).next_multiple_of(self.page)
-    }
-
     /// Both sides of a multiple of its pages.
     pub(super) fn halves(&self, at: usize) -> (Region, Region) {
         let cut = at - self.base;
         let before = Region {
             len: cut,
             mapped: cut,
-            gone: self.gone.within(&(self.base..at)),
             ..*self
         };
         let after = Region {
@@ -118,26 +117,9 @@ impl Region {
             len: self.len - cut,
             mapped: self.mapped - cut,
             offset: self.offset + cut,
-            gone: self.gone.within(&(at..self.known().end)),
             ..*self
         };
         (before, after)
-    }
-
-    /// Both as one, where `next` goes on where this one ends.
-    pub(super) fn joined(&self, next: &Region) -> Option<Region> {
-        let goes_on = self.origin == next.origin
-            && self.known().end == next.base
-            && self.len == self.mapped
-            && self.offset + self.len == next.offset
-            && self.prot == next.prot
-            && self.hidden == next.hidden;
-        let is_whole = self.gone.is_nothing() && next.gone.is_nothing();
-        (goes_on && is_whole).then(|| Region {
-            len: self.len + next.len,
-            mapped: self.mapped + next.mapped,
-            ..*self
-        })
     }
 }
 
@@ -160,20 +142,12 @@ mod tests {
         assert_eq!(REGION.whole_pages(&(1100..1200)), Some(1100..1200));
         assert_eq!(REGION.whole_pages(&(1100..1950)), Some(1100..2000));
         assert_eq!(REGION.whole_pages(&(1100..1940)), None);
-        assert_eq!(REGION.pages_within(&(1110..1390)), 1200..1300);
-        assert_eq!(REGION.pages_within(&(1110..1150)), 1200..1200);
-        assert_eq!(REGION.pages_within(&(1810..1950)), 1900..2000);
-        assert_eq!(REGION.pages_around(&(1110..1150)), 1100..1200);
     }
 
     #[test]
-    fn halves_are_joined_again() {
+    fn halves_are_side_by_side() {
         let (before, after) = REGION.halves(1300);
         assert_eq!((before.len, after.len, after.mapped), (300, 650, 700));
         assert_eq!((after.offset, after.beginning()), (300, 1000));
-        assert_eq!(before.joined(&after), Some(REGION));
-        let closed = Region { prot: 1, ..after };
-        assert_eq!(before.joined(&closed), None);
-        assert_eq!(after.joined(&before), None);
     }
 }

@@ -1,34 +1,28 @@
-//! The tables of shared memory: regions on hugetlb pages, and the System V
-//! segments that this process has made.
+//! The table of shared memory on hugetlb pages.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-use super::born::Born;
-use super::region::{Backing, Region};
-use super::sysv::{self, Segment};
-use super::witness::Witness;
+use super::region::{Backing, Born, Region};
 use crate::rt::lock::Lock;
 use crate::rt::turn::Turn;
 
 /// So many regions at once; more are left on base pages.
 const PLACES: usize = 256;
 
-/// Both tables and the lock that guards them.
-struct Tables {
+/// The table and the lock that guards it.
+struct Table {
     lock: Lock,
     regions: core::cell::UnsafeCell<[Region; PLACES]>,
-    segments: core::cell::UnsafeCell<[Segment; sysv::PLACES]>,
 }
 
-#[expect(unsafe_code, reason = "shares the tables between threads")]
-// SAFETY: the tables are reached through `Open` only, which holds the lock.
-unsafe impl Sync for Tables {}
+#[expect(unsafe_code, reason = "shares the table between threads")]
+// SAFETY: the table is reached through `Open` only, which holds the lock.
+unsafe impl Sync for Table {}
 
-static TABLES: Tables = Tables {
+static TABLE: Table = Table {
     lock: Lock::new(),
     regions: core::cell::UnsafeCell::new([Region::UNUSED; PLACES]),
-    segments: core::cell::UnsafeCell::new([Segment::UNUSED; sysv::PLACES]),
 };
 
 /// What is mapped of each region, for looks without the lock; the end is 0 for
@@ -54,55 +48,24 @@ pub fn has_any() -> bool {
     USED.load(Ordering::Acquire) != 0
 }
 
-/// The tables, open to this thread alone.
+/// The table, open to this thread alone.
 #[derive(Debug)]
 pub struct Open(#[expect(dead_code, reason = "held until it is dropped")] Turn);
 
-/// Opens the tables.
+/// Opens the table.
 pub fn open() -> Open {
-    Open(Turn::take(&TABLES.lock))
+    Open(Turn::take(&TABLE.lock))
 }
 
 pub(super) fn forget_turn() {
-    TABLES.lock.forget();
+    TABLE.lock.forget();
 }
 
 impl Open {
     #[expect(unsafe_code, reason = "reaches into the table")]
     fn regions(&mut self) -> &mut [Region; PLACES] {
         // SAFETY: the lock is held for as long as `self` lives.
-        unsafe { &mut *TABLES.regions.get() }
-    }
-
-    #[expect(unsafe_code, reason = "reaches into the table")]
-    pub(super) fn segments(&mut self) -> &mut [Segment; sysv::PLACES] {
-        // SAFETY: the lock is held for as long as `self` lives.
-        unsafe { &mut *TABLES.segments.get() }
-    }
-
-    /// The birth of what is made now.
-    pub fn birth(&mut self) -> Born {
-        let last = Witness::last();
-        if last.is_some_and(Witness::is_alone) {
-            return Born::now(last);
-        }
-        if let Some(last) = last.filter(|last| !self.refers_to(*last)) {
-            last.give_up();
-        }
-        Born::now(Witness::next())
-    }
-
-    fn refers_to(&mut self, witness: Witness) -> bool {
-        let has = |born: &Born| born.witness == Some(witness);
-        let in_regions = self
-            .regions()
-            .iter()
-            .any(|region| region.base != 0 && has(&region.born));
-        in_regions
-            || self
-                .segments()
-                .iter()
-                .any(|segment| segment.is_used() && has(&segment.born))
+        unsafe { &mut *TABLE.regions.get() }
     }
 
     /// Enters memory mapped just now; whether there was a place for it.
@@ -114,18 +77,16 @@ impl Open {
         backing: Backing,
     ) -> bool {
         static LAST: AtomicU32 = AtomicU32::new(0);
-        let born = self.birth();
         self.put(Region {
             base,
             len,
             mapped,
             page,
             prot,
-            hidden: false,
             origin: LAST.fetch_add(1, Ordering::Relaxed) + 1,
             whole: len,
             backing,
-            born,
+            born: Born::now(),
             ..Region::UNUSED
         })
     }
@@ -198,28 +159,6 @@ impl Open {
             middle = before;
         }
         middle
-    }
-
-    /// Joins the region at an address with its neighbours, where they are one
-    /// again.
-    pub fn join(&mut self, base: usize) {
-        while let Some(region) = self.find(|region| region.base == base) {
-            let next = self.find(|next| region.joined(next).is_some());
-            let Some(joined) = next.and_then(|next| region.joined(&next)) else {
-                break;
-            };
-            self.update(base, Some(joined));
-            self.update(region.mapped().end, None);
-        }
-        let before = self.find(|region| region.known().end == base);
-        let here = self.find(|region| region.base == base);
-        if let Some((before, joined)) = before
-            .zip(here)
-            .and_then(|(before, here)| Some((before, before.joined(&here)?)))
-        {
-            self.update(before.base, Some(joined));
-            self.update(base, None);
-        }
     }
 
     /// Calls `visit` for each region.

@@ -6,7 +6,7 @@
 //! may be waiting for a lock of libc's that this very thread holds. The closer
 //! itself goes through at once, and so does who is inside already.
 
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::rt::bell::Bell;
 use crate::sys;
@@ -25,19 +25,11 @@ const MOMENT: u64 = 10;
 /// may be filling gigabytes, but one of them may have been stopped, too.
 const PATIENCE: u64 = 2000;
 
-/// A closer that does its own work, or another one each time, is waited for so many times
-/// as long as one that may be waiting for a lock of the waiter's.
-const MORE: u64 = 30;
-
 /// See the module.
 #[derive(Debug)]
 pub struct Gate {
     /// The thread that has closed it, by name; 0 while it is open.
     closer: AtomicUsize,
-    /// Whether the closer does work of ours, which waits for no lock of others.
-    at_work: AtomicBool,
-    /// How often it was closed and opened.
-    turns: AtomicU32,
     /// Who is inside, or waits: a name for each time. Names are even. What is
     /// counted besides would not be right for a thread that a signal has
     /// interrupted in the middle of going in or out.
@@ -59,8 +51,6 @@ impl Gate {
     pub const fn new() -> Gate {
         Gate {
             closer: AtomicUsize::new(0),
-            at_work: AtomicBool::new(false),
-            turns: AtomicU32::new(0),
             names: [const { AtomicUsize::new(0) }; NAMES],
             unnamed: AtomicU32::new(0),
             bell: Bell::new(),
@@ -122,22 +112,9 @@ impl Gate {
         self.closer.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether another thread has it closed: a fork is under way.
-    pub fn is_closed_by_another(&self) -> bool {
-        let closer = self.closer.load(Ordering::SeqCst);
-        closer != 0 && closer != sys::thread_name()
-    }
-
     fn is_inside(&self, me: usize) -> bool {
         let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) & !OUT == me;
         self.names.iter().any(is_mine)
-    }
-
-    /// Whether a thread with such a name waits until it is open.
-    pub fn is_waited_at_by(&self, is_meant: impl Fn(usize) -> bool) -> bool {
-        let names = self.names.iter().map(|name| name.load(Ordering::SeqCst));
-        let mut waiting = names.filter(|name| name & OUT != 0);
-        waiting.any(|name| is_meant(name & !OUT))
     }
 
     /// Whether nobody is inside but this thread.
@@ -149,45 +126,6 @@ impl Gate {
         self.unnamed.load(Ordering::SeqCst) == 0 && !self.names.iter().any(is_other)
     }
 
-    fn take(&self, me: usize) -> bool {
-        let taken = change(&self.closer, 0, me);
-        if taken {
-            self.turns.fetch_add(1, Ordering::Relaxed);
-            self.at_work.store(true, Ordering::Relaxed);
-        }
-        taken
-    }
-
-    /// Takes it, once it is open. Where there are many forks, or large ones, or little
-    /// time for them, that may last: a fork that does not wait would have its child find
-    /// what the other one has kept from its own. But the closer may wait, in libc, for a
-    /// lock that this thread holds: then it is waited for so many milliseconds. Not for
-    /// who is inside: the closer's own work may wait for what that one is at.
-    fn take_in_turn(&self, me: usize, milliseconds: u64) -> bool {
-        let last = sys::now() + milliseconds.saturating_mul(MORE);
-        loop {
-            let turns = self.turns.load(Ordering::Relaxed);
-            if self.bell.wait_for(milliseconds, || self.take(me)) {
-                return true;
-            }
-            let goes_on =
-                self.at_work.load(Ordering::Relaxed) || self.turns.load(Ordering::Relaxed) != turns;
-            if !goes_on || sys::now() >= last {
-                return false;
-            }
-        }
-    }
-
-    /// The closer does no work of ours until [`Gate::go_on`]: libc forks.
-    pub fn leave_to_libc(&self) {
-        self.at_work.store(false, Ordering::Relaxed);
-    }
-
-    /// The closer does work of ours again.
-    pub fn go_on(&self) {
-        self.at_work.store(true, Ordering::Relaxed);
-    }
-
     /// Closes the gate and waits until nobody is inside, or patience is over.
     /// `false`, with nothing closed, where this very thread is inside: it was
     /// interrupted by a signal, and would wait for itself; or where another
@@ -197,39 +135,11 @@ impl Gate {
         if self.is_inside(me) {
             return false;
         }
-        let taken = self.take_in_turn(me, PATIENCE);
+        let taken = (self.bell).wait_for(PATIENCE, || change(&self.closer, 0, me));
         if taken {
             self.bell.wait_for(PATIENCE, || self.has_no_other(me));
         }
         taken
-    }
-
-    /// Closes the gate for a handler that has interrupted this thread inside, or
-    /// for who has waited in vain: others inside are waited for no longer than a
-    /// moment, and another closer so many milliseconds; this thread is none whom
-    /// that one waits for meanwhile. Whether it is closed.
-    pub fn close_at_once(&self, milliseconds: u64) -> bool {
-        let me = sys::thread_name();
-        let wait = || self.bell.wait_for(milliseconds, || self.take(me));
-        let taken = self.take(me) || self.not_inside(me, wait);
-        if taken {
-            self.bell.wait_for(MOMENT, || self.has_no_other(me));
-        }
-        taken
-    }
-
-    /// Runs `wait` while this thread, which is inside, counts as one that is not.
-    fn not_inside<R>(&self, me: usize, wait: impl FnOnce() -> R) -> R {
-        let mut out = [false; NAMES];
-        for (name, out) in self.names.iter().zip(&mut out) {
-            *out = change(name, me, me | OUT);
-        }
-        self.bell.ring();
-        let result = wait();
-        for (name, _) in self.names.iter().zip(&out).filter(|(_, out)| **out) {
-            name.store(me, Ordering::SeqCst);
-        }
-        result
     }
 
     /// Whether nobody is inside just now.
@@ -239,7 +149,6 @@ impl Gate {
 
     /// Opens the gate again.
     pub fn open(&self) {
-        self.at_work.store(false, Ordering::Relaxed);
         self.closer.store(0, Ordering::SeqCst);
         self.bell.ring();
     }
@@ -253,7 +162,6 @@ impl Gate {
             }
         }
         self.unnamed.store(0, Ordering::SeqCst);
-        self.at_work.store(false, Ordering::Relaxed);
         self.closer.store(0, Ordering::SeqCst);
     }
 }
@@ -339,42 +247,6 @@ mod tests {
         assert!(gate.is_empty());
     }
 
-    #[test]
-    fn a_handler_may_close_it_from_inside() {
-        let gate = Gate::new();
-        let pass = gate.pass();
-        assert!(gate.close_at_once(0));
-        assert!(!gate.is_closed_by_another());
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert!(gate.is_closed_by_another() && !gate.close_at_once(1)));
-        });
-        gate.open();
-        drop(pass);
-        assert!(gate.is_empty() && gate.close());
-    }
-
-    /// What the child of a fork that does not wait would find is not its own.
-    #[test]
-    fn a_closer_at_work_is_waited_for() {
-        let gate = Gate::new();
-        assert!(gate.close());
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
-            std::thread::sleep(Duration::from_millis(100));
-            assert!(!other.is_finished());
-            gate.open();
-            assert!(other.join().unwrap());
-        });
-        let me = gate.closer.swap(sys::thread_name(), Ordering::SeqCst);
-        assert_ne!(me, sys::thread_name());
-        gate.leave_to_libc();
-        std::thread::scope(|scope| {
-            let begun = Instant::now();
-            let other = scope.spawn(|| gate.take_in_turn(sys::thread_name(), 20));
-            assert!(!other.join().unwrap() && begun.elapsed().as_millis() < 400);
-        });
-    }
-
     /// A thread that waits outside is interrupted, and its handler forks.
     #[test]
     fn who_waits_outside_is_not_counted_twice() {
@@ -384,34 +256,13 @@ mod tests {
             scope.spawn(|| {
                 let me = sys::thread_name();
                 gate.names[0].store(me | OUT, Ordering::SeqCst);
-                assert!(!gate.close() && !gate.close_at_once(1));
+                assert!(!gate.close());
                 drop(gate.pass());
                 assert!(gate.is_empty());
                 gate.names[0].store(0, Ordering::SeqCst);
             });
         });
         gate.open();
-        assert!(gate.is_empty() && gate.close());
-    }
-
-    #[test]
-    fn who_waits_for_a_closer_is_not_waited_for() {
-        let gate = Gate::new();
-        let pass = gate.pass();
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| {
-                assert!(gate.close());
-                gate.open();
-            });
-            while gate.is_open() && !other.is_finished() {
-                std::thread::yield_now();
-            }
-            let begun = Instant::now();
-            assert!(gate.close_at_once(PATIENCE));
-            assert!(begun.elapsed().as_millis() < u128::from(PATIENCE) / 2);
-        });
-        gate.open();
-        drop(pass);
         assert!(gate.is_empty() && gate.close());
     }
 

@@ -9,7 +9,6 @@ use hugetools_contract::env::DEFAULT_VERBOSITY;
 pub use hugetools_contract::level::Level;
 
 use crate::rt::outlet;
-use crate::rt::side_stack::on_side_stack;
 use crate::sys;
 
 static VERBOSITY: AtomicU8 = AtomicU8::new(DEFAULT_VERBOSITY);
@@ -27,8 +26,7 @@ pub fn is_heard(level: Level) -> bool {
 /// Writes a message.
 pub fn say(level: Level, text: fmt::Arguments<'_>) {
     if is_heard(level) && sys::filter() != sys::Filter::Own {
-        // There, no signal of a write reaches the program.
-        on_side_stack(|| write_line(level, text));
+        write_line(level, text);
     }
 }
 
@@ -37,16 +35,31 @@ fn write_line(level: Level, text: fmt::Arguments<'_>) {
         return;
     }
     let name = level.name();
+    let own = sys::getpid();
     let line = match (is_heard(Level::Debug), outlet::is_elsewhere()) {
         (true, _) => Line::of(format_args!("libhugetlbfs{Whose}: {name}: {text}")),
+        // Every process of a start writes such lines.
+        (false, _) if level == Level::Info => Line::of(format_args!(
+            "libhugetlbfs: {name}: process {own} ({ProgramName}): {text}"
+        )),
         (false, false) => Line::of(format_args!("libhugetlbfs: {name}: {text}")),
         // Of all processes, whatever else they write.
-        (false, true) => {
-            let own = sys::getpid();
-            Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}"))
-        }
+        (false, true) => Line::of(format_args!("libhugetlbfs: {name}: process {own}: {text}")),
     };
     outlet::write(line.bytes());
+}
+
+/// The kernel's name of this process, as `ps` shows it.
+struct ProgramName;
+
+impl fmt::Display for ProgramName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut buffer = [0; 64];
+        let file = sys::File::open(c"/proc/self/comm", libc::O_RDONLY);
+        let len = file.and_then(|file| file.read(&mut buffer)).unwrap_or(0);
+        let name = buffer.get(..len).unwrap_or_default().trim_ascii_end();
+        f.write_str(core::str::from_utf8(name).unwrap_or("?"))
+    }
 }
 
 /// Which process of which machine says it, as it was always said to whoever

@@ -53,8 +53,7 @@ pub fn is_open() -> bool {
     PLACE.get().is_some() || is_elsewhere()
 }
 
-/// Writes with the descriptor, where there is one. To be called on a stack and with
-/// signals as [`sys::write_quietly`] asks for.
+/// Writes with the descriptor, where there is one.
 pub fn write(bytes: &[u8]) {
     if let Some(fd) = PLACE.get() {
         let _ = sys::write_quietly(fd, bytes);

@@ -5,7 +5,6 @@
 .balign 8
 
 weak_word hugetools_environ, __environ
-weak_word hugetools_sigaction, __sigaction
 weak_word hugetools_register_atfork, __register_atfork
 weak_word hugetools_pthread_atfork, pthread_atfork
 weak_word hugetools_gnu_get_libc_version, gnu_get_libc_version

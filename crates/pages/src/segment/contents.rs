@@ -86,8 +86,6 @@ mod tests {
             file_end: start + 10 * page + 5,
             file_start: start,
             modulus: usize::MAX,
-            align: sys::page_size(),
-            next: usize::MAX,
             prot,
             is_marked: false,
         };

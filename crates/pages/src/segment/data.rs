@@ -20,7 +20,6 @@ use crate::extent::{Holds, index};
 use crate::fork;
 use crate::kernel::{facts, hugetlb_pool, populate};
 use crate::migrate::aside::Aside;
-use crate::migrate::sigbus;
 use crate::policy::{pool_backoff, thp};
 use crate::sys::{self, Errno, NoSignals};
 
@@ -33,7 +32,7 @@ pub fn put(load: &Load, wish: &Wish) -> Got {
         whole: load.inner(second).len(),
         ..Got::default()
     };
-    if got.whole > 0 && !load.loaded().is_untouched() {
+    if got.whole > 0 && !load.loaded().is_mapped_so() {
         got.why = Some(Why::Taken);
         return got;
     }
@@ -92,7 +91,6 @@ fn move_to_pool(load: &Load, piece: &Piece) -> Result<usize, Why> {
     let moved = unsafe { fill_and_replace(load, range.start, aside) };
     let done = moved.inspect_err(|_| index::destroy(extent))?;
     extent.publish_first(done, layout.page_state());
-    sigbus::guard(layout.unit);
     Ok(done)
 }
 

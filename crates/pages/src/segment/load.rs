@@ -50,11 +50,19 @@ impl Load {
         let end = self.range.end.checked_next_multiple_of(size);
         let is_ours = |end: &usize| {
             let begins_in_it = self.range.start <= end - size;
-            self.align >= size && self.align % size == 0 && begins_in_it && *end <= self.next
+            self.is_linked_for(size) && begins_in_it && *end <= self.next
         };
         let mut load = self.clone();
         load.range.end = end.filter(is_ours).unwrap_or(self.range.end);
         load
+    }
+
+    /// Whether it was linked for pages of this size: by its alignment or, if it is marked, by
+    /// its address. Old linker scripts place marked segments so and leave the alignment at a
+    /// base page.
+    fn is_linked_for(&self, size: usize) -> bool {
+        let by_address = self.is_marked && self.range.start % size == 0;
+        self.align >= size && self.align % size == 0 || by_address
     }
 
     /// What the loader has mapped of it, by which it can be told whether that is so still.
@@ -239,6 +247,34 @@ mod tests {
         let plain = header(libc::PT_LOAD, read, 0x40_0000, 0x1234, 0x1234);
         let plain = loads(&[plain], 0, 0x1000).next().unwrap();
         assert_eq!(plain.with_tail(size), plain);
+    }
+
+    /// As libhugetlbfs' own linker scripts made it: the alignment is that of a base page.
+    #[test]
+    fn of_a_marked_segment_the_address_counts() {
+        let read = libc::PF_R;
+        let headers = [
+            header(libc::PT_LOAD, read | libc::PF_X, 0x40_0000, 0x1234, 0x1234),
+            header(
+                libc::PT_LOAD,
+                read | libc::PF_W | MARK,
+                0x100_0000,
+                0x1234,
+                0x2234,
+            ),
+            header(
+                libc::PT_LOAD,
+                read | libc::PF_W | MARK,
+                0x200_1000,
+                0x1234,
+                0x2234,
+            ),
+        ];
+        let all: Vec<_> = loads(&headers, 0, 0x1000).collect();
+        let size = 0x20_0000;
+        assert_eq!(all[0].with_tail(size), all[0], "it is not marked");
+        assert_eq!(all[1].with_tail(size).range, 0x100_0000..0x120_0000);
+        assert_eq!(all[2].with_tail(size), all[2], "not at a huge page");
     }
 
     #[test]

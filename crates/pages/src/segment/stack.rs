@@ -26,7 +26,12 @@ use crate::sys::{self, Filter};
 /// So much of a stack is on base pages.
 const FIRST: usize = 64 << 10;
 
-/// As far the main thread's stack is made longer, where its limit allows.
+/// The length that the main thread's stack gets if its limit allows. It costs one page and its
+/// page table, but counts in `ulimit -v`, in vm.overcommit_memory=2 and for `mlockall`. The
+/// kernel keeps 128 MB below a stack free.
+const LONG: usize = 64 << 20;
+
+/// The usual limit of a stack.
 const ORDINARY: usize = 8 << 20;
 
 /// Whether stacks are concerned.
@@ -81,7 +86,7 @@ pub fn prepare_main() {
     let reach = (mapping.end - here)
         .saturating_add(depth)
         .saturating_add(size);
-    let longest = reach.max(ORDINARY).min(limit);
+    let longest = reach.max(LONG).min(limit);
     // One page more is touched below.
     let low = mapping.end.saturating_sub(longest) + sys::page_size();
     let Some([whole, ahead]) = parts(low, here, limit, depth) else {

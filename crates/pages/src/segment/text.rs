@@ -116,7 +116,7 @@ fn take_own(load: &Load, range: &Range<usize>, got: &mut Got) -> bool {
 }
 
 fn put_piece(load: &Load, wish: &Wish, piece: &Piece, stays: bool, got: &mut Got) {
-    let may_copy = unshared::may_copy(load);
+    let may_copy = unshared::may_copy();
     let rest = match may_copy {
         Ok(()) => wish.take_from_pools(piece, |piece| {
             let done = copy_to_pool(load, piece, stays);

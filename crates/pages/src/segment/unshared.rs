@@ -2,20 +2,15 @@
 //!
 //! The file's own pages are there once for all processes that run it; such a
 //! copy is there once for each. So under hugectl it is made only in the program
-//! that hugectl itself started, not behind a wrapper or in helpers, only of
-//! files that no other process maps, and only for a small part of the memory.
+//! that hugectl itself started, not behind a wrapper or in helpers, and only for
+//! a small part of the memory.
 //! Without hugectl the program itself has asked for it.
 
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_kernfs::keyed;
-use hugetools_kernfs::smaps::records;
-
-use super::load::Load;
 use super::why::Why;
-use crate::kernel::procfile::each_line;
-use crate::kernel::{facts, file_mapping};
+use crate::kernel::facts;
 use crate::rt::path::Path;
 use crate::{config, sys};
 
@@ -29,20 +24,14 @@ static COPIED: AtomicUsize = AtomicUsize::new(0);
 ///
 /// # Errors
 /// Why not.
-pub fn may_copy(load: &Load) -> Result<(), Why> {
+pub fn may_copy() -> Result<(), Why> {
     let Some(copy) = config::get().text_copy else {
         return Ok(());
     };
     if copy.pid != sys::getpid() || !is_running(copy.program) {
         return Err(Why::Wrapper);
     }
-    let mut buffer = [0; 4096];
-    let name = file_mapping::file_name(load.range.start, &mut buffer);
-    match name.and_then(is_mapped_elsewhere) {
-        Some(false) => Ok(()),
-        Some(true) => Err(Why::Mapped),
-        None => Err(Why::Untold),
-    }
+    Ok(())
 }
 
 /// Counts memory for a copy, where so much may be taken. It does not come back:
@@ -73,23 +62,6 @@ fn is_running(program: &[u8]) -> bool {
     wanted.is_some() && wanted == identity(c"/proc/self/exe")
 }
 
-/// Whether another process maps pages of a file that this one has touched: the
-/// beginning of a program or library is touched by whoever loads it. `None`
-/// where it cannot be told.
-fn is_mapped_elsewhere(name: &[u8]) -> Option<bool> {
-    let (mut is_here, mut found) = (false, false);
-    let shared = each_line(c"/proc/self/smaps", |line| {
-        if let Some(record) = records(line).next() {
-            is_here = record.name == name;
-            found |= is_here;
-        }
-        let count = |name| keyed::number_in(line, name).unwrap_or(0);
-        let shared = count(b"Shared_Clean:") + count(b"Shared_Dirty:");
-        (is_here && shared > 0).then_some(true)
-    });
-    shared.or_else(|| found.then_some(false))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,11 +71,5 @@ mod tests {
         let exe = std::env::current_exe().unwrap();
         assert!(is_running(exe.as_os_str().as_encoded_bytes()));
         assert!(!is_running(b"/bin/sh") && !is_running(b"/no/such/file"));
-        // Everybody maps libc; nobody else a file that is not there.
-        let mut buffer = [0; 4096];
-        let libc = libc::getpid as *const () as usize;
-        let name = file_mapping::file_name(libc, &mut buffer).unwrap();
-        assert_eq!(is_mapped_elsewhere(name), Some(true));
-        assert_eq!(is_mapped_elsewhere(b"/no/such/file"), None);
     }
 }

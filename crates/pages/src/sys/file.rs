@@ -3,14 +3,9 @@
 
 use core::ffi::{CStr, c_int};
 
-use super::call::{Errno, READS, Result, WRITES, ask, call, look, make_file};
-use super::limit;
+use super::call::{Errno, Result, ask, call, look, make_file};
+use super::{Filter, NoSignals, filter, limit};
 use crate::sys::cast::{extended, int, unsigned};
-use hugetools_kernfs::pagemap::scan::{self, Found};
-
-pub use told_of::note_first_thread;
-
-mod told_of;
 
 /// An open file, closed when dropped, never inherited across `exec`.
 #[derive(Debug)]
@@ -19,7 +14,7 @@ pub struct File(c_int);
 impl File {
     /// Opens a file.
     pub fn open(path: &CStr, flags: c_int) -> Result<File> {
-        told_of::told(path, |path| File::open_mode(path, flags, 0))
+        File::open_mode(path, flags, 0)
     }
 
     /// Opens a file, creating it with `mode` where `flags` say so.
@@ -37,8 +32,7 @@ impl File {
             0,
             0,
         ];
-        let open = || look(libc::SYS_openat, args);
-        limit::with_descriptor(open).map(|fd| File(int(fd)))
+        look(libc::SYS_openat, args).map(|fd| File(int(fd)))
     }
 
     /// An open file of another process, shared with it: since Linux 5.6, and
@@ -129,50 +123,6 @@ impl File {
         read_at(self.0, buffer, offset)
     }
 
-    /// Of `pagemap`: writes the ranges of pages that are there below `end`, as
-    /// [`hugetools_kernfs::pagemap::scan`] reads them. How many bytes those are; `None`
-    /// where there are more. Since Linux 6.7.
-    ///
-    /// # Errors
-    /// Where the kernel has no such request, or it may not be made.
-    pub fn pages_there(&self, end: u64, into: &mut [u8]) -> Result<Option<usize>> {
-        /// `PAGEMAP_SCAN`, with its argument of 96 bytes.
-        const REQUEST: usize = READS | WRITES | 0x0060_6610;
-        let wanted = scan::PRESENT;
-        let told = scan::PRESENT | scan::ZERO | scan::HUGE;
-        let (room, most) = (into.as_mut_ptr() as u64, into.len() / Found::LEN);
-        let mut argument: [u64; 12] = [96, 0, 0, end, 0, room, most as u64, 0, 0, wanted, 0, told];
-        let at = argument.as_mut_ptr() as usize;
-        let found = ask(libc::SYS_ioctl, [extended(self.0), REQUEST, at, 0, 0, 0])?;
-        let is_all = argument[4] >= end && found < most;
-        Ok(is_all.then_some(found * Found::LEN))
-    }
-
-    /// Waits until there is something to read, so many milliseconds at most; whether
-    /// there is.
-    pub(super) fn is_readable(&self, milliseconds: u64) -> bool {
-        let mut entry = libc::pollfd {
-            fd: self.0,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        let time = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
-        let args = [
-            core::ptr::from_mut(&mut entry) as usize,
-            1,
-            time.as_ptr() as usize,
-            0,
-            0,
-            0,
-        ];
-        call(libc::SYS_ppoll, args) == Ok(1) && entry.revents & libc::POLLIN != 0
-    }
-
-    /// Reads once to an address; how much.
-    pub(super) fn read_to(&self, addr: usize, len: usize) -> Result<usize> {
-        call(libc::SYS_read, [extended(self.0), addr, len, 0, 0, 0])
-    }
-
     /// Reads one byte to an address that need not be mapped: a page that
     /// cannot be had is an error here, where a store would be a signal.
     ///
@@ -180,17 +130,6 @@ impl File {
     /// The byte must be the caller's to overwrite.
     pub unsafe fn read_byte_to(&self, addr: usize) -> Result<usize> {
         call(libc::SYS_read, [extended(self.0), addr, 1, 0, 0, 0])
-    }
-
-    /// Writes so many bytes from an address to an offset, with one call; how many.
-    ///
-    /// # Safety
-    /// They must be readable, and may be written by others.
-    pub unsafe fn write_at(&self, addr: usize, len: usize, offset: usize) -> Result<usize> {
-        call(
-            libc::SYS_pwrite64,
-            [extended(self.0), addr, len, offset, 0, 0],
-        )
     }
 
     /// Writes a buffer to the beginning of a file that was opened just now, without the
@@ -227,8 +166,7 @@ pub fn write(fd: c_int, buffer: &[u8]) -> Result<usize> {
 
 /// Writes once to a descriptor that is not ours, unless nobody takes it for some
 /// time. What a write raises does not reach the program: `SIGPIPE` where the
-/// reader is gone, `SIGXFSZ` where the file is as long as it may be. To be
-/// called while both are blocked.
+/// reader is gone, `SIGXFSZ` where the file is as long as it may be.
 ///
 /// # Errors
 /// When the file does not take all of it; not when nobody reads it.
@@ -236,6 +174,8 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     if !takes_bytes(fd) {
         return Ok(());
     }
+    // A program that filters its own calls may allow none that blocks signals.
+    let _quiet = (filter() != Filter::Own).then(NoSignals::but_faults);
     let before = pending_signals();
     let result = match write(fd, buffer) {
         Ok(written) if written < buffer.len() => Err(Errno(libc::ENOSPC)),
@@ -289,11 +229,9 @@ fn take_signal(set: u64) {
 /// `readlink(2)`; how long the name is.
 pub fn read_link(path: &CStr, buffer: &mut [u8]) -> Result<usize> {
     let (start, len) = (buffer.as_mut_ptr() as usize, buffer.len());
-    told_of::told(path, |path| {
-        let name = path.as_ptr() as usize;
-        let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
-        look(libc::SYS_readlinkat, args)
-    })
+    let name = path.as_ptr() as usize;
+    let args = [extended(libc::AT_FDCWD), name, start, len, 0, 0];
+    look(libc::SYS_readlinkat, args)
 }
 
 /// Reads once from an offset of an open file into a buffer; how much.
@@ -309,15 +247,6 @@ pub fn read_at(fd: c_int, buffer: &mut [u8], offset: usize) -> Result<usize> {
     call(libc::SYS_pread64, args)
 }
 
-/// Whether the blocks of an open file are as large as those on a hugetlbfs.
-pub fn has_huge_blocks(fd: c_int) -> bool {
-    const SMALLEST: u64 = 64 << 10;
-    status(fd).is_some_and(|stat| {
-        stat.st_mode & libc::S_IFMT == libc::S_IFREG
-            && u64::try_from(stat.st_blksize).is_ok_and(|size| size >= SMALLEST)
-    })
-}
-
 /// What tells one open file from another: device and inode.
 pub fn identity(fd: c_int) -> Option<(u64, u64)> {
     status(fd).map(|stat| (stat.st_dev, stat.st_ino))
@@ -327,22 +256,6 @@ pub fn identity(fd: c_int) -> Option<(u64, u64)> {
 pub fn open_flags(fd: c_int) -> Option<c_int> {
     let args = [extended(fd), extended(libc::F_GETFL), 0, 0, 0, 0];
     ask(libc::SYS_fcntl, args).ok().map(int)
-}
-
-/// The family of an open socket (`AF_INET` and the like); `None` for none, and for what
-/// cannot be told.
-pub fn socket_family(fd: c_int) -> Option<c_int> {
-    let mut family: c_int = -1;
-    let mut len = 4_u32;
-    let args = [
-        extended(fd),
-        extended(libc::SOL_SOCKET),
-        extended(libc::SO_DOMAIN),
-        core::ptr::from_mut(&mut family) as usize,
-        core::ptr::from_mut(&mut len) as usize,
-        0,
-    ];
-    ask(libc::SYS_getsockopt, args).ok().map(|_| family)
 }
 
 /// Whether an open file has all that is asked for at once, or ends: a plain one,
@@ -397,10 +310,9 @@ pub fn inode(path: &CStr) -> Option<u64> {
 }
 
 pub(super) fn stat(path: &CStr) -> Option<libc::stat> {
-    told_of::told(path, stat_of).ok()
+    stat_of(path).ok()
 }
 
-/// The status of a file by this very path.
 fn stat_of(path: &CStr) -> Result<libc::stat> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     let (name, start) = (path.as_ptr() as usize, stat.as_mut_ptr() as usize);

@@ -79,21 +79,6 @@ pub unsafe fn mremap(
     call(libc::SYS_mremap, args)
 }
 
-/// `remap_file_pages(2)`.
-///
-/// # Safety
-/// The range must be the caller's to replace.
-pub unsafe fn remap_file_pages(
-    addr: usize,
-    len: usize,
-    prot: c_int,
-    page: usize,
-    flags: c_int,
-) -> Result<()> {
-    let args = [addr, len, extended(prot), page, extended(flags), 0];
-    call(libc::SYS_remap_file_pages, args).map(drop)
-}
-
 /// Gives anonymous memory a name in `/proc/<pid>/maps`; since Linux 5.17, with
 /// `CONFIG_ANON_VMA_NAME`.
 pub fn name_memory(addr: usize, len: usize, name: &CStr) {
@@ -106,18 +91,6 @@ pub fn name_memory(addr: usize, len: usize, name: &CStr) {
         0,
     ];
     let _ = ask(libc::SYS_prctl, args);
-}
-
-/// Keeps what of a range is there from being swapped out, by `mlock2(2)`; since
-/// Linux 4.4.
-pub fn keep_in_memory(addr: usize, len: usize) -> Result<()> {
-    const ONFAULT: usize = 1;
-    ask(libc::SYS_mlock2, [addr, len, ONFAULT, 0, 0, 0]).map(drop)
-}
-
-/// Ends that, by `munlock(2)`.
-pub fn let_be_swapped(addr: usize, len: usize) {
-    let _ = ask(libc::SYS_munlock, [addr, len, 0, 0, 0, 0]);
 }
 
 /// Has the kernel write there, as it does with what a call returns: where no memory is, and
@@ -140,16 +113,6 @@ pub fn is_readable(range: &core::ops::Range<usize>) -> bool {
     filter() == Filter::Own || can_be_read(range, is_there)
 }
 
-/// The same where it is to be asked of such a program, too: by `futex(2)`, which malloc
-/// makes.
-pub fn is_readable_by_futex(range: &core::ops::Range<usize>) -> bool {
-    let is_there = match filter() {
-        Filter::Own => is_there_by_futex,
-        Filter::None | Filter::Inherited => is_there,
-    };
-    can_be_read(range, is_there)
-}
-
 fn can_be_read(range: &core::ops::Range<usize>, is_there: fn(usize) -> bool) -> bool {
     let (first, last) = (range.start, range.end.saturating_sub(1).max(range.start));
     let is_one = first / WORD == last / WORD;
@@ -163,15 +126,6 @@ fn is_there(at: usize) -> bool {
     const NO_SUCH_WAY: c_int = -1;
     let args = [extended(NO_SUCH_WAY), at & !(WORD - 1), 0, WORD, 0, 0];
     call(libc::SYS_rt_sigprocmask, args) != Err(Errno(libc::EFAULT))
-}
-
-/// Waits there for no time.
-fn is_there_by_futex(at: usize) -> bool {
-    let no_time = [0_u64; 2];
-    let operation = extended(libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
-    let at = at & !(WORD - 1);
-    let args = [at, operation, 0, no_time.as_ptr() as usize, 0, 0];
-    call(libc::SYS_futex, args) != Err(Errno(libc::EFAULT))
 }
 
 /// `mlock(2)`
@@ -199,18 +153,15 @@ pub fn munlockall() -> Result<()> {
     call(libc::SYS_munlockall, [0; 6]).map(drop)
 }
 
-/// `mseal(2)`, since Linux 6.10; the same on all machines.
-pub const MSEAL: c_long = 462;
-
 /// The number of `pkey_mprotect(2)`, which the libc crate lacks for two machines.
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
-pub const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
+const PKEY_MPROTECT: c_long = libc::SYS_pkey_mprotect;
 /// See above.
 #[cfg(target_arch = "powerpc64")]
-pub const PKEY_MPROTECT: c_long = 386;
+const PKEY_MPROTECT: c_long = 386;
 /// See above.
 #[cfg(target_arch = "s390x")]
-pub const PKEY_MPROTECT: c_long = 384;
+const PKEY_MPROTECT: c_long = 384;
 
 /// `pkey_mprotect(2)`, for which `-1` is no key.
 ///

@@ -4,8 +4,6 @@
 use core::ffi::c_int;
 
 use super::call::{Result, ask, call};
-use crate::sys::cast::extended;
-
 const BITS: usize = usize::BITS as usize;
 
 /// A set of memory nodes: as many as a kernel may have.
@@ -19,30 +17,9 @@ impl Nodes {
     /// The length of the set in bits, as system calls take it.
     const MAX: usize = 16 * BITS;
 
-    /// One node, or none where there is no such number.
-    pub fn one(node: usize) -> Nodes {
-        let mut nodes = Nodes::NONE;
-        if let Some(word) = nodes.0.get_mut(node / BITS) {
-            *word = 1 << (node % BITS);
-        }
-        nodes
-    }
-
     /// How many there are.
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
-    /// Whether a node is a member.
-    pub fn contains(&self, node: usize) -> bool {
-        let word = self.0.get(node / BITS);
-        word.is_some_and(|word| word >> (node % BITS) & 1 == 1)
-    }
-
-    /// The members, lowest first.
-    pub fn iter(&self) -> impl Iterator<Item = usize> {
-        let all = *self;
-        (0..Nodes::MAX).filter(move |node| all.contains(*node))
     }
 }
 
@@ -61,41 +38,6 @@ impl Policy {
         mode: libc::MPOL_DEFAULT,
         nodes: Nodes::NONE,
     };
-
-    /// Rather on this node than on others.
-    pub fn prefer(node: usize) -> Policy {
-        Policy {
-            mode: libc::MPOL_PREFERRED,
-            nodes: Nodes::one(node),
-        }
-    }
-
-    /// Makes it the policy of this thread.
-    pub fn set_for_thread(&self) -> Result<()> {
-        let (mask, max) = self.mask();
-        let args = [extended(self.mode), mask, max, 0, 0, 0];
-        ask(libc::SYS_set_mempolicy, args).map(drop)
-    }
-
-    /// The nodes as system calls take them: where they are, and how many bits.
-    fn mask(&self) -> (usize, usize) {
-        match self.nodes == Nodes::NONE {
-            true => (0, 0),
-            // The kernel takes one bit less than it is told.
-            false => (self.nodes.0.as_ptr() as usize, Nodes::MAX + 1),
-        }
-    }
-
-    /// Makes it the policy of a range of memory, whose pages stay where they
-    /// are.
-    ///
-    /// # Safety
-    /// The range must be the caller's, and be whole pages of what is mapped.
-    pub unsafe fn set(&self, addr: usize, len: usize) -> Result<()> {
-        let (mask, max) = self.mask();
-        // SAFETY: as the caller says; the mask is as long as it is said to be.
-        unsafe { mbind(addr, len, extended(self.mode), mask, max, 0) }
-    }
 }
 
 /// `mbind(2)`.
@@ -125,14 +67,6 @@ pub fn policy_of(addr: usize) -> Result<Policy> {
     get_mempolicy(addr, ADDR)
 }
 
-/// The node of the page that holds an address. A page that is not there yet
-/// comes by that, as by reading it.
-pub fn node_of(addr: usize) -> Result<c_int> {
-    const NODE: usize = 1;
-    const ADDR: usize = 2;
-    get_mempolicy(addr, NODE | ADDR).map(|policy| policy.mode)
-}
-
 /// The nodes that this thread may have memory of.
 pub fn allowed_nodes() -> Result<Nodes> {
     const MEMS_ALLOWED: usize = 4;
@@ -148,51 +82,15 @@ fn get_mempolicy(addr: usize, flags: usize) -> Result<Policy> {
     Ok(policy)
 }
 
-/// Where each page is that holds one of these addresses: its node, or a
-/// negative number where there is none. By `move_pages(2)`, which moves nothing
-/// here.
-pub fn nodes_of(pages: &[usize], nodes: &mut [c_int]) -> Result<()> {
-    let count = pages.len().min(nodes.len());
-    let at = nodes.as_mut_ptr() as usize;
-    let args = [0, count, pages.as_ptr() as usize, 0, at, 0];
-    ask(libc::SYS_move_pages, args).map(drop)
-}
-
-/// Moves the pages that hold these addresses to these nodes, as far as that can
-/// be done; the memory is readable and writable throughout.
-///
-/// # Safety
-/// The pages must be the caller's.
-pub unsafe fn move_pages(pages: &[usize], nodes: &[c_int], status: &mut [c_int]) -> Result<()> {
-    const MOVE: usize = 2;
-    let count = pages.len().min(nodes.len()).min(status.len());
-    let (to, at) = (nodes.as_ptr() as usize, status.as_mut_ptr() as usize);
-    let args = [0, count, pages.as_ptr() as usize, to, at, MOVE];
-    ask(libc::SYS_move_pages, args).map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_nodes() {
-        let node = Nodes::one(130);
-        assert_eq!((node.count(), node.iter().next()), (1, Some(130)));
-        assert_eq!(Nodes::one(5000), Nodes::NONE);
+    fn nodes_are_counted() {
         let all = Nodes([0b101, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(all.iter().collect::<Vec<_>>(), [0, 2, 64]);
-        assert!(all.contains(2) && !all.contains(1) && !all.contains(9999));
-    }
-
-    #[test]
-    fn the_policy_of_a_thread_can_be_put_back() {
-        let before = thread_policy().unwrap();
-        let node = allowed_nodes().unwrap().iter().next().unwrap();
-        Policy::prefer(node).set_for_thread().unwrap();
-        assert_eq!(thread_policy(), Ok(Policy::prefer(node)));
-        before.set_for_thread().unwrap();
-        assert_eq!(thread_policy(), Ok(before));
+        assert_eq!((all.count(), Nodes::NONE.count()), (3, 0));
+        assert!(allowed_nodes().unwrap().count() > 0);
     }
 
     #[test]
@@ -202,20 +100,9 @@ mod tests {
         // SAFETY: a new mapping.
         let addr = unsafe { crate::sys::mmap(0, len, prot, flags, -1, 0) }.unwrap();
         assert_eq!(policy_of(addr), Ok(Policy::DEFAULT));
-        let node = allowed_nodes().unwrap().iter().next().unwrap();
-        // SAFETY: the test's own memory.
-        unsafe { Policy::prefer(node).set(addr, len) }.unwrap();
-        assert_eq!(policy_of(addr), Ok(Policy::prefer(node)));
-        let mut nodes = [0; 1];
-        nodes_of(&[addr], &mut nodes).unwrap();
-        assert!(nodes[0] < 0, "not there yet");
-        // SAFETY: the test's own memory.
-        unsafe { (addr as *mut u8).write(1) };
-        nodes_of(&[addr], &mut nodes).unwrap();
-        assert_eq!(usize::try_from(nodes[0]), Ok(node));
-        assert_eq!(node_of(addr), Ok(nodes[0]));
-        // SAFETY: the test's own memory.
-        unsafe { Policy::DEFAULT.set(addr, len) }.unwrap();
-        assert_eq!(policy_of(addr), Ok(Policy::DEFAULT));
+        let local = usize::try_from(libc::MPOL_LOCAL).unwrap();
+        // SAFETY: the test's own memory, and no mask.
+        unsafe { mbind(addr, len, local, 0, 0, 0) }.unwrap();
+        assert_ne!(policy_of(addr), Ok(Policy::DEFAULT));
     }
 }

@@ -1,15 +1,12 @@
 //! The process: who it is, what it may have, whom it waits for.
 #![expect(unsafe_code, reason = "fills buffers of the kernel's types")]
 
-pub(super) mod thread;
-
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::call::{Errno, Result, ask, call, look};
 use super::clock::now;
-use super::file::File;
 use super::seccomp_filter::{Filter, filter};
 use crate::sys::cast::{extended, int, unsigned};
 
@@ -17,23 +14,6 @@ use crate::sys::cast::{extended, int, unsigned};
 pub fn getpid() -> u32 {
     call(libc::SYS_getpid, [0; 6]).map_or(0, |pid| unsigned(int(pid)))
 }
-
-/// The number of `fork(2)`, where the machine has one.
-pub const FORK: Option<c_long> = {
-    #[cfg(any(
-        target_arch = "powerpc64",
-        target_arch = "s390x",
-        target_arch = "x86_64"
-    ))]
-    let number = Some(libc::SYS_fork);
-    #[cfg(not(any(
-        target_arch = "powerpc64",
-        target_arch = "s390x",
-        target_arch = "x86_64"
-    )))]
-    let number = None;
-    number
-};
 
 /// `exit_group(2)`: ends the process at once.
 pub fn exit(status: c_int) -> ! {
@@ -167,15 +147,13 @@ impl NoSignals {
 }
 
 /// The signals by which the kernel tells a thread of its own faults, as the
-/// kernel's set. Blocked, they would kill. With them the one that nobody sends, which
-/// says there what a program has blocked: see `fault::sigmask`.
+/// kernel's set. Blocked, they would kill.
 pub const FAULTS: u64 = 1 << (libc::SIGSEGV - 1)
     | 1 << (libc::SIGBUS - 1)
     | 1 << (libc::SIGFPE - 1)
     | 1 << (libc::SIGILL - 1)
     | 1 << (libc::SIGTRAP - 1)
-    | 1 << (libc::SIGSYS - 1)
-    | 1 << 15;
+    | 1 << (libc::SIGSYS - 1);
 
 impl NoSignals {
     /// Blocks all signals that can be blocked but those for the thread's own
@@ -300,30 +278,6 @@ pub fn random() -> u64 {
         // Before Linux 3.17, or where it may not be asked.
         Err(_) => now() << 20 ^ u64::from(getpid()) ^ at as u64,
     }
-}
-
-/// Fills memory with random bytes; whether all of it is filled.
-pub fn fill_at_random(addr: usize, len: usize) -> bool {
-    let mut file: Option<File> = None;
-    let mut done = 0;
-    while done < len {
-        let rest = [addr + done, len - done, 0, 0, 0, 0];
-        let got = match &file {
-            None => call(libc::SYS_getrandom, rest),
-            Some(file) => file.read_to(addr + done, len - done),
-        };
-        match got {
-            Ok(got) if got > 0 => done += got,
-            Err(Errno(libc::EINTR)) => {}
-            // Before Linux 3.17, or where it may not be asked.
-            Err(_) if file.is_none() => match File::open(c"/dev/urandom", libc::O_RDONLY) {
-                Ok(opened) => file = Some(opened),
-                Err(_) => return false,
-            },
-            _ => return false,
-        }
-    }
-    true
 }
 
 fn auxv(tag: libc::c_ulong) -> usize {

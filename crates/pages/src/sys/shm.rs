@@ -4,7 +4,7 @@
 use core::ffi::c_int;
 
 use super::call::{Result, call};
-use crate::sys::cast::{extended, int, signed, unsigned};
+use crate::sys::cast::{extended, int};
 
 /// `shmget(2)`.
 pub fn shmget(key: c_int, size: usize, flags: c_int) -> Result<c_int> {
@@ -23,14 +23,6 @@ pub struct ShmState {
     pub size: usize,
     /// How many mappings it has, of all processes.
     pub attached: usize,
-    /// Whether it goes with the last of them.
-    pub is_removed: bool,
-    /// Who may do what with it.
-    pub mode: c_int,
-    /// The process that has made it.
-    pub creator: u32,
-    /// Whose it is.
-    pub owner: (u32, u32),
 }
 
 /// `shmctl(id, IPC_STAT)`.
@@ -38,56 +30,16 @@ pub struct ShmState {
 /// # Errors
 /// `EINVAL`, `EIDRM`: there is no such segment any more; `EACCES`.
 pub fn shm_state(id: c_int) -> Result<ShmState> {
-    const SHM_DEST: u32 = 0o1000;
-    let state = shm_stat(id)?;
-    let mode = u32::from(state.shm_perm.mode);
+    let mut state = core::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
+    let at = state.as_mut_ptr() as usize;
+    let args = [extended(id), extended(libc::IPC_STAT), at, 0, 0, 0];
+    call(SYS_SHMCTL, args)?;
+    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
+    let state = unsafe { state.assume_init() };
     Ok(ShmState {
         size: state.shm_segsz,
         attached: usize::try_from(state.shm_nattch).unwrap_or(usize::MAX),
-        is_removed: mode & SHM_DEST != 0,
-        creator: unsigned(state.shm_cpid),
-        mode: signed(mode & 0o777),
-        owner: (state.shm_perm.uid, state.shm_perm.gid),
     })
-}
-
-fn shm_stat(id: c_int) -> Result<libc::shmid_ds> {
-    let mut state = core::mem::MaybeUninit::<libc::shmid_ds>::zeroed();
-    shm_control(id, libc::IPC_STAT, state.as_mut_ptr() as usize)?;
-    // SAFETY: all bits zero are a valid state, and the kernel has filled it.
-    Ok(unsafe { state.assume_init() })
-}
-
-/// `shmctl(2)`
-pub fn shm_control(id: c_int, command: c_int, at: usize) -> Result<usize> {
-    call(SYS_SHMCTL, [extended(id), extended(command), at, 0, 0, 0])
-}
-
-/// Gives a segment the owner and the mode of another one.
-///
-/// # Errors
-/// `EPERM` where this user may not.
-pub fn shm_give_to(id: c_int, other: &ShmState) -> Result<()> {
-    let mut state = shm_stat(id)?;
-    (state.shm_perm.uid, state.shm_perm.gid) = other.owner;
-    shm_control(id, libc::IPC_SET, (&raw mut state) as usize).map(drop)
-}
-
-/// Whether less than one in `share` of the numbers for segments is in use; no
-/// where it cannot be told.
-pub fn has_shm_ids(share: usize) -> bool {
-    const SHM_INFO: c_int = 14;
-    // Both longer than what the kernel writes: numbers of segments that may be,
-    // and that are.
-    let (mut limits, mut used) = ([0usize; 16], [0usize; 16]);
-    let told = shm_control(0, libc::IPC_INFO, limits.as_mut_ptr() as usize)
-        .and_then(|_| shm_control(0, SHM_INFO, used.as_mut_ptr() as usize));
-    // The third long of `shminfo`, the first int of `shm_info`.
-    let used = used.first().map_or([0; 4], |word| {
-        let [a, b, c, d, ..] = word.to_ne_bytes();
-        [a, b, c, d]
-    });
-    told.is_ok() && (u32::from_ne_bytes(used) as usize) < limits[2] / share
 }
 
 /// `shmdt(2)`.
@@ -111,21 +63,21 @@ mod numbers {
     use core::ffi::c_long;
 
     /// `shmget(2)`
-    pub const SYS_SHMGET: c_long = 395;
+    pub(super) const SYS_SHMGET: c_long = 395;
     /// `shmctl(2)`
-    pub const SYS_SHMCTL: c_long = 396;
+    pub(super) const SYS_SHMCTL: c_long = 396;
     /// `shmat(2)`
-    pub const SYS_SHMAT: c_long = 397;
+    pub(super) const SYS_SHMAT: c_long = 397;
     /// `shmdt(2)`
-    pub const SYS_SHMDT: c_long = 398;
+    pub(super) const SYS_SHMDT: c_long = 398;
 }
 
 #[cfg(not(any(target_arch = "powerpc64", target_arch = "s390x")))]
 mod numbers {
-    pub use libc::{
+    pub(super) use libc::{
         SYS_shmat as SYS_SHMAT, SYS_shmctl as SYS_SHMCTL, SYS_shmdt as SYS_SHMDT,
         SYS_shmget as SYS_SHMGET,
     };
 }
 
-pub use numbers::{SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET};
+use numbers::{SYS_SHMAT, SYS_SHMCTL, SYS_SHMDT, SYS_SHMGET};

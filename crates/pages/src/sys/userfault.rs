@@ -1,65 +1,26 @@
 //! `userfaultfd(2)` for write protection: who writes to protected memory waits
 //! in the kernel until the protection ends.
 
-use core::ffi::c_int;
 use core::ops::Range;
 
 use super::call::{Errno, NONE, READS, Result, WRITES, ask, call};
 use super::file::File;
-use super::{limit, seccomp_filter, valgrind};
+use super::{seccomp_filter, valgrind};
 use crate::sys::cast::{extended, int};
 
 const API: u64 = 0xaa;
 /// Write protection of hugetlb memory, since Linux 5.19.
 const WP_HUGETLBFS_SHMEM: u64 = 1 << 12;
-/// The same of memory that is not there yet, since Linux 6.4.
-const WP_UNPOPULATED: u64 = 1 << 13;
-/// That each fault says which thread it is of, since Linux 4.14.
-const THREAD_ID: u64 = 1 << 8;
 const MODE_WP: u64 = 1 << 1;
-
-/// Only for faults of user mode, which every process may have; since Linux 5.11.
-const USER_MODE_ONLY: c_int = 1;
 
 const UFFDIO_API: usize = READS | WRITES | 0x0018_aa3f;
 const UFFDIO_UNREGISTER: usize = WRITES | 0x0010_aa01;
 const UFFDIO_WAKE: usize = WRITES | 0x0010_aa02;
-/// Watches a range of memory; its argument begins with where that begins, its length and the
-/// mode.
-pub const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
-/// The mode in which a touch of a page that is missing is told.
-pub const UFFDIO_REGISTER_MODE_MISSING: u64 = 1;
-/// Moves pages from one range to another one; its argument begins with where the other one
-/// begins, where the one does, and their length. Since Linux 6.8.
-pub const UFFDIO_MOVE: usize = READS | WRITES | 0x0028_aa05;
+const UFFDIO_REGISTER: usize = READS | WRITES | 0x0020_aa00;
 const UFFDIO_WRITEPROTECT: usize = READS | WRITES | 0x0018_aa06;
 /// Of `/dev/userfaultfd`: gives a descriptor to whoever may open the device;
 /// since Linux 6.1.
 const USERFAULTFD_IOC_NEW: usize = NONE | 0xaa00;
-
-/// What the kernel tells of a fault: `struct uffd_msg`.
-#[repr(C)]
-#[derive(Default)]
-struct Message {
-    event: u8,
-    reserved: [u8; 7],
-    flags: u64,
-    address: u64,
-    thread: u32,
-    end: u32,
-}
-
-/// A fault, as the kind of a message.
-const PAGE_FAULT: u8 = 0x12;
-
-/// A thread that waits until it may write.
-#[derive(Debug, Clone, Copy)]
-pub struct Waiter {
-    /// Where it writes.
-    pub addr: usize,
-    /// Its number, as `gettid(2)` gives it.
-    pub thread: u32,
-}
 
 /// An open userfaultfd; all protection ends when it is closed.
 #[derive(Debug)]
@@ -72,36 +33,14 @@ impl WriteProtection {
     /// # Errors
     /// `EPERM`, or `EINVAL` where the kernel cannot do it for hugetlb memory.
     pub fn open() -> Result<WriteProtection> {
-        WriteProtection::with(WP_HUGETLBFS_SHMEM | THREAD_ID, 0)
-    }
-
-    /// Opens one that every process may have, in which system calls that write to
-    /// protected memory fail with `EFAULT`.
-    ///
-    /// # Errors
-    /// `EINVAL` where the kernel cannot do it.
-    pub fn of_threads_only() -> Result<WriteProtection> {
-        WriteProtection::with(WP_HUGETLBFS_SHMEM, USER_MODE_ONLY)
-    }
-
-    /// Opens one that protects ordinary memory, also what of it is not there yet;
-    /// as [`WriteProtection::open`].
-    ///
-    /// # Errors
-    /// `EPERM`, or `EINVAL` where the kernel cannot do it.
-    pub fn of_ordinary_memory() -> Result<WriteProtection> {
-        WriteProtection::with(WP_UNPOPULATED, 0)
-    }
-
-    fn with(feature: u64, mode: c_int) -> Result<WriteProtection> {
         if valgrind::is_under_valgrind() {
             // It does not know the call, and says so each time.
             return Err(Errno(libc::ENOSYS));
         }
-        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK | mode);
-        let fd = limit::with_descriptor(|| descriptor(flags))?;
+        let flags = extended(libc::O_CLOEXEC | libc::O_NONBLOCK);
+        let fd = descriptor(flags)?;
         let new = WriteProtection(File::from_fd(int(fd)));
-        new.ioctl(UFFDIO_API, &mut [API, feature, 0])?;
+        new.ioctl(UFFDIO_API, &mut [API, WP_HUGETLBFS_SHMEM, 0])?;
         Ok(new)
     }
 
@@ -133,28 +72,6 @@ impl WriteProtection {
     pub fn forget(&self, range: &Range<usize>) {
         let (start, len) = words(range);
         let _ = self.ioctl(UFFDIO_UNREGISTER, &mut [start, len]);
-    }
-
-    /// A thread that waits, of one that was opened by [`WriteProtection::open`]; each is
-    /// told once. `None` where there was none in so many milliseconds.
-    pub fn waiter(&self, milliseconds: u64) -> Option<Waiter> {
-        let mut message = Message::default();
-        loop {
-            let buffer = core::ptr::from_mut(&mut message) as usize;
-            let size = size_of::<Message>();
-            let args = [extended(self.0.fd()), buffer, size, 0, 0, 0];
-            match call(libc::SYS_read, args) {
-                Ok(read) if read == size && message.event == PAGE_FAULT => {
-                    return Some(Waiter {
-                        addr: usize::try_from(message.address).unwrap_or(0),
-                        thread: message.thread,
-                    });
-                }
-                Ok(_) => {}
-                Err(_) if !self.0.is_readable(milliseconds) => return None,
-                Err(_) => {}
-            }
-        }
     }
 
     fn ioctl(&self, request: usize, argument: &mut [u64]) -> Result<()> {

@@ -6,8 +6,6 @@
     expect(unsafe_code, reason = "asks by a sequence of instructions")
 )]
 
-use core::ops::Range;
-
 /// Whether this process runs under valgrind. There a handler that mends a fault
 /// cannot have the program go on: its registers are exact at a fault only with
 /// `--px-default=allregs-at-mem-access`. So nothing that the program writes to may
@@ -15,23 +13,6 @@ use core::ops::Range;
 pub fn is_under_valgrind() -> bool {
     const RUNNING_ON_VALGRIND: usize = 0x1001;
     request([RUNNING_ON_VALGRIND, 0, 0, 0, 0, 0]) != 0
-}
-
-/// Tells valgrind of a stack. It takes a step of the stack pointer by less than
-/// two megabytes for a frame, and all that lies between for gone. DRD is not told: once
-/// it knows of any stack but its own it loses the main thread's, and fails an assertion
-/// of its own when that ends.
-pub fn tell_valgrind(stack: &Range<usize>) {
-    const STACK_REGISTER: usize = 0x1501;
-    if !is_drd() {
-        request([STACK_REGISTER, stack.start, stack.end - 1, 0, 0, 0]);
-    }
-}
-
-/// Whether the tool is DRD, which alone knows a number for this thread, never 0.
-fn is_drd() -> bool {
-    const DRD_GET_VALGRIND_THREAD_ID: usize = 0x4452_0000;
-    request([DRD_GET_VALGRIND_THREAD_ID, 0, 0, 0, 0, 0]) != 0
 }
 
 /// A request and its answer; 0 where valgrind does not look on.

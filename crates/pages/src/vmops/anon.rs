@@ -11,9 +11,7 @@
 //! that commits merge with each other. Where a control group limits memory, each commit
 //! is advised by itself, as far as there is room: [`crate::policy::thp`].
 //!
-//! Small mappings stay as they are, but for those of programs that are said to make their
-//! heap of such: `pieces`; and many that the kernel has laid side by side: `rows`. What the
-//! kernel has in parts for what was advised is moved as one: `in_parts`.
+//! Small mappings stay as they are.
 //!
 //! Under a filter of system calls that the program has set, nothing is done at all.
 #![expect(unsafe_code, reason = "fills mappings by address")]
@@ -24,22 +22,16 @@ use core::ops::Range;
 use crate::kernel::{facts, populate};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::registry::borders;
 use crate::sys::Result;
 use call::{advise, is_active, large, range};
 
 mod align;
 mod call;
-mod in_parts;
-mod pieces;
 mod program_break;
 mod remap;
 mod required;
-mod rows;
-mod steps;
 
 pub use call::{Call, is_asked};
-pub use in_parts::in_parts;
 pub use program_break::break_moved;
 pub use remap::{grow, remapped};
 pub use required::{commit, growth};
@@ -101,11 +93,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
         true => call.flags & !libc::MAP_POPULATE,
         false => call.flags,
     };
-    let mut at = pieces::map(call, |addr| map(addr, flags))?;
-    if call.is_fixed() {
-        pieces::replaced(at, call.len);
-        rows::gone(at, call.len);
-    }
+    let mut at = map(call.addr, flags)?;
     if plan.advise {
         at = align::aligned(call, at, facts::thp_size());
         advise(at, call.len);
@@ -117,13 +105,7 @@ pub fn map(call: &Call, map: impl FnOnce(usize, c_int) -> Result<usize>) -> Resu
         let _ = unsafe { populate::populate(at, call.len, facts::thp_size()) };
     }
     if let Some(range) = range(at, call.len) {
-        let neighbours = registry::neighbours(&range);
-        borders::settle(&range, plan.advise, neighbours);
         enter(range, plan);
-    }
-    match plan.advise {
-        true => steps::mapped(call, at),
-        false => rows::mapped(call, at),
     }
     Ok(at)
 }
@@ -140,8 +122,6 @@ fn enter(range: Range<usize>, plan: Plan) {
 /// After the program has made memory accessible: what was reserved without being advised
 /// is now.
 pub fn committed(addr: usize, len: usize, prot: c_int) {
-    pieces::protected(addr, len, prot);
-    rows::protected(addr, len, prot);
     // What is required was advised before.
     if required::is_any() {
         return;
@@ -150,8 +130,6 @@ pub fn committed(addr: usize, len: usize, prot: c_int) {
         let part = part.range;
         if thp::serves_mapping(part.len()) {
             advise(part.start, part.len());
-            borders::note(part.start);
-            borders::note(part.end);
         }
     }
 }
@@ -165,12 +143,6 @@ fn opened(addr: usize, len: usize, prot: c_int) -> impl Iterator<Item = Known> {
 
 /// After the program has unmapped a range, or mapped another kind of memory there.
 pub fn gone(addr: usize, len: usize) {
-    pieces::gone(addr, len);
-    rows::gone(addr, len);
-    forget(addr, len);
-}
-
-fn forget(addr: usize, len: usize) {
     if registry::is_empty() {
         return;
     }
@@ -192,15 +164,7 @@ pub fn banned() {
 /// where it commits more.
 pub fn advised(addr: usize, len: usize, advice: c_int) {
     if advice == libc::MADV_NOHUGEPAGE {
-        pieces::replaced(addr, len);
-        rows::gone(addr, len);
-        forget(addr, len);
-    }
-    // There it is the program's own advice by which parts differ.
-    if advice == libc::MADV_HUGEPAGE && is_active() {
-        if let Some(range) = range(addr, len) {
-            borders::clear(&range);
-        }
+        gone(addr, len);
     }
 }
 

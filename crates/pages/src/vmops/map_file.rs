@@ -8,23 +8,19 @@
 
 use core::ffi::c_int;
 use core::fmt;
-use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use hugetools_contract::env::Fallback;
 use hugetools_contract::said::Kind;
 use hugetools_kernfs::mountinfo::Mount;
-use hugetools_kernfs::{number, smaps};
+use hugetools_kernfs::number;
 
 use crate::config::{self, starter_message};
 use crate::kernel::{facts, procfile};
 use crate::policy::first_look;
 use crate::policy::thp::{self, NoThp};
 use crate::rt::message::Amount;
-use crate::rt::side_stack;
-use crate::sys::{self, Errno, Result};
-use crate::vmops::range::pages;
-use crate::vmops::remap::call::Call;
+use crate::sys;
 
 const MAP_TYPE: c_int = 0xf;
 
@@ -48,7 +44,7 @@ pub fn is_concerned(len: usize, prot: c_int, flags: c_int) -> bool {
 
 /// After such a mapping was made.
 pub fn mapped(addr: usize, len: usize, fd: c_int) {
-    side_stack::on_side_stack(|| advise(addr, len, fd));
+    advise(addr, len, fd);
 }
 
 fn advise(addr: usize, len: usize, fd: c_int) {
@@ -63,62 +59,6 @@ fn advise(addr: usize, len: usize, fd: c_int) {
     if unsafe { sys::madvise(addr, len, libc::MADV_HUGEPAGE) }.is_ok() {
         say_why_not(device, len);
     }
-}
-
-/// After the kernel has answered `EFAULT` to `mremap`: what our advice keeps from being one
-/// with a smaller mapping beside it, of the same file, is advised as a whole, and so one. `None`
-/// where that is not why.
-pub fn joined(call: &Call) -> Option<Result<usize>> {
-    let old = pages(call.addr, call.old_len).ok()?;
-    if !join(&old) {
-        return None;
-    }
-    // SAFETY: what the program asked for.
-    let done = unsafe { call.pass_on() };
-    Some(done).filter(|done| *done != Err(Errno(libc::EFAULT)))
-}
-
-/// Advises a range as a whole, of which only our advice for a part keeps it from being one
-/// mapping; whether that was so.
-pub(super) fn join(range: &Range<usize>) -> bool {
-    let config = config::get();
-    let is_asked = config.shm.is_some() && config.fallback == Fallback::Thp;
-    if !is_asked || range.is_empty() {
-        return false;
-    }
-    let are_parts = side_stack::on_side_stack(|| procfile::look(|| are_parts_of_one(range)));
-    // SAFETY: the advice changes no contents.
-    let advise = || unsafe { sys::madvise(range.start, range.len(), libc::MADV_HUGEPAGE) };
-    are_parts == Some(true) && advise().is_ok()
-}
-
-/// Whether a range consists of mappings of one file that go on in each other, with one that
-/// is large enough for advice, and none that the program wants without huge pages.
-fn are_parts_of_one(range: &Range<usize>) -> Option<bool> {
-    let large = facts::thp_size() as u64;
-    let (mut next, end) = (range.start as u64, range.end as u64);
-    let (mut first, mut has_large) = (None, false);
-    procfile::each_line(c"/proc/self/smaps", |line| {
-        if let Some(flags) = line.strip_prefix(b"VmFlags:").filter(|_| first.is_some()) {
-            let is_unwanted = flags.split(|byte| *byte == b' ').any(|flag| flag == b"nh");
-            let is_all = next >= end;
-            return (is_unwanted || is_all).then_some(!is_unwanted && has_large);
-        }
-        let part = smaps::heads(line).next()?;
-        if part.end <= next {
-            return None;
-        }
-        let access = (part.accessible, part.writable, part.executable);
-        let begin = part.offset.wrapping_sub(part.start);
-        let file = (part.device, part.inode, begin, access);
-        let goes_on = part.shared && part.inode != 0 && !part.executable && part.start <= next;
-        if !goes_on || *first.get_or_insert(file) != file {
-            return Some(false);
-        }
-        has_large |= part.mapped() >= large;
-        next = part.end;
-        None
-    })
 }
 
 /// Says once why there are none.

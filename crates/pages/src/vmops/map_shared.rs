@@ -11,7 +11,6 @@ use crate::extent::{mlocked, page_sizes};
 use crate::fork;
 use crate::kernel::hugetlb_pool::{self, ToGrow, ToHave};
 use crate::kernel::{constraints, facts, populate};
-use crate::migrate::sigbus;
 use crate::policy::pool_backoff::{self, PoolBackoff};
 use crate::policy::thp::{self, NoThp};
 use crate::policy::{first_look, required};
@@ -95,8 +94,8 @@ fn map_huge(len: usize, prot: c_int, flags: c_int, size: usize) -> Result<usize>
     let known = len
         .checked_next_multiple_of(sys::page_size())
         .ok_or(no_memory)?;
+    // Who shares it is told by the forks since.
     fork::watch();
-    sigbus::stand();
     let base = hugetlb_pool::map_shared(mapped, prot, size)?;
     // A reservation is no promise where a control group, a cpuset or a memory
     // policy limits the process.

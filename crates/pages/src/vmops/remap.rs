@@ -4,77 +4,35 @@
 use core::ops::Range;
 
 use super::range::pages;
-use super::step_down::{can_step_down_soon, step_down};
-use super::{before_fixed, is_shared, make_fit, named, private, replaced_by, shared};
-use crate::migrate::changes::Change;
+use super::{before_fixed, private, replaced_by, shared};
 use crate::registry;
 use crate::registry::region::Region;
 use crate::registry::shared::{Open, open};
 use crate::sys::{self, Errno, Result};
 
 pub(super) mod call;
-mod kept;
-pub(super) mod trial;
 
 pub use call::{Call, MREMAP_DONTUNMAP};
-use trial::Kind;
 
-/// `mremap(2)`; `None` where shared memory and memory that was asked for by name
-/// have nothing to do with it.
+/// `mremap(2)`; `None` where shared memory of ours has nothing to do with it.
 pub fn mremap(call: Call) -> Option<Result<usize>> {
     let old = call.old()?;
-    let _change = Change::begin();
     private::before_change(&old);
+    if call.is_fixed() {
+        if let Err(error) = before_fixed(call.new_addr, call.new_len) {
+            return Some(Err(error));
+        }
+    }
     let looked_at = old.start..old.end.max(old.start + sys::page_size());
-    if registry::shared::meets(&looked_at) {
-        let mut open = open();
-        let region = open.first(&looked_at);
-        let is_all = |region: &Region| region.base <= old.start && old.end <= region.mapped().end;
-        if let Some(region) = region.filter(is_all) {
-            return Some(remap_shared(open, region, &old, call));
-        }
-        drop(open);
-        // The kernel moves several mappings at once, since Linux 6.17.
-        make_fit(old.start, old.len());
-        if registry::shared::meets(&looked_at) {
-            return Some(Err(shared::refuse("mremap", &old)));
-        }
+    if !registry::shared::meets(&looked_at) {
+        return None;
     }
-    if let Err(error) = make_way(&call) {
-        return Some(Err(error));
+    let mut open = open();
+    let region = open.first(&looked_at)?;
+    match region.base <= old.start && old.end <= region.mapped().end {
+        true => Some(remap_shared(open, region, &old, call)),
+        false => Some(Err(shared::refuse("mremap", &old))),
     }
-    if registry::shared::meets(&looked_at) || registry::is_named(&looked_at) {
-        return Some(named::mremap(&old, call));
-    }
-    let kept = kept::mremap(&call, &old);
-    if let Some(Ok(_)) = kept {
-        replaced_by(&call);
-    }
-    kept
-}
-
-/// Has the kernel replace what of ours is where the call moves something to.
-///
-/// # Errors
-/// Where it cannot be replaced, or the call cannot be done.
-fn make_way(call: &Call) -> Result<()> {
-    if !call.is_fixed() {
-        return Ok(());
-    }
-    let moves = |_| {
-        trial::try_move(call)?;
-        let kind = trial::kind_of(&call.kept());
-        if kind != Kind::One {
-            make_fit(call.new_addr, call.new_len);
-        }
-        // Of what has to go as a whole nothing could stay.
-        let is_whole = || is_shared(call.new_addr, call.new_len);
-        match kind == Kind::Scattered && is_whole() {
-            true => Err(Errno(libc::EFAULT)),
-            false => Ok(()),
-        }
-    };
-    before_fixed(call.new_addr, call.new_len, moves)
 }
 
 fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) -> Result<usize> {
@@ -91,16 +49,12 @@ fn remap_shared(mut open: Open, region: Region, old: &Range<usize>, call: Call) 
         open.update(region.base, Some(Region { len, ..region }));
         return Ok(call.addr);
     }
-    if !can_step_down_soon(&mut open, &region) {
-        let error = shared::refuse("mremap", old);
-        return Err(match new.end > old.end && !old.is_empty() {
-            true => Errno(libc::ENOMEM),
-            false => error,
-        });
-    }
-    step_down(&mut open, region)?;
+    let ordinary = shared::make_ordinary(&mut open, region, "mremap", old);
+    ordinary.map_err(|error| match is_plain {
+        true => Errno(libc::ENOMEM),
+        false => error,
+    })?;
     drop(open);
-    make_way(&call)?;
     // SAFETY: ordinary memory by now, which the program moves.
     let now = unsafe { call.pass_on()? };
     replaced_by(&call);

@@ -11,7 +11,6 @@ use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, Result};
 
 use super::calls;
-use crate::api::rival;
 
 /// `hugetlbfs_unlinked_fd`
 pub(crate) fn unlinked() -> c_int {
@@ -27,10 +26,6 @@ pub(crate) fn unlinked() -> c_int {
 /// `hugetlbfs_unlinked_fd_for_size`: on a mount, or without one where the
 /// kernel has such files.
 pub(crate) fn unlinked_for_size(size: c_long) -> c_int {
-    if rival::is_starting() {
-        sys::set_errno(Errno(libc::ENOSYS));
-        return -1;
-    }
     // SAFETY: takes a number.
     let dir = unsafe { calls::find_path_for_size(size) };
     let file = match dir.is_null() {

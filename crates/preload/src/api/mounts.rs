@@ -16,7 +16,6 @@ use hugetools_pages::rt::path::Path;
 use hugetools_pages::sys::{self, Errno, FileSystem};
 
 use super::{calls, listings};
-use crate::api::rival;
 
 /// The type of a hugetlbfs.
 const HUGETLBFS_MAGIC: u64 = 0x9584_58f6;
@@ -68,9 +67,6 @@ pub(crate) fn find_path() -> *const c_char {
 
 /// `hugetlbfs_find_path_for_size`
 pub(crate) fn find_path_for_size(size: c_long) -> *const c_char {
-    if rival::is_starting() {
-        return core::ptr::null();
-    }
     let size = usize::try_from(size).unwrap_or(0);
     find(size).map_or(core::ptr::null(), CStr::as_ptr)
 }

@@ -1,24 +1,28 @@
 //! Memory for the program: `get_huge_pages`, `get_hugepage_region`, and what
 //! frees it.
 //!
-//! What is handed out is known by its first address, in `grant` and `plain` of
-//! `hugetools_pages`. A pointer that is in neither is looked up among the
-//! mappings of the process (`stray`).
+//! Huge pages are a private mapping as the kernel has it, with a reservation, and populated:
+//! what a pool or a control group does not give is an error here. Forks treat it as the
+//! kernel does.
+//!
+//! What is handed out is known by its first address (`region_table`). Another pointer is
+//! looked up among the mappings of the process (`stray`).
 #![expect(unsafe_code, reason = "calls functions of the program")]
 
-use core::ffi::{c_ulong, c_void};
+use core::ffi::{c_int, c_ulong, c_void};
 use core::ptr::null_mut;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_kernfs::size_name::SizeName;
+use hugetools_pages::config;
+use hugetools_pages::extent::address_space;
 use hugetools_pages::kernel::hugetlb_pool::{self, ToGrow, ToHave};
-use hugetools_pages::policy::first_look;
-use hugetools_pages::registry::named::region::{self, Source};
-use hugetools_pages::registry::named::{change, fallback};
+use hugetools_pages::kernel::{facts, populate};
+use hugetools_pages::policy::{first_look, thp};
 use hugetools_pages::rt::message::{Amount, Level, say};
 use hugetools_pages::sys::{self, Errno, File, Result};
-use hugetools_pages::{config, fork};
 
-use super::{calls, sizes, stray};
+use super::{calls, region_table, sizes, stray};
 
 /// All flags of `get_huge_pages`; none of them changes anything.
 const GHP_MASK: c_ulong = 0x01;
@@ -76,10 +80,10 @@ fn default_page() -> Result<usize> {
 /// Pages of the kernel's default size need no file; for the others a mount is
 /// asked first, which an administrator may have given to this user alone.
 fn hand_out(len: usize, page: usize) -> Result<usize> {
-    fork::watch();
     let anonymous = config::get().features.map_hugetlb;
     if anonymous && sizes::kernel_default() == Some(page) {
-        return region::hand_out(len, page, Source::Pool);
+        let flags = libc::MAP_ANONYMOUS | hugetlb_pool::map_flags(page);
+        return map_populated(len, page, flags, -1);
     }
     // SAFETY: takes nothing.
     let fd = unsafe { calls::unlinked_fd() };
@@ -87,7 +91,65 @@ fn hand_out(len: usize, page: usize) -> Result<usize> {
         return Err(last_error());
     }
     let file = File::from_fd(fd);
-    region::hand_out(len, page, Source::File(file.fd()))
+    map_populated(len, page, 0, file.fd())
+}
+
+const READ_WRITE: c_int = libc::PROT_READ | libc::PROT_WRITE;
+const NO_MEMORY: Errno = Errno(libc::ENOMEM);
+
+/// Maps whole huge pages and has all of them now.
+fn map_populated(len: usize, page: usize, flags: c_int, fd: c_int) -> Result<usize> {
+    if len == 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    let len = len.checked_next_multiple_of(page).ok_or(NO_MEMORY)?;
+    // SAFETY: a new mapping.
+    let start = unsafe { sys::mmap(0, len, READ_WRITE, libc::MAP_PRIVATE | flags, fd, 0) };
+    let start = start.map_err(|_| NO_MEMORY)?;
+    // SAFETY: mapped just now, and zero.
+    if unsafe { populate::populate(start, len, page) }.is_err() {
+        // SAFETY: mapped just now and known to nobody.
+        let _ = unsafe { sys::munmap(start, len) };
+        return Err(NO_MEMORY);
+    }
+    region_table::enter(start, len, page);
+    Ok(start)
+}
+
+/// Maps whole base pages, on transparent huge pages where they are the fallback. Where they
+/// begin, and how many bytes they are.
+fn map_fallback(len: usize) -> Result<(usize, usize)> {
+    if len == 0 {
+        return Err(Errno(libc::EINVAL));
+    }
+    let page = sys::page_size();
+    let len = len.checked_next_multiple_of(page).ok_or(NO_MEMORY)?;
+    let huge = thp::is_fallback_for(len);
+    let align = if huge { facts::thp_size() } else { page };
+    let start = address_space::reserve_elsewhere(len, align).map_err(|_| NO_MEMORY)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+    // SAFETY: reserved just now.
+    let mapped = unsafe { sys::mmap(start, len, READ_WRITE, flags, -1, 0) };
+    if mapped.is_err() || !region_table::enter(start, len, page) {
+        // SAFETY: reserved above and known to nobody.
+        let _ = unsafe { sys::munmap(start, len) };
+        return Err(NO_MEMORY);
+    }
+    if huge {
+        // SAFETY: mapped just now.
+        unsafe { thp::advise(start, len) };
+    }
+    Ok((start, len))
+}
+
+/// Unmaps what was handed out; whether it was.
+fn take_back(addr: usize, shifted: bool) -> bool {
+    let Some((start, len)) = region_table::take(addr, shifted) else {
+        return false;
+    };
+    // SAFETY: the program has given it back.
+    let _ = unsafe { sys::munmap(start, len) };
+    true
 }
 
 /// The `errno` of a function that failed, and may be the program's own.
@@ -98,17 +160,28 @@ fn last_error() -> Errno {
     }
 }
 
+/// The thread that is in `get_hugepage_region`, which calls `get_huge_pages`; 0 if none is.
+static IN_REGION: AtomicU32 = AtomicU32::new(0);
+
+/// The function that the program has called, for a message.
+fn called() -> &'static str {
+    match IN_REGION.load(Ordering::Relaxed) == sys::gettid() {
+        true => "get_hugepage_region",
+        false => "get_huge_pages",
+    }
+}
+
 /// Says why there is no memory.
 fn failed(error: Errno, len: usize, page: Result<usize>) {
-    let amount = Amount(len);
+    let (call, amount) = (called(), Amount(len));
     match (error, page) {
         _ if len == 0 => say(
             Level::Warning,
-            format_args!("get_huge_pages: a length of 0 makes no sense"),
+            format_args!("{call}: a length of 0 makes no sense"),
         ),
         (_, Err(_)) => say(
             Level::Warning,
-            format_args!("get_huge_pages: {amount}: there is no default huge page size"),
+            format_args!("{call}: {amount}: there is no default huge page size"),
         ),
         (Errno(libc::ENOMEM), Ok(size)) => {
             let (pages, free) = (len.div_ceil(size), hugetlb_pool::free(size));
@@ -116,7 +189,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
             say(
                 Level::Warning,
                 format_args!(
-                    "get_huge_pages: {amount} cannot be on {name} pages: {pages} are needed, \
+                    "{call}: {amount} cannot be on {name} pages: {pages} are needed, \
                      {free}{}",
                     ToHave(ToGrow { size, needed, free })
                 ),
@@ -125,7 +198,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
         (Errno(number), Ok(size)) => say(
             Level::Warning,
             format_args!(
-                "get_huge_pages: {amount} cannot be on {} pages: errno {number}",
+                "{call}: {amount} cannot be on {} pages: errno {number}",
                 SizeName(size)
             ),
         ),
@@ -138,7 +211,7 @@ fn failed(error: Errno, len: usize, page: Result<usize>) {
 /// As the exported function's.
 pub(crate) unsafe fn free_huge_pages(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || region::take_back(addr, false) || fallback::take_back(addr, false) {
+    if addr == 0 || take_back(addr, false) {
         return;
     }
     // SAFETY: as the caller says.
@@ -186,15 +259,16 @@ fn on_huge_pages(len: usize) -> Result<Room> {
     let page = default_page()?;
     let whole = len.checked_next_multiple_of(page);
     let whole = whole.ok_or(Errno(libc::ENOMEM))?;
+    IN_REGION.store(sys::gettid(), Ordering::Relaxed);
     // SAFETY: takes numbers.
     let start = unsafe { calls::get_huge_pages(whole, GHP_MASK) };
+    IN_REGION.store(0, Ordering::Relaxed);
     if start.is_null() {
         return Err(last_error());
     }
-    let range = start as usize..(start as usize).saturating_add(whole);
-    if !change::meets(&range) {
+    if !region_table::knows(start as usize) {
         // From a function of the program's own.
-        fallback::note(range, page)?;
+        region_table::enter(start as usize, whole, page);
     }
     Ok(Room {
         start,
@@ -203,7 +277,7 @@ fn on_huge_pages(len: usize) -> Result<Room> {
 }
 
 fn on_other_pages(len: usize) -> Result<Room> {
-    let (start, room) = fallback::hand_out(len)?;
+    let (start, room) = map_fallback(len)?;
     say(
         Level::Info,
         format_args!(
@@ -224,7 +298,7 @@ fn on_other_pages(len: usize) -> Result<Room> {
 /// As the exported function's.
 pub(crate) unsafe fn free_region(start: *mut c_void) {
     let addr = start as usize;
-    if addr == 0 || region::take_back(addr, true) || fallback::take_back(addr, true) {
+    if addr == 0 || take_back(addr, true) {
         return;
     }
     let before = sys::errno();

@@ -4,10 +4,11 @@
 
 use core::ffi::{CStr, c_char, c_int};
 
-use hugetools_pages::sys;
+use hugetools_pages::sys::{self, cast};
 
-use crate::kernel_writes::buffers::{can_be_read, range};
-use crate::next::call::{NO_CALL, next};
+use crate::next::later::{
+    EXECV, EXECVE, EXECVEAT, EXECVP, EXECVPE, EXIT, EXIT_AT_ONCE, FEXECVE, call_later, no_function,
+};
 use crate::process::gains;
 use crate::report::end;
 
@@ -21,8 +22,15 @@ type Words = *const *const c_char;
 pub unsafe extern "C" fn exit(status: c_int) -> ! {
     end::note_status(status);
     loop {
-        next!(c"exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+        call_later!(EXIT, fn(c_int) -> (), (status), else end_now(status));
     }
+}
+
+/// Ends the process where there is no libc to do it.
+fn end_now(status: c_int) {
+    let args = [cast::extended(status), 0, 0, 0, 0, 0];
+    // SAFETY: as the program asks.
+    let _ = unsafe { sys::any_call(libc::SYS_exit_group, args) };
 }
 
 /// `_exit(2)`
@@ -33,7 +41,7 @@ pub unsafe extern "C" fn exit(status: c_int) -> ! {
 pub unsafe extern "C" fn _exit(status: c_int) -> ! {
     end::at_once(status);
     loop {
-        next!(c"_exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+        call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else end_now(status));
     }
 }
 
@@ -45,7 +53,7 @@ pub unsafe extern "C" fn _exit(status: c_int) -> ! {
 pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
     end::at_once(status);
     loop {
-        next!(c"_Exit", fn(c_int) -> c_int, libc::SYS_exit_group, (status));
+        call_later!(EXIT_AT_ONCE, fn(c_int) -> (), (status), else end_now(status));
     }
 }
 
@@ -56,7 +64,7 @@ pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
 unsafe fn may_become(name: *const c_char, may_begin: fn(&CStr) -> bool) {
     let errno = sys::errno();
     // What cannot be read is the kernel's to refuse.
-    let is_told = !name.is_null() && can_be_read(&range(name as usize, 1));
+    let is_told = !name.is_null() && sys::is_readable(&(name as usize..name as usize + 1));
     // SAFETY: a C string, as the caller says.
     if is_told && !may_begin(unsafe { CStr::from_ptr(name) }) {
         end::refuse();
@@ -73,11 +81,11 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Wo
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
     end::before_exec(|| {
-        next!(
-            c"execve",
+        call_later!(
+            EXECVE,
             fn(*const c_char, Words, Words) -> c_int,
-            libc::SYS_execve,
-            (path, words, variables)
+            (path, words, variables),
+            else no_function()
         )
     })
 }
@@ -91,11 +99,11 @@ pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
     end::before_exec(|| {
-        next!(
-            c"execv",
+        call_later!(
+            EXECV,
             fn(*const c_char, Words) -> c_int,
-            NO_CALL,
-            (path, words)
+            (path, words),
+            else no_function()
         )
     })
 }
@@ -109,11 +117,11 @@ pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
     end::before_exec(|| {
-        next!(
-            c"execvp",
+        call_later!(
+            EXECVP,
             fn(*const c_char, Words) -> c_int,
-            NO_CALL,
-            (name, words)
+            (name, words),
+            else no_function()
         )
     })
 }
@@ -127,11 +135,11 @@ pub unsafe extern "C" fn execvpe(name: *const c_char, words: Words, variables: W
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
     end::before_exec(|| {
-        next!(
-            c"execvpe",
+        call_later!(
+            EXECVPE,
             fn(*const c_char, Words, Words) -> c_int,
-            NO_CALL,
-            (name, words, variables)
+            (name, words, variables),
+            else no_function()
         )
     })
 }
@@ -149,11 +157,11 @@ pub unsafe extern "C" fn execveat(
     flags: c_int,
 ) -> c_int {
     end::before_exec(|| {
-        next!(
-            c"execveat",
+        call_later!(
+            EXECVEAT,
             fn(c_int, *const c_char, Words, Words, c_int) -> c_int,
-            libc::SYS_execveat,
-            (dir, path, words, variables, flags)
+            (dir, path, words, variables, flags),
+            else no_function()
         )
     })
 }
@@ -165,11 +173,11 @@ pub unsafe extern "C" fn execveat(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fexecve(file: c_int, words: Words, variables: Words) -> c_int {
     end::before_exec(|| {
-        next!(
-            c"fexecve",
+        call_later!(
+            FEXECVE,
             fn(c_int, Words, Words) -> c_int,
-            NO_CALL,
-            (file, words, variables)
+            (file, words, variables),
+            else no_function()
         )
     })
 }

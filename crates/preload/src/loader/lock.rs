@@ -21,9 +21,3 @@ pub(crate) fn note_threads() {
 pub(crate) fn is_free() -> bool {
     OF_THREADS.load(Ordering::Relaxed) == 0 && !facts::has_threads()
 }
-
-/// Whether it may be locked for ever, by a thread that did not come along into this process.
-pub(crate) fn may_be_left() -> bool {
-    let of_threads = OF_THREADS.load(Ordering::Relaxed);
-    of_threads != 0 && of_threads != sys::getpid()
-}

@@ -4,9 +4,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::mem::offset_of;
 use core::ops::{ControlFlow, Range};
-use core::sync::atomic::{AtomicUsize, Ordering};
 
-use hugetools_pages::rt::weak;
 use hugetools_pages::sys;
 
 /// A loaded file.
@@ -20,8 +18,6 @@ pub struct Object<'a> {
     pub headers: &'a [libc::Elf64_Phdr],
     /// Whether it is the program itself.
     pub is_program: bool,
-    /// How many are before it in the list.
-    pub place: usize,
     /// How many objects were loaded so far; 0 where the loader does not tell.
     pub loads: u64,
 }
@@ -60,7 +56,6 @@ impl Object<'_> {
             name: c"",
             headers,
             is_program: false,
-            place: usize::MAX,
             loads: 0,
         })
     }
@@ -84,29 +79,6 @@ impl Object<'_> {
         let name = self.name.to_bytes();
         let named = names.iter().any(|vdso| name.starts_with(vdso));
         !self.is_program && (name.is_empty() || named)
-    }
-
-    /// Whether it is libc, or a part of it, as some once were.
-    pub(crate) fn is_of_libc(&self) -> bool {
-        let parts: [&[u8]; 5] = [b"libc.", b"libpthread.", b"librt.", b"libdl.", b"ld-"];
-        let is_one = |name: &[u8]| parts.iter().any(|part| name.starts_with(part));
-        // musl's may have no name of its own: the loader, which it is, has its file's.
-        let file = self.name.to_bytes().rsplit(|byte| *byte == b'/').next();
-        match self.own_name() {
-            Some(name) => is_one(name.to_bytes()),
-            None => file.is_some_and(is_one),
-        }
-    }
-
-    /// Whether it is there until the process ends: so is what was there at the start, and
-    /// libc. musl unloads nothing.
-    pub(crate) fn stays(&self) -> bool {
-        let at_start = match AT_START.objects.load(Ordering::Relaxed) {
-            // A constructor that runs before ours.
-            0 => usize::MAX,
-            count => count,
-        };
-        self.place < at_start || self.is_of_libc() || !weak::is_glibc()
     }
 
     /// Whether the loader writes to its code: not all of that need be done yet
@@ -243,49 +215,6 @@ impl Object<'_> {
     }
 }
 
-/// What is known of the list from the start on.
-#[derive(Debug)]
-pub(crate) struct AtStart {
-    /// How many objects there were: these stay, and stay the first ones.
-    objects: AtomicUsize,
-    /// Where the program's headers are, and how many.
-    pub(crate) headers: AtomicUsize,
-    pub(crate) count: AtomicUsize,
-    /// What the loader shows to debuggers (`r_debug`), by which its list can be found; 0
-    /// where it does not.
-    pub(crate) list: AtomicUsize,
-}
-
-/// See [`note_start`].
-pub(crate) static AT_START: AtStart = AtStart {
-    objects: AtomicUsize::new(0),
-    headers: AtomicUsize::new(0),
-    count: AtomicUsize::new(0),
-    list: AtomicUsize::new(0),
-};
-
-/// Notes what is there. To be called at the start.
-pub(crate) fn note_start() {
-    const DEBUG: i64 = 21;
-    let mut count = 0;
-    each(|object| {
-        if object.is_program {
-            let headers = object.headers;
-            let words = [
-                (&AT_START.headers, headers.as_ptr() as usize),
-                (&AT_START.count, headers.len()),
-                (&AT_START.list, object.value(DEBUG).unwrap_or(0)),
-            ];
-            for (word, value) in words {
-                word.store(value, Ordering::Relaxed);
-            }
-        }
-        count += 1;
-        ControlFlow::Continue(())
-    });
-    AT_START.objects.store(count, Ordering::Relaxed);
-}
-
 /// Calls `visit` for each object, the program first, until it breaks. The
 /// loader's list is locked meanwhile: nothing is unloaded.
 pub fn each(visit: impl FnMut(&Object<'_>) -> ControlFlow<()>) {
@@ -350,7 +279,6 @@ unsafe extern "C" fn trampoline<F: FnMut(&Object<'_>) -> ControlFlow<()>>(
         name,
         headers,
         is_program: state.seen == 0,
-        place: state.seen,
         loads: if knows_loads { info.dlpi_adds } else { 0 },
     };
     state.seen += 1;

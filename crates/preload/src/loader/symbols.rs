@@ -7,7 +7,6 @@ use crate::loader::objects::{Object, STRTAB, SYMTAB};
 
 const HASH: i64 = 4;
 const GNU_HASH: i64 = 0x6fff_fef5;
-const VERSYM: i64 = 0x6fff_fff0;
 
 /// A symbol in a loaded file's table.
 pub type Symbol = libc::Elf64_Sym;
@@ -68,42 +67,10 @@ impl Tables<'_> {
         found
     }
 
-    /// The address of the first of them, of a name with that hash.
-    pub(crate) fn address_by_hash(&self, name: &CStr, hash: u32) -> Option<usize> {
-        self.entries_of(name, hash).map(|[address, _]| address)
-    }
-
-    /// The address of the one whose version is in force, of a name with that hash, or else of
-    /// the first one, which only older programs call.
-    pub(crate) fn address_in_force(&self, name: &CStr, hash: u32) -> Option<usize> {
-        /// Of a version that is not the one in force.
-        const HIDDEN: u16 = 0x8000;
-        let is_old = |symbol: *mut Symbol| {
-            let index = (symbol as usize - self.symbols) / size_of::<Symbol>();
-            let Some(table) = self.object.table(VERSYM) else {
-                return false;
-            };
-            let version = (table + index * size_of::<u16>()) as *const u16;
-            // SAFETY: the table has a version for each of the object's symbols.
-            let version = unsafe { version.read() };
-            version & HIDDEN != 0
-        };
-        let mut found: Option<(usize, bool)> = None;
-        self.definitions(name, hash, |symbol| {
-            let is_old = is_old(symbol);
-            // SAFETY: one of the object's symbols, which stay while it is loaded.
-            let value = usize::try_from(unsafe { (*symbol).st_value }).unwrap_or(0);
-            if found.is_none_or(|(_, was_old)| was_old && !is_old) {
-                found = Some((self.object.base.wrapping_add(value), is_old));
-            }
-        });
-        found.map(|(address, _)| address)
-    }
-
-    /// The function of that name.
-    pub(crate) fn function(&self, name: &CStr) -> Option<Function> {
+    /// The function of a name with that hash.
+    pub(crate) fn function(&self, name: &CStr, hash: u32) -> Option<Function> {
         let mut found = None;
-        self.definitions(name, gnu_hash(name), |symbol| {
+        self.definitions(name, hash, |symbol| {
             // SAFETY: one of the object's symbols, which stay while it is loaded.
             let symbol = unsafe { &*symbol };
             let value = usize::try_from(symbol.st_value).unwrap_or(0);

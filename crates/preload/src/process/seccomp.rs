@@ -9,18 +9,14 @@
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_contract::env::{self, Pages};
+use hugetools_contract::env;
 use hugetools_pages::config;
-use hugetools_pages::extent::page_sizes::Layout;
-use hugetools_pages::migrate::sigbus;
 use hugetools_pages::policy::{first_look, thp};
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, cast};
 use hugetools_pages::vmops::anon;
 
-use crate::kernel_writes::buffers::{again, range};
 use crate::next;
-use crate::rt::marker;
 
 /// `prctl(2)`. Which arguments there are depends on the first; the others are
 /// passed on as they are found.
@@ -39,10 +35,8 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     if is_lifted(option, a) {
         return 0;
     }
-    // What it fills is no more than that, but for copies of a vector, whose length follows.
-    let buffers = || core::iter::once(range(a, b.clamp(16, 4096)));
     // SAFETY: as the caller says.
-    let result = again(buffers, || unsafe { next::prctl(option, a, b, c, d) });
+    let result = unsafe { next::prctl(option, a, b, c, d) };
     if option == libc::PR_SET_THP_DISABLE && result == 0 {
         note_disabled(a != 0);
     }
@@ -76,11 +70,6 @@ fn note_disabled(yes: bool) {
 /// The last moment at which anything may be asked or set.
 fn begin() {
     first_look::take();
-    let heap = config::get().heap.filter(|pages| *pages != Pages::Thp);
-    if let Some(pages) = heap.filter(|_| marker::has_heap()) {
-        // The heap may come to have pages of a pool.
-        sigbus::guard(Layout::of(pages).unit);
-    }
     sys::note_own_filter();
 }
 

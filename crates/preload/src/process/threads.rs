@@ -12,26 +12,21 @@ use core::mem::MaybeUninit;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_pages::config;
-use hugetools_pages::migrate::retry;
+use hugetools_pages::fork::admission;
 use hugetools_pages::segment::stack;
 use hugetools_pages::sys;
 
 use crate::loader::lock;
-use crate::next::following::{self, Following};
+use crate::next::Next;
+use crate::next::later::{
+    self, GETATTR_DEFAULT, GETGUARDSIZE, GETSTACK, GETSTACKSIZE, PTHREAD_CREATE, PTHREAD_SELF,
+};
 use crate::program_segments;
 
 /// What a thread does.
 pub(crate) type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 type Attributes = libc::pthread_attr_t;
-
-static CREATE: Following = Following::named(c"pthread_create");
-static STACK: Following = Following::named(c"pthread_attr_getstack");
-static LENGTH: Following = Following::named(c"pthread_attr_getstacksize");
-static GUARD: Following = Following::named(c"pthread_attr_getguardsize");
-static DEFAULT: Following = Following::named(c"pthread_getattr_default_np");
-static OWN: Following = Following::named(c"pthread_self");
 
 /// So many threads may be on their way at once.
 const PLACES: usize = 64;
@@ -73,10 +68,10 @@ pub(crate) fn one_is_near() {
     static KNOWN: AtomicBool = AtomicBool::new(false);
     if !KNOWN.load(Ordering::Relaxed) && !KNOWN.swap(true, Ordering::Relaxed) {
         program_segments::before_threads();
-        following::find_all_anew();
+        later::find_all();
         lock::note_threads();
     }
-    retry::begin_threads(config::heap_is_of_pool);
+    admission::before_threads();
 }
 
 /// `pthread_create`
@@ -91,7 +86,7 @@ pub(crate) unsafe fn create(
 ) -> c_int {
     type Call =
         unsafe extern "C" fn(*mut libc::pthread_t, *const Attributes, Start, *mut c_void) -> c_int;
-    let Some(address) = CREATE.address() else {
+    let Some(address) = PTHREAD_CREATE.found() else {
         return libc::EAGAIN;
     };
     one_is_near();
@@ -169,7 +164,7 @@ unsafe fn take(place: *const Place) -> Option<Task> {
 /// thread there.
 fn own() -> Option<usize> {
     type Call = extern "C" fn() -> usize;
-    let address = OWN.address()?;
+    let address = PTHREAD_SELF.found()?;
     // SAFETY: the address of the function of that name.
     let own = unsafe { core::mem::transmute::<usize, Call>(address) };
     // In both libcs that is the address of its record.
@@ -186,7 +181,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
     let attributes = match attributes.is_null() {
         true => {
             type Call = unsafe extern "C" fn(*mut Attributes) -> c_int;
-            let address = DEFAULT.address()?;
+            let address = GETATTR_DEFAULT.found()?;
             // SAFETY: the address of the function of that name.
             let default = unsafe { core::mem::transmute::<usize, Call>(address) };
             // SAFETY: room for attributes.
@@ -197,9 +192,9 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
         false => attributes,
     };
     // SAFETY: as the caller says, or filled by libc just now.
-    let len = unsafe { number(&LENGTH, attributes)? };
+    let len = unsafe { number(&GETSTACKSIZE, attributes)? };
     // SAFETY: likewise.
-    let guard = unsafe { number(&GUARD, attributes)? };
+    let guard = unsafe { number(&GETGUARDSIZE, attributes)? };
     let shape = Shape { len, guard };
     stack::is_long_enough(shape.len).then_some(shape)
 }
@@ -210,7 +205,7 @@ unsafe fn shape(attributes: *const Attributes) -> Option<Shape> {
 /// Attributes of a thread.
 unsafe fn is_own(attributes: *const Attributes) -> bool {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize, *mut usize) -> c_int;
-    let Some(address) = STACK.address() else {
+    let Some(address) = GETSTACK.found() else {
         return true;
     };
     // SAFETY: the address of the function of that name.
@@ -226,10 +221,10 @@ unsafe fn is_own(attributes: *const Attributes) -> bool {
 ///
 /// # Safety
 /// It takes attributes and room for a number.
-unsafe fn number(function: &Following, attributes: *const Attributes) -> Option<usize> {
+unsafe fn number(function: &Next, attributes: *const Attributes) -> Option<usize> {
     type Call = unsafe extern "C" fn(*const Attributes, *mut usize) -> c_int;
     // SAFETY: the address of the function of that name.
-    let call = unsafe { core::mem::transmute::<usize, Call>(function.address()?) };
+    let call = unsafe { core::mem::transmute::<usize, Call>(function.found()?) };
     let mut number = 0;
     // SAFETY: as the caller says.
     (unsafe { call(attributes, &raw mut number) } == 0).then_some(number)

@@ -6,7 +6,6 @@ use core::ffi::CStr;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::load::Load;
 use hugetools_pages::segment::symbols;
 use hugetools_pages::sys::{self, File};
@@ -119,7 +118,7 @@ impl Lines {
     fn flush(&mut self) {
         let (fd, text) = (self.file.fd(), &self.buffer[..self.len]);
         // Without the signal of a file that is as long as it may be.
-        let _ = on_side_stack(|| sys::write_quietly(fd, text));
+        let _ = sys::write_quietly(fd, text);
         self.len = 0;
     }
 }

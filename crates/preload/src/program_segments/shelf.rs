@@ -12,17 +12,31 @@ use hugetools_pages::segment::share::{NoShelf, Shelf};
 use hugetools_pages::sys::geteuid;
 
 use crate::api::mounts;
+use crate::loader::objects::Object;
 
 /// The directory that `HUGETLB_SHARE_PATH` names, or the user's own on the
 /// mount for the pages that were asked for. `None` where sharing was not asked
 /// for or, which is said, cannot be.
-pub(super) fn open(pages: Pages) -> Option<Shelf> {
+pub(super) fn open(program: &Object<'_>, pages: Pages) -> Option<Shelf> {
     let config = config::get();
     let size = asked_size(pages).filter(|_| config.share_text)?;
+    if maps_its_code(program) {
+        say(
+            Level::Warning,
+            format_args!("text: not shared, since the program maps its code again from its file"),
+        );
+        return None;
+    }
     match config.share_path {
         Some(path) => named(path, pages),
         None => own(size),
     }
+}
+
+/// Whether a program maps code of its own again, by what `/proc/self/maps` says of it, and
+/// ends where that fails: V8 does so, and of a hugetlbfs no part of a page can be mapped.
+fn maps_its_code(program: &Object<'_>) -> bool {
+    program.address_of(c"napi_create_function").is_some()
 }
 
 fn named(path: &[u8], pages: Pages) -> Option<Shelf> {

@@ -10,11 +10,11 @@ use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::usage::SMALL_HEAP;
+use hugetools_pages::kernel::facts;
 use hugetools_pages::kernel::kin::Kin;
 use hugetools_pages::policy::pool_backoff::{self, Shortfall};
 use hugetools_pages::policy::thp::{self, NoThp};
 use hugetools_pages::rt::outlet;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::segment::stack;
 use hugetools_pages::segment::why::{self, Why};
 use hugetools_pages::sys::{self, Filter};
@@ -22,7 +22,7 @@ use hugetools_pages::sys::{self, Filter};
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
 use crate::report::own_memory::{Mappings, Status};
-use crate::report::{old_root, past_malloc, report_file, required, staying, watched};
+use crate::report::{past_malloc, report_file, required, staying, watched};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::anon;
@@ -70,9 +70,7 @@ fn status() -> Ended {
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
     if watched::has_begun() && tell(status) && is_wanted() {
-        on_side_stack(|| {
-            let _ = stayed();
-        });
+        let _ = stayed();
     }
 }
 
@@ -92,9 +90,7 @@ fn tell(status: c_int) -> bool {
     let is_due = may_ask() && is_wanted() && !is_told();
     if is_due {
         note_status(status);
-        on_side_stack(|| {
-            let _ = report(self::status());
-        });
+        let _ = report(self::status());
     }
     is_due
 }
@@ -126,9 +122,7 @@ pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
         && is_wanted()
         && watched::has_room()
         && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
-        && on_side_stack(|| {
-            compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false))
-        });
+        && compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false));
     let result = call();
     if left {
         watched::stay();
@@ -177,8 +171,8 @@ fn report(ended: Ended) -> Option<()> {
 /// The text of a report, as it is now.
 fn compose(ended: Ended) -> Option<Text> {
     let status = Status::read();
-    let mappings = Mappings::find(&status)?;
-    let exe = old_root::exe()?;
+    let mappings = Mappings::find()?;
+    let exe = scratch::link(c"/proc/self/exe")?;
     // No object has more of either than three for each mapping; extents of the
     // heap may be one mapping together.
     let (count, names) = mappings.count();
@@ -186,7 +180,7 @@ fn compose(ended: Ended) -> Option<Text> {
     // Each name can be a file's or that of shared memory; others have none.
     let most = 2 * names + extents.all().len() + segment::ALL.len();
     let rows = scratch::values(most.min(1024), Row::EMPTY)?;
-    let pmd = mappings.transparent_size();
+    let pmd = facts::thp_size() as u64;
     let filled = segment::sort(mappings.records(), pmd, extents.all(), rows);
     let rows = rows.get_mut(..filled)?;
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
@@ -282,7 +276,7 @@ fn off_pools(row: &Row<'_>, asked: Option<Pages>) -> Option<&'static str> {
     let shortfall = pool_backoff::shortfall();
     let is_fork = matches!(
         shortfall,
-        Shortfall::Fork | Shortfall::Copy | Shortfall::Forks
+        Shortfall::Fork | Shortfall::Forks | Shortfall::Threads
     );
     let is_asked = asked.is_some_and(|pages| pages != Pages::Thp);
     let is_here = row.thp > 0 || !is_fork;

@@ -9,7 +9,6 @@ use hugetools_pages::registry::shared;
 use hugetools_pages::sys;
 
 use crate::loader::objects::{self, Object};
-use crate::loader::{lock, unlocked};
 use crate::rt::scratch::{self, List};
 
 /// A list that is filled from the front.
@@ -45,10 +44,7 @@ impl Extents {
             known.put_object(object);
             ControlFlow::Continue(())
         };
-        match lock::is_free() {
-            true => objects::each(put),
-            false => unlocked::each(put),
-        }
+        objects::each(put);
         Some(known)
     }
 

@@ -11,7 +11,6 @@ use hugetools_pages::config;
 use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
-use hugetools_pages::rt::side_stack::on_side_stack;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
 use crate::report::watched;
@@ -87,7 +86,7 @@ fn try_send(text: &[u8]) -> Result<()> {
         return Ok(());
     }
     match open() {
-        None => on_side_stack(|| outlet::write(text)),
+        None => outlet::write(text),
         Some(file) => append(file?.fd(), text),
     }
     Ok(())
@@ -160,7 +159,7 @@ fn name() -> Option<&'static str> {
 /// Where the reader is gone, or the file is as long as it may be, the program
 /// ends as it would have.
 fn append(fd: c_int, text: &[u8]) {
-    if let Err(error) = on_side_stack(|| sys::write_quietly(fd, text)) {
+    if let Err(error) = sys::write_quietly(fd, text) {
         lost("written", error);
     }
 }

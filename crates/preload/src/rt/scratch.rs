@@ -2,9 +2,9 @@
 //! since the program is about to end.
 #![expect(unsafe_code, reason = "hands out mapped memory")]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::CStr;
 use core::fmt;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use hugetools_pages::sys::{self, File};
@@ -124,13 +124,6 @@ pub(crate) fn read_short(path: &CStr) -> Option<&'static [u8]> {
         true => Some(keep_first(buffer, filled)),
         false => read(path),
     }
-}
-
-/// The whole contents of an open file, which stays open.
-pub(crate) fn read_open(fd: c_int) -> Option<&'static [u8]> {
-    let file = ManuallyDrop::new(File::from_fd(fd));
-    let (buffer, filled) = fill(|buffer| fill_from(&file, buffer))?;
-    Some(&buffer[..filled])
 }
 
 /// Where a symbolic link leads.

@@ -107,12 +107,6 @@ impl Entry {
             false => format!("{} for {}: {why}", self.auto.join(" "), self.name),
         })
     }
-
-    /// The mappings that it makes its heap of, and its names, as the library is told.
-    pub(crate) fn told_pieces(&self) -> Option<String> {
-        let names = self.exe.join(":");
-        Some(format!("{}k:{names}", self.pieces?))
-    }
 }
 
 /// Memory that is not malloc's.

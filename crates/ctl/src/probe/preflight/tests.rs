@@ -241,6 +241,19 @@ fn a_control_group_counts_where_it_is_tighter() {
 }
 
 #[test]
+fn a_limit_holds_for_what_the_program_requests_by_itself() {
+    let mut kernel = kernel(64, 0);
+    kernel.own_requests = Some(Limit {
+        file: KPath::from("/g/hugetlb.2MB.max"),
+        limit: Bytes::new(8 << 20),
+        used: Some(Bytes::new(2 << 20)),
+    });
+    let text = "a request of the program's own for huge pages (MAP_HUGETLB, SHM_HUGETLB) beyond \
+                the 6MB that the control group leaves fails with ENOMEM (/g/hugetlb.2MB.max)";
+    assert_eq!(said(BOTH, &kernel), [format!("Info: {text}")]);
+}
+
+#[test]
 fn other_limits() {
     let mut kernel = kernel(512, 0);
     kernel.address_space = Some(Bytes::new(1 << 30));

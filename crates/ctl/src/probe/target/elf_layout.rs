@@ -145,13 +145,21 @@ impl Layout {
         }
     }
 
+    /// Whether a segment was linked for pages of this size: by its alignment or, if it is
+    /// marked, by its address. Old linker scripts place marked segments so and leave the
+    /// alignment at a base page.
+    fn is_linked_for(&self, load: &Load, size: PageSize) -> bool {
+        let by_address = load.marked && !self.moves && load.address % size.get() == 0;
+        load.align >= size.get() || by_address
+    }
+
     /// What of a part of a segment lies in whole pages: up to its end, where it was
     /// linked for such pages and nothing else lies in the last one.
     fn whole(&self, load: &Load, range: &Range<u64>, size: PageSize) -> Option<Range<u64>> {
         let end = range.end.checked_next_multiple_of(size.get())?;
         let next = self.loads.iter().map(|load| load.address);
         let next = next.filter(|start| *start >= load.end()).min();
-        let is_linked = load.align >= size.get() && range.end == load.end();
+        let is_linked = self.is_linked_for(load, size) && range.end == load.end();
         if !is_linked || next.is_some_and(|next| next < end) {
             return within(range, size);
         }

@@ -60,11 +60,6 @@ impl Call {
         is_allowed
     }
 
-    /// Its flags, to be tried where nothing is and to be undone at once.
-    pub fn for_trial(&self) -> c_int {
-        self.flags & !(libc::MAP_FIXED | libc::MAP_POPULATE | libc::MAP_LOCKED)
-    }
-
     pub(super) fn is_private_memory(&self) -> bool {
         self.flags & MAP_TYPE == libc::MAP_PRIVATE
             && self.flags & libc::MAP_ANONYMOUS != 0

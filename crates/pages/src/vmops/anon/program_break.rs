@@ -1,15 +1,16 @@
 //! The end of the data segment, which some allocators move by themselves, as tcmalloc does:
-//! step by step, each smaller than a huge page. So none comes by itself there; what was
-//! used is put together once the end is a huge page further on.
+//! step by step, each smaller than a huge page. So none comes by a fault there; what was
+//! used is collapsed once the end is a huge page further on.
 //!
 //! The end stays where the program has set it: libc moves it, too, and knows only of its
 //! own steps.
 //!
 //! No locks: each word is a hint for what changes no contents.
+#![expect(unsafe_code, reason = "collapses huge pages by address")]
+
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 use super::call::{advise, is_active, large};
-use super::steps::Missed;
 use crate::kernel::facts;
 use crate::policy::{first_look, thp};
 use crate::sys;
@@ -17,10 +18,8 @@ use crate::sys;
 /// Where the program's own steps begin; 0 before the first.
 static FROM: AtomicUsize = AtomicUsize::new(0);
 
-/// All below was looked at.
+/// All below was collapsed.
 static DONE: AtomicUsize = AtomicUsize::new(0);
-
-static MISSED: Missed = Missed::new();
 
 /// After the program has moved the end from `was` on by so many bytes.
 pub fn break_moved(was: usize, grown: usize) {
@@ -44,9 +43,9 @@ pub fn break_moved(was: usize, grown: usize) {
     advise(low, end - low);
     // What lies below was used, as far as it will be.
     let last = (was / size * size).max(done);
-    MISSED.again(size, |huge| from <= huge.start && huge.end <= was);
-    for at in (done..last).step_by(size) {
-        MISSED.together(at, size);
+    if last > done {
+        // SAFETY: memory of the program's, of which the contents stay.
+        let _ = unsafe { thp::collapse(done, last - done) };
     }
     DONE.store(last, Ordering::Relaxed);
 }

@@ -6,12 +6,11 @@ use core::ops::Range;
 
 use hugetools_kernfs::smaps;
 
+use super::align;
 use super::call::{advise, is_active, large, range};
-use super::{align, pieces, rows};
 use crate::kernel::{facts, procfile};
 use crate::policy::{first_look, thp};
 use crate::registry::anon::{self as registry, Known};
-use crate::registry::borders;
 use crate::sys;
 use crate::vmops::remap::call::{Call, MREMAP_DONTUNMAP};
 
@@ -43,25 +42,17 @@ pub fn remapped(call: &Call, now: usize) {
     let (Some(old), Some(new)) = (range(call.addr, call.old_len), range(now, call.new_len)) else {
         return;
     };
-    pieces::replaced(call.addr, call.old_len);
-    pieces::replaced(now, call.new_len);
-    rows::gone(call.addr, call.old_len);
-    rows::gone(now, call.new_len);
     let known = registry::holding(&old);
     let parts = Parts::of(&old);
     if call.flags & MREMAP_DONTUNMAP == 0 {
         registry::cut(&old);
     }
-    borders::moved(&old, &new);
     match known {
         Some(known) => {
             registry::enter(&Known {
                 range: new.clone(),
                 is_advised: known.is_advised,
             });
-            if known.is_advised {
-                join(&old, &new);
-            }
         }
         None => {
             become_large(&old, new.clone());
@@ -91,33 +82,6 @@ impl Parts {
     }
 }
 
-/// So many huge pages are put together again that a small mapping has when it comes to lie
-/// otherwise than it did.
-const FEW: usize = 4;
-
-/// Puts the huge page together in which a mapping ended before it grew: the base pages of
-/// its end are there, so that none comes by itself. Also those before it of one that had
-/// none, since it was small or began elsewhere in them.
-fn join(old: &Range<usize>, new: &Range<usize>) {
-    let size = facts::thp_size();
-    let is_other = old.len() < large() || old.start % size != new.start % size;
-    let filled = new.start.next_multiple_of(size)..(new.start + old.len()) / size * size;
-    if is_other && !filled.is_empty() && filled.len() <= FEW * size && filled.end <= new.end {
-        rows::put_together(&filled, size);
-    }
-    if let Some(huge) = cut(old.len(), new, size) {
-        // SAFETY: memory of the program's, of which the contents stay.
-        let _ = unsafe { thp::collapse(huge.start, huge.len()) };
-    }
-}
-
-/// The huge page in which the old end lies, where it is whole now.
-fn cut(old_len: usize, new: &Range<usize>, size: usize) -> Option<Range<usize>> {
-    let end = new.start + old_len;
-    let huge = end / size * size..end.next_multiple_of(size);
-    (!huge.is_empty() && new.start <= huge.start && huge.end <= new.end).then_some(huge)
-}
-
 /// One that was too small before.
 fn become_large(old: &Range<usize>, new: Range<usize>) {
     registry::cut(&new);
@@ -129,10 +93,6 @@ fn become_large(old: &Range<usize>, new: Range<usize>) {
     let is_advised = thp::serves_mapping(new.len());
     if is_advised {
         advise(new.start, new.len());
-        if new.start == old.start {
-            borders::note(new.start);
-        }
-        join(old, &new);
     }
     registry::enter(&Known {
         range: new,
@@ -160,18 +120,6 @@ pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_huge_page_of_the_old_end() {
-        const SIZE: usize = 2 << 20;
-        let at = |old_len, new: Range<usize>| cut(old_len, &new, SIZE).map(|huge| huge.start);
-        let end = 2 * SIZE + 4096;
-        assert_eq!(at(end, 8 * SIZE..12 * SIZE), Some(10 * SIZE));
-        assert_eq!(at(2 * SIZE, 8 * SIZE..12 * SIZE), None, "it ended with one");
-        assert_eq!(at(end, 8 * SIZE..11 * SIZE - 4096), None, "it is not whole");
-        assert_eq!(at(4096, 8 * SIZE + 4096..12 * SIZE), None, "nor here");
-        assert_eq!(at(end, 8 * SIZE..9 * SIZE), None, "it has shrunk");
-    }
 
     #[test]
     fn private_memory_is_told_from_other() {

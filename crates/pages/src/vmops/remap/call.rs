@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::ops::Range;
 
 use crate::sys::{self, Result};
-use crate::vmops::range::{overlap, pages, range_of};
+use crate::vmops::range::{overlap, pages};
 
 /// What of the flags is known.
 const KNOWN: c_int = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED | MREMAP_DONTUNMAP;
@@ -51,12 +51,6 @@ impl Call {
         let is_right =
             is_known && may && (!keeps_old || is_as_long()) && (!self.is_fixed() || has_room());
         is_right.then_some(old)
-    }
-
-    /// What of the old range is moved: as much as it is to be long.
-    pub(crate) fn kept(&self) -> Range<usize> {
-        let len = self.old_len.min(self.new_len);
-        range_of(self.addr, len, sys::page_size()).unwrap_or(self.addr..self.addr)
     }
 
     /// # Safety

@@ -13,6 +13,7 @@ fn large(image: Image) -> Look {
         align: 0x1000,
         writable,
         executable: !writable,
+        marked: false,
     };
     let loads = vec![
         load(0x40_0000, 5 << 20, false),

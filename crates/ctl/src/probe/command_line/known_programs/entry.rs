@@ -42,9 +42,6 @@ pub(crate) struct Entry {
     pub(crate) memory: Option<Text>,
     /// Whether `--anon` reaches that, where it is known.
     pub(crate) anon: Option<bool>,
-    /// Of how many kB each of the mappings is that it makes its heap of, where these are
-    /// apart and smaller than a huge page.
-    pub(crate) pieces: Option<u64>,
     /// Whether it turns transparent huge pages off for itself.
     #[serde(default)]
     pub(crate) bans: bool,
@@ -151,13 +148,6 @@ impl Entry {
         }
         if self.memory.is_some() && (self.own.is_none() || self.is_for_others()) {
             return Some("memory needs own, and a program that it is of".to_owned());
-        }
-        let fits = |kib: u64| kib.is_power_of_two() && (8..=1024).contains(&kib);
-        if self
-            .pieces
-            .is_some_and(|kib| !fits(kib) || self.exe.is_empty())
-        {
-            return Some("pieces is a power of two from 8 to 1024, and needs exe".to_owned());
         }
         if !self.auto.is_empty() && self.why.is_none() {
             return Some("auto needs why".to_owned());

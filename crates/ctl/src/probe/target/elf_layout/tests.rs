@@ -16,6 +16,7 @@ fn load(address: u64, len: u64, writable: bool) -> Load {
         align: 0x1000,
         writable,
         executable: !writable,
+        marked: false,
     }
 }
 
@@ -89,6 +90,24 @@ fn linked() -> Layout {
         moves: true,
         marked: true,
     }
+}
+
+/// As libhugetlbfs' own linker scripts made it: the alignment is that of a base page.
+#[test]
+fn of_a_marked_segment_the_address_counts() {
+    let at = |address, marked| Load {
+        marked,
+        ..load(address, 0x1234, true)
+    };
+    let inner = |load: Load, moves| {
+        let mut layout = Layout::fixed(vec![load]);
+        layout.moves = moves;
+        layout.data(two()).inner.get()
+    };
+    assert_eq!(inner(at(16 * MB, true), false), 0x1234);
+    assert_eq!(inner(at(16 * MB, false), false), 0);
+    assert_eq!(inner(at(16 * MB + 0x1000, true), false), 0);
+    assert_eq!(inner(at(16 * MB, true), true), 0);
 }
 
 #[test]
@@ -188,6 +207,7 @@ fn any_load() -> impl Strategy<Value = Load> {
         align: n[4] >> shift,
         writable,
         executable: false,
+        marked: false,
     })
 }
 

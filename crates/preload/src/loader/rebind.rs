@@ -1,0 +1,95 @@
+//! Changes what names of a loaded file mean, in this process only: the loader binds what it
+//! loads from then on to the new addresses.
+//!
+//! A library that is opened with `RTLD_DEEPBIND` finds libc's own functions before ours. Its
+//! calls cannot be caught later, since its constructors run before `dlopen` returns. So
+//! libc's table of symbols is changed before the first such library is loaded.
+#![expect(unsafe_code, reason = "changes a table of a loaded file")]
+
+use core::ffi::{CStr, c_int};
+use core::ops::ControlFlow;
+use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use hugetools_pages::sys;
+
+use crate::loader::objects::{self, Object};
+use crate::loader::symbols::{LOCAL_ENTRY, Symbol};
+
+/// A name, and the address that it is to mean.
+pub type Meaning = (&'static CStr, usize);
+
+/// The addresses of functions that this library exports by these names; 0 for a name that it
+/// does not export. They are not written in our code, since the loader would then look each
+/// of them up at the start of every program.
+pub fn own<const N: usize>(names: [&'static CStr; N]) -> [Meaning; N] {
+    let mut all = names.map(|name| (name, 0));
+    objects::each(|object| {
+        if !object.is_ours() {
+            return ControlFlow::Continue(());
+        }
+        for (name, address) in &mut all {
+            *address = object.address_of(name).unwrap_or(0);
+        }
+        ControlFlow::Break(())
+    });
+    all
+}
+
+/// Calls `visit` with glibc, if the program has it. The loader's lock is held meanwhile.
+pub fn with_glibc(mut visit: impl FnMut(&Object<'_>)) {
+    objects::each(|object| match object.own_name() {
+        Some(name) if name == c"libc.so.6" && object.address_of(c"malloc").is_some() => {
+            visit(object);
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    });
+}
+
+/// Gives names in an object's table new meanings, but for a meaning of 0; `false` if the table
+/// cannot be written.
+pub fn change(object: &Object<'_>, meanings: &[Meaning]) -> bool {
+    let (mut first, mut last) = (usize::MAX, 0);
+    for (name, _) in meanings {
+        object.definitions(name, |symbol| {
+            first = first.min(symbol as usize);
+            last = last.max(symbol as usize + size_of::<Symbol>());
+        });
+    }
+    let Some(before) = object.protection_of(first) else {
+        return false;
+    };
+    let page = sys::page_size();
+    let start = first / page * page;
+    let len = last.next_multiple_of(page) - start;
+    let protect = |prot: c_int| {
+        // SAFETY: the table stays readable, and code around it executable.
+        unsafe { sys::mprotect(start, len, prot) }
+    };
+    if protect(before | libc::PROT_WRITE).is_err() {
+        return false;
+    }
+    for (name, meaning) in meanings.iter().filter(|(_, meaning)| *meaning != 0) {
+        object.definitions(name, |symbol| {
+            put(symbol, meaning.wrapping_sub(object.base))
+        });
+    }
+    let _ = protect(before);
+    true
+}
+
+/// Writes what is to be added to the object's address, whoever calls. Other threads
+/// may look at it meanwhile.
+fn put(symbol: *mut Symbol, value: usize) {
+    // SAFETY: one of the object's symbols.
+    let other = unsafe { &raw mut (*symbol).st_other };
+    // SAFETY: a byte of the object's table, which `change` made writable.
+    let byte = unsafe { AtomicU8::from_ptr(other) };
+    byte.fetch_and(!LOCAL_ENTRY, Ordering::Release);
+    // SAFETY: one of the object's symbols.
+    let place = unsafe { &raw mut (*symbol).st_value };
+    // SAFETY: an aligned word of the object's table, which `change` made
+    // writable.
+    let word = unsafe { AtomicU64::from_ptr(place) };
+    word.store(value as u64, Ordering::Release);
+}

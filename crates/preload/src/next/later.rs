@@ -1,0 +1,99 @@
+//! Functions that most programs call seldom or never: each is looked up when it is called,
+//! and all of them before the first thread.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use hugetools_pages::sys::{self, Errno};
+
+use super::{Next, take_from};
+use crate::loader::objects;
+
+pub(crate) static EXIT: Next = Next::named(c"exit");
+pub(crate) static EXIT_AT_ONCE: Next = Next::named(c"_exit");
+pub(crate) static EXECVE: Next = Next::named(c"execve");
+pub(crate) static EXECV: Next = Next::named(c"execv");
+pub(crate) static EXECVP: Next = Next::named(c"execvp");
+pub(crate) static EXECVPE: Next = Next::named(c"execvpe");
+pub(crate) static EXECVEAT: Next = Next::named(c"execveat");
+pub(crate) static FEXECVE: Next = Next::named(c"fexecve");
+pub(crate) static SBRK: Next = Next::named(c"sbrk");
+pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
+pub(crate) static PTHREAD_CREATE: Next = Next::named(c"pthread_create");
+pub(crate) static THRD_CREATE: Next = Next::named(c"thrd_create");
+pub(crate) static GETSTACK: Next = Next::named(c"pthread_attr_getstack");
+pub(crate) static GETSTACKSIZE: Next = Next::named(c"pthread_attr_getstacksize");
+pub(crate) static GETGUARDSIZE: Next = Next::named(c"pthread_attr_getguardsize");
+pub(crate) static GETATTR_DEFAULT: Next = Next::named(c"pthread_getattr_default_np");
+pub(crate) static PTHREAD_SELF: Next = Next::named(c"pthread_self");
+
+static ALL: [&Next; 17] = [
+    &EXIT,
+    &EXIT_AT_ONCE,
+    &EXECVE,
+    &EXECV,
+    &EXECVP,
+    &EXECVPE,
+    &EXECVEAT,
+    &FEXECVE,
+    &SBRK,
+    &PTHREAD_ATFORK,
+    &PTHREAD_CREATE,
+    &THRD_CREATE,
+    &GETSTACK,
+    &GETSTACKSIZE,
+    &GETGUARDSIZE,
+    &GETATTR_DEFAULT,
+    &PTHREAD_SELF,
+];
+
+/// Whether all were looked up: nobody is asked again.
+static ALL_FOUND: AtomicBool = AtomicBool::new(false);
+
+/// Looks all of them up.
+pub(crate) fn find_all() {
+    find(&ALL);
+    ALL_FOUND.store(true, Ordering::Release);
+}
+
+fn find(names: &[&Next]) {
+    objects::each_behind_ours(|object| {
+        take_from(object, names);
+    });
+    // Where the program has loaded this library by itself libc is not behind it.
+    for next in names.iter().filter(|next| next.address() == 0) {
+        next.ask();
+    }
+}
+
+impl Next {
+    /// Where it is; `None` where nobody but this library has it.
+    pub(crate) fn found(&self) -> Option<usize> {
+        if self.address() == 0 && !ALL_FOUND.load(Ordering::Acquire) {
+            find(&[self]);
+        }
+        Some(self.address()).filter(|address| *address != 0)
+    }
+}
+
+/// Calls the next function of that type, or does what stands behind `else`.
+macro_rules! call_later {
+    ($next:expr, fn($($type:ty),*) -> $result:ty, ($($argument:expr),*), else $otherwise:expr) => {{
+        type Next = unsafe extern "C" fn($($type),*) -> $result;
+        match $next.found() {
+            Some(address) => {
+                // SAFETY: the address of the function of that name, whose type is that.
+                let next = unsafe { core::mem::transmute::<usize, Next>(address) };
+                // SAFETY: as the caller says.
+                unsafe { next($($argument),*) }
+            }
+            None => $otherwise,
+        }
+    }};
+}
+
+pub(crate) use call_later;
+
+/// What a function gives that is not there.
+pub(crate) fn no_function() -> i32 {
+    sys::c_result(Err(Errno(libc::ENOSYS)))
+}
