@@ -1,5 +1,5 @@
 //! Compiles the calls of mimalloc's interface that need its header; mimalloc itself is
-//! compiled by its own crate. Puts four functions of libc behind wrappers
+//! compiled by its own crate. Puts some functions of libc behind wrappers
 //! (`src/wrappers.rs`). The build script of `libhugetlbfs.so` arranges the rest of the link.
 #![expect(
     clippy::disallowed_methods,
@@ -13,8 +13,9 @@ use assembly::{assemble, emit};
 #[path = "../pages/build/assembly.rs"]
 mod assembly;
 
-const WRAPPED: [&str; 4] = [
+const WRAPPED: [&str; 5] = [
     "clock_gettime",
+    "prctl",
     "pthread_key_create",
     "pthread_key_delete",
     "pthread_setspecific",

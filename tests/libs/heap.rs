@@ -2,9 +2,7 @@
 
 mod beginning;
 mod budget;
-mod footprint;
 mod give;
-mod grow;
 mod host_malloc;
 mod limits;
 mod plugins;

@@ -81,12 +81,6 @@ static void *do_usable(struct job *j)
 #ifdef __GLIBC__
 static void *do_trim(struct job *j) { malloc_trim(0); return j->block; }
 static void *do_mallopt(struct job *j) { mallopt(M_TOP_PAD, 1 << 20); return j->block; }
-static void *do_mallinfo(struct job *j)
-{
-    struct mallinfo2 info = mallinfo2();
-    j->size = info.uordblks;
-    return j->block;
-}
 #endif
 
 static void touch(char *block, size_t size)
@@ -123,7 +117,6 @@ static void every_size(void)
 #ifdef __GLIBC__
     measure("malloc_trim", (struct job){ do_trim, NULL, 0, 0 });
     measure("mallopt", (struct job){ do_mallopt, NULL, 0, 0 });
-    measure("mallinfo2", (struct job){ do_mallinfo, NULL, 0, 0 });
 #endif
 }
 

@@ -18,13 +18,13 @@ use hugetools_pages::config;
 use hugetools_pages::extent::page_sizes::Layout;
 use hugetools_pages::extent::slice_bitmap::SLICE;
 use hugetools_pages::extent::{Extent, address_space, index, room, usage};
-use hugetools_pages::heap::{commit, promote};
+use hugetools_pages::heap::commit;
 use hugetools_pages::policy::first_look;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
 
 use crate::host_malloc::{self, Heap};
 use crate::mimalloc;
-use crate::state::{self, State};
+use crate::state;
 
 /// Bytes of the first arena, and of the smallest and the largest that mimalloc takes. Each
 /// further one is as large as all before it.
@@ -37,6 +37,9 @@ const TABLES: usize = 32 << 20;
 
 /// Bytes of address space in all arenas.
 static MANAGED: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes in use from which on another arena is wanted.
+static ENOUGH: AtomicUsize = AtomicUsize::new(0);
 
 /// Set while a thread adds an arena.
 static ADDING: AtomicBool = AtomicBool::new(false);
@@ -90,9 +93,11 @@ fn add(len: usize) {
         }
         len /= 2;
     };
-    if !added {
+    let (managed, in_use) = (MANAGED.load(Ordering::Relaxed), usage::in_use());
+    if !added && managed < in_use + SMALLEST {
         BACKOFF.note(Shortfall::AddressSpace);
     }
+    ENOUGH.store((managed / 2).max(in_use + SMALLEST / 2), Ordering::Relaxed);
     ADDING.store(false, Ordering::Release);
 }
 
@@ -146,11 +151,9 @@ unsafe extern "C" fn change(
         // SAFETY: mimalloc's own variable.
         unsafe { is_zero.write(zero) };
     }
-    let managed = MANAGED.load(Ordering::Relaxed);
-    if usage::in_use() > managed / 2 && state::now() != State::Unready {
-        add(managed);
+    if usage::in_use() > ENOUGH.load(Ordering::Relaxed) && state::is_ready() {
+        add(MANAGED.load(Ordering::Relaxed));
     }
-    promote::watch();
     true
 }
 
@@ -159,7 +162,7 @@ unsafe extern "C" fn change(
 pub(crate) fn make_room(size: usize) {
     let managed = MANAGED.load(Ordering::Relaxed);
     let free = managed.saturating_sub(usage::in_use());
-    if size > free / 2 && size < LARGEST && state::now() != State::Unready {
+    if size > free / 2 && size < LARGEST && state::is_ready() {
         add(size.saturating_add(size / 4 + SMALLEST).max(managed));
     }
 }

@@ -20,7 +20,7 @@ use crate::malloc::owner::Owner;
 use crate::mimalloc::{
     mi_calloc, mi_free, mi_malloc, mi_malloc_aligned, mi_realloc, mi_usable_size,
 };
-use crate::state::{self, State};
+use crate::state::{self, Due};
 use crate::{arena, idle};
 
 pub(crate) mod mallopt;
@@ -32,23 +32,38 @@ const LARGE: usize = 64 << 20;
 /// Whether the heap is ours; starts it.
 #[inline(always)]
 pub(crate) fn is_ours() -> bool {
-    match state::now() {
-        State::Ready => true,
-        State::Watching => {
-            idle::count();
+    state::due().is_none_or(see_to)
+}
+
+#[cold]
+fn see_to(due: Due) -> bool {
+    match due {
+        Due::Start => arena::start(),
+        Due::Look => {
+            idle::look();
             true
         }
-        State::Unready => arena::start(),
     }
 }
 
-/// A block, or null with `errno` set.
+/// The same block, or null with `errno` set. For about one block in sixty it looks whether a
+/// purge is due.
 #[inline(always)]
-fn checked(block: *mut c_void) -> *mut c_void {
-    if block.is_null() {
-        set_errno(Errno(libc::ENOMEM));
+pub(crate) fn checked(block: *mut c_void) -> *mut c_void {
+    const SAMPLE: usize = 0x3f0;
+    if block as usize & SAMPLE == 0 {
+        check(block);
     }
     block
+}
+
+#[cold]
+fn check(block: *const c_void) {
+    if block.is_null() {
+        set_errno(Errno(libc::ENOMEM));
+    } else if state::is_watching() {
+        idle::look();
+    }
 }
 
 fn invalid() -> *mut c_void {

@@ -2,32 +2,47 @@
 
 use core::sync::atomic::{AtomicU8, Ordering};
 
+/// mimalloc has no arena yet, or the program keeps another malloc.
 const UNREADY: u8 = 0;
+/// A thread is starting the heap.
 const STARTING: u8 = 1;
+/// mimalloc has an arena.
 const READY: u8 = 2;
+/// The same, and freed memory waits for a purge: some calls look at the clock.
 const WATCHING: u8 = 3;
+/// The same, and the next call looks at the clock.
+const WATCHING_CLOSELY: u8 = 4;
 
 static STATE: AtomicU8 = AtomicU8::new(UNREADY);
 
-/// How far the heap is.
+/// What is to be seen to when malloc is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// mimalloc has no arena yet.
-    Unready,
-    /// mimalloc has an arena.
-    Ready,
-    /// The same, and freed memory waits for a purge.
-    Watching,
+pub(crate) enum Due {
+    /// The heap is to be started, or is another malloc's.
+    Start,
+    /// The clock is to be looked at.
+    Look,
 }
 
-/// How far the heap is now.
+/// What is due; usually nothing.
 #[inline(always)]
-pub(crate) fn now() -> State {
-    match STATE.load(Ordering::Acquire) {
-        READY => State::Ready,
-        WATCHING => State::Watching,
-        _ => State::Unready,
+pub(crate) fn due() -> Option<Due> {
+    let state = STATE.load(Ordering::Acquire);
+    match state.wrapping_sub(READY) <= WATCHING - READY {
+        true => None,
+        false if state == WATCHING_CLOSELY => Some(Due::Look),
+        false => Some(Due::Start),
     }
+}
+
+/// Whether mimalloc has an arena.
+pub(crate) fn is_ready() -> bool {
+    STATE.load(Ordering::Acquire) >= READY
+}
+
+/// Whether freed memory waits for a purge.
+pub(crate) fn is_watching() -> bool {
+    STATE.load(Ordering::Relaxed) >= WATCHING
 }
 
 /// Whether the caller is the thread that starts the heap.
@@ -42,13 +57,17 @@ pub(crate) fn finish() {
     STATE.store(READY, Ordering::Release);
 }
 
-/// Starts or ends the watch for a purge.
-pub(crate) fn watch(yes: bool) {
-    let (from, to) = match yes {
-        true => (READY, WATCHING),
-        false => (WATCHING, READY),
-    };
-    if STATE.load(Ordering::Relaxed) == from {
-        let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+/// Starts to watch; `closely` until the next call.
+pub(crate) fn watch(closely: bool) {
+    let state = if closely { WATCHING_CLOSELY } else { WATCHING };
+    if is_ready() && STATE.load(Ordering::Relaxed) != state {
+        STATE.store(state, Ordering::Release);
+    }
+}
+
+/// Ends the watch.
+pub(crate) fn rest() {
+    if is_ready() {
+        STATE.store(READY, Ordering::Release);
     }
 }

@@ -3,7 +3,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use hugetools_pages::{sys, weak_function, word};
+use hugetools_pages::sys::{self, cast};
+use hugetools_pages::{weak_function, word};
 
 use crate::idle;
 
@@ -73,8 +74,14 @@ unsafe extern "C" fn __wrap_clock_gettime(
     result
 }
 
+/// mimalloc gives its mappings names. A seccomp filter of the program may kill for that.
+#[unsafe(no_mangle)]
+extern "C" fn __wrap_prctl(_option: c_int) -> c_int {
+    -1
+}
+
 /// From the C compiler's own library, which is not linked.
 #[unsafe(no_mangle)]
 extern "C" fn __popcountdi2(ones: u64) -> c_int {
-    sys::cast::int(ones.count_ones() as usize)
+    cast::int(ones.count_ones() as usize)
 }

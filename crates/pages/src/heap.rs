@@ -11,4 +11,4 @@
 
 mod beginning;
 pub mod commit;
-pub mod promote;
+mod promote;

@@ -25,10 +25,8 @@ rows! {
         pools: &[0, 60, 150], judged: RightHere,
     }
     blocks_that_are_aligned_to_huge_pages: "aligned_blocks" {}
-    figures_and_sizes_while_others_free_large_blocks: "figures_meanwhile" { pools: &[0, 150] }
     /// glibc says ENOMEM where `brk` was refused first.
     a_call_that_succeeds_leaves_errno_alone: "errno_stays" { pools: &[0], judged: RightHere }
-    a_large_block_is_not_there_twice: "grows_once" { pools: &[0], options: &["--heap=thp"] }
     small_blocks_leave_room_for_large_ones: "narrow" {
         words: &["sh", "-c", "ulimit -v 600000 && exec \"$0\" \"$@\"", "{hugectl}", "{program}"],
         pools: &[0, 60],

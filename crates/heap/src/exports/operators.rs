@@ -26,7 +26,7 @@ fn next_new(name: &CStr, size: usize) -> *mut c_void {
 #[inline(always)]
 fn new(name: &CStr, size: usize) -> *mut c_void {
     if ours::is_ours() {
-        let block = mimalloc::mi_malloc(size);
+        let block = ours::checked(mimalloc::mi_malloc(size));
         if !block.is_null() {
             return block;
         }

@@ -10,7 +10,7 @@ use crate::config;
 use crate::extent::slice_bitmap::SLICE;
 use crate::extent::unit::State;
 use crate::extent::{Extent, address_space};
-use crate::heap::beginning;
+use crate::heap::{beginning, promote};
 use crate::kernel::{hugetlb_pool, populate};
 use crate::policy::pool_backoff::{self, BACKOFF, BIG_BACKOFF, PoolBackoff};
 use crate::policy::{quota, release, required, thp};
@@ -71,6 +71,9 @@ fn put(extent: &Extent, slices: Range<usize>, huge: bool) -> Result<bool> {
         }
         result?;
         unit = run.end;
+        if huge {
+            promote::go_on();
+        }
     }
     Ok(zero)
 }

@@ -1,43 +1,51 @@
-//! A heap that has grown: the base pages of its small beginning become transparent huge
-//! pages.
+//! What began on base pages becomes transparent huge pages once the heap has grown, where
+//! most of it is touched. Nothing moves to the pool: it would have to be copied.
 #![expect(unsafe_code, reason = "advises memory by address")]
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::config;
 use crate::extent::unit::State;
-use crate::extent::usage::{GROWN_HEAP, in_use};
-use crate::extent::{Extent, index};
+use crate::extent::{Extent, Holds, index};
 use crate::kernel::facts;
 use crate::policy::thp;
-use crate::rt::fork_gate;
 use crate::sys;
 
-/// Set once the heap has grown.
-static DONE: AtomicBool = AtomicBool::new(false);
+/// So many units are passed each time.
+const AT_ONCE: usize = 32;
 
-/// Moves the small beginning up, once, when the heap has grown. To be called without a unit
-/// taken.
-pub fn watch() {
-    if in_use() < GROWN_HEAP || DONE.load(Ordering::Relaxed) || DONE.swap(true, Ordering::Relaxed) {
+/// The number of units passed so far, over all extents.
+static PASSED: AtomicUsize = AtomicUsize::new(0);
+
+/// Goes through some units. To be called when the heap got huge pages, without a unit taken.
+pub(super) fn go_on() {
+    // `mincore` is needed, which a filter may not allow.
+    if facts::has_filter() || !thp::may_serve_heap() || thp::serves_private().is_err() {
         return;
     }
-    // A system call is needed that a filter may not allow.
-    if config::get().heap.is_some() && !facts::has_filter() {
-        let _pass = fork_gate::GATE.pass();
-        index::look(raise);
-    }
+    index::look(|| match next() {
+        Some((extent, units)) => collapse(extent, units),
+        None => PASSED.store(0, Ordering::Relaxed),
+    });
 }
 
-fn raise() {
-    if thp::may_serve_heap() && thp::serves_private().is_ok() {
-        index::extents().for_each(collapse);
+/// The next units; none after the last.
+fn next() -> Option<(&'static Extent, Range<usize>)> {
+    let mut at = PASSED.fetch_add(AT_ONCE, Ordering::Relaxed);
+    for extent in index::extents().filter(|extent| extent.holds == Holds::Heap) {
+        let count = extent.units().len();
+        if at < count {
+            return Some((extent, at..count.min(at + AT_ONCE)));
+        }
+        at -= count;
     }
+    None
 }
 
-fn collapse(extent: &Extent) {
-    for (index, unit) in extent.units().iter().enumerate() {
-        let (addr, len) = (extent.address(index), extent.layout.unit);
+fn collapse(extent: &Extent, units: Range<usize>) {
+    for index in units {
+        let (unit, addr) = (&extent.units()[index], extent.address(index));
+        let len = extent.layout.unit;
         if unit.load().0 != State::Base || !is_mostly_touched(addr, len) {
             continue;
         }
