@@ -160,7 +160,7 @@ fn a_request_of_the_programs_own_fails_under_a_limit_instead_of_killing_it() {
         let ran = command.arg(option).arg(&program).args(args).output();
         ran.unwrap().into()
     };
-    let pages = |count: u64| (count * live.default_size().get() >> 20).to_string();
+    let pages = |count: u64| ((count * live.default_size().get()) >> 20).to_string();
     for option in ["--shm", "--anon"] {
         for kind in ["shared", "private", "segment"] {
             for (limit, said) in [

@@ -278,13 +278,6 @@ fn what_is_wrong_is_said() {
             "ld.hugetlbfs: ERROR: --hugetlbfs-align=5MB: the size is no power of two\n".to_owned(),
         ),
         (
-            "$PLACE/B/ld --hugetlbfs-align=4K a.o",
-            1,
-            "ld.hugetlbfs: ERROR: --hugetlbfs-align=4K: the size is that of a base page; huge \
-             pages have 64kB or more\n"
-                .to_owned(),
-        ),
-        (
             "$PLACE/B/ld -m i386pep --hugetlbfs-align a.o",
             1,
             "ld.hugetlbfs: ERROR: the huge pages of emulation i386pep are not known\n  \

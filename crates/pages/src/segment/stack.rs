@@ -149,8 +149,14 @@ fn lengthen(whole: &Range<usize>, ahead: &Range<usize>) {
         }
     }
     if ahead.start > whole.start {
-        // SAFETY: likewise. Where the stack cannot be as long it stays as it is.
-        let _ = unsafe { sys::written_by_kernel(whole.start - sys::page_size()) };
+        // `ulimit -v` may forbid the first of these lengths.
+        let lowest = whole
+            .end
+            .saturating_sub(ORDINARY / facts::thp_size() * facts::thp_size());
+        let _ = [whole.start, lowest.max(whole.start)].iter().any(|start| {
+            // SAFETY: likewise.
+            unsafe { sys::written_by_kernel(start - sys::page_size()) }.is_ok()
+        });
     }
 }
 
