@@ -26,7 +26,7 @@ pub(super) fn is_on_base_pages(len: usize) -> bool {
 
 /// Counts a range for this thread; whether the thread had few before.
 fn is_young(len: usize) -> bool {
-    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15_u64 as usize;
+    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
     let hash = sys::thread_name().wrapping_mul(SPREAD) >> (usize::BITS - 12);
     let taken = TAKEN[hash].load(Ordering::Relaxed);
     if taken >= YOUNG {

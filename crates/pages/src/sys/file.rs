@@ -321,4 +321,3 @@ fn stat_of(path: &CStr) -> Result<libc::stat> {
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Ok(unsafe { stat.assume_init() })
 }
-
