@@ -86,6 +86,8 @@ mod tests {
             file_end: start + 10 * page + 5,
             file_start: start,
             modulus: usize::MAX,
+            align: page,
+            next: usize::MAX,
             prot,
             is_marked: false,
         };
