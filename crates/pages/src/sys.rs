@@ -35,8 +35,6 @@ pub use file::{
     read_at, read_link, write, write_quietly,
 };
 pub use futex::futex_wait_for;
-#[cfg(test)]
-pub(crate) use futex::futex_wait_shared;
 pub use limit::{SpaceLimit, address_space_limit, data_limit, stack_limit};
 pub use memory::{
     free_memory, is_readable, knows_advice, madvise, mlock, mlock2, mlockall, mmap, mprotect,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Plain;
 use crate::libs::judge::Judged;
 use crate::support::live::skip;
-use crate::support::needs::{control_groups, libraries};
+use crate::support::needs::libraries;
 use crate::support::program::{Libc, build};
 use crate::support::still::{Still, without_pool};
 use crate::support::tool::{Ran, tool};

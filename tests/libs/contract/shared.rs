@@ -3,7 +3,6 @@
 use super::row::Judged::AsPlain;
 use super::row::User::{Nobody, Root};
 use super::row::rows;
-use crate::support::program::Libc;
 
 const SHM: &[&str] = &["--shm"];
 const BOTH: &[&str] = &["--heap", "--shm"];

@@ -96,6 +96,7 @@ pub(super) fn is_private_memory(range: &Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sys;
 
     #[test]
     fn private_memory_is_told_from_other() {
