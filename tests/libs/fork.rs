@@ -92,7 +92,7 @@ fn a_heap_is_on_a_pool_beside_threads_only_where_it_can_move() {
     let run = |user: User, options: &[&str]| -> (Judged, Judged, String) {
         let mut command = as_user(user);
         command.arg(hugectl()).args(options).arg(&program);
-        let ran: Ran = (command.args(["parent", "150", "0", "2"]).output())
+        let ran: Ran = (command.args(["parent", "200", "0", "2"]).output())
             .unwrap()
             .into();
         assert_eq!(ran.status, 0, "{ran:?}");

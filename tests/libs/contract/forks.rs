@@ -63,5 +63,4 @@ rows! {
     a_write_barrier_with_threads: "write_barrier" { args: &["1"] }
     locked_memory_stays_locked: "locked" {}
     mutexes_that_inherit_priorities: "inheriting_mutex" { pools: HOLDING }
-    a_block_that_a_pool_holds_in_part: "one_block" {}
 }

@@ -304,9 +304,9 @@ impl Closed {
 /// A [`Closed`]; 0 while the pools are open.
 static CLOSED: AtomicU8 = AtomicU8::new(0);
 
-/// Closes the pools for private memory, for good.
+/// Closes the pools for private memory, for good. The first reason stays.
 pub(crate) fn close(why: Closed) {
-    CLOSED.store(why as u8, Ordering::Relaxed);
+    let _ = CLOSED.compare_exchange(0, why as u8, Ordering::Relaxed, Ordering::Relaxed);
 }
 
 fn closed() -> Option<Closed> {
