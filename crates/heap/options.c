@@ -1,11 +1,10 @@
 /* mimalloc's options, by their names: the numbers differ from version to version. */
 #include <mimalloc.h>
 
-/* From now on freed memory goes back after a millisecond. With a delay of 0 mimalloc would
- * never purge what a thread keeps for a while. */
+/* From now on mimalloc gives a page back when it is freed. */
 void hugetools_purge_at_once(void)
 {
-  mi_option_set(mi_option_purge_delay, 1);
+  mi_option_set(mi_option_purge_delay, 0);
 }
 
 /* All of its memory comes from our extents. `strict`: from nowhere else. `at_once`:

@@ -2,6 +2,7 @@
 
 mod beginning;
 mod budget;
+mod few_blocks;
 mod give;
 mod host_malloc;
 mod limits;

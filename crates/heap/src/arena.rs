@@ -21,10 +21,11 @@ use hugetools_pages::extent::{Extent, address_space, index, room, usage};
 use hugetools_pages::heap::commit;
 use hugetools_pages::policy::first_look;
 use hugetools_pages::policy::pool_backoff::{BACKOFF, Shortfall};
+use hugetools_pages::sys;
 
 use crate::host_malloc::{self, Heap};
-use crate::mimalloc;
 use crate::state;
+use crate::{idle, mimalloc};
 
 /// Bytes of the first arena, and of the smallest and the largest that mimalloc takes. Each
 /// further one is as large as all before it.
@@ -141,6 +142,8 @@ unsafe extern "C" fn change(
     let extent = unsafe { &*extent.cast::<Extent>() };
     if !commit {
         commit::decommit(extent, start as usize, size);
+        // What a thread keeps for a while follows later.
+        idle::note(sys::about_now());
         // The range must be committed before it is used again.
         return true;
     }

@@ -27,7 +27,7 @@ static DUE: AtomicU64 = AtomicU64::new(0);
 /// When the clock was read last.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Notes at a time that a page has become free.
+/// Notes at a time that memory has become free.
 pub(crate) fn note(now: u64) {
     if DUE.load(Ordering::Relaxed) == 0 && usage::in_use() >= WORTH {
         DUE.store(now + DELAY, Ordering::Relaxed);

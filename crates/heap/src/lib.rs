@@ -8,8 +8,8 @@
 //! | `host_malloc` | another malloc: one that the program keeps, blocks that are not ours |
 //! | `mimalloc` | its C interface |
 //! | `state` | how far the heap is |
-//! | `arena` | mimalloc's memory, taken from our extents |
 //! | `idle` | purges a quiet heap |
+//! | `arena` | mimalloc's memory, taken from our extents |
 //! | `wrappers` | functions of libc that mimalloc calls by way of us |
 //! | `malloc` | the malloc family; whose a block is |
 //! | [`exports`] | the same by libc's names, one line each |

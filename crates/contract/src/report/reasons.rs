@@ -26,14 +26,6 @@ pub fn of_head(base: u64, huge: u64) -> Option<&'static str> {
     }
 }
 
-/// Why a part of a heap is on base pages that has fallen short of nothing.
-pub const ALIGNED: &str = "blocks that are aligned to more than 64 kB end on base pages, or are on them, where a huge \
-     page would hold little else";
-
-/// Why memory is that lies outside of the heap, in a process with such blocks.
-pub const ITS_OWN_OR_ALIGNED: &str =
-    "mapped by the program itself, or blocks below a huge page that are aligned to more than 64 kB";
-
 /// Why memory past malloc is.
 pub const ITS_OWN: &str = "mapped by the program itself, not by malloc";
 
@@ -47,10 +39,6 @@ pub const STACK_LEFT_ALONE: &str =
 
 /// Why memory is that lies where malloc's of the C library would.
 pub const PAST_MALLOC: &str = "taken by the program itself (brk), not by malloc";
-
-/// Why blocks of a heap are not where it is.
-pub const FROM_LIBC: &str =
-    "the memory control group has little left: blocks come from libc's malloc";
 
 /// Why the memory of a program is whose malloc stays as it is.
 pub const OWN_ALLOCATOR: &str = "the program has its own allocator, which --heap does not reach";

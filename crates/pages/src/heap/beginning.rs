@@ -26,13 +26,14 @@ pub(super) fn is_on_base_pages(len: usize) -> bool {
 
 /// Counts a range for this thread; whether the thread had few before.
 fn is_young(len: usize) -> bool {
-    const SPREAD: usize = 0x9e37_79b9_7f4a_7c15;
-    let hash = sys::thread_name().wrapping_mul(SPREAD) >> (usize::BITS - 12);
-    let taken = TAKEN[hash].load(Ordering::Relaxed);
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = (sys::thread_name() as u64).wrapping_mul(SPREAD) >> (u64::BITS - 12);
+    let counter = &TAKEN[usize::try_from(hash).unwrap_or(0)];
+    let taken = counter.load(Ordering::Relaxed);
     if taken >= YOUNG {
         return false;
     }
     let slices = u8::try_from(len.div_ceil(SLICE)).unwrap_or(YOUNG);
-    TAKEN[hash].store(taken.saturating_add(slices), Ordering::Relaxed);
+    counter.store(taken.saturating_add(slices), Ordering::Relaxed);
     true
 }

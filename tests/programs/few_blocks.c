@@ -1,0 +1,46 @@
+/* A thousand threads with four small blocks each, beside a large block. Prints what smaps
+ * says of the heap while all of them live. */
+#include <pthread.h>
+#include "judge.h"
+
+enum { THREADS = 1000, BLOCKS = 4 };
+
+static pthread_barrier_t full, judged;
+
+static void *few(void *unused)
+{
+	char *block[BLOCKS];
+
+	for (int i = 0; i < BLOCKS; i++) {
+		block[i] = malloc(16 << i);
+		memset(block[i], 1, 16 << i);
+	}
+	pthread_barrier_wait(&full);
+	pthread_barrier_wait(&judged);
+	for (int i = 0; i < BLOCKS; i++)
+		free(block[i]);
+	return unused;
+}
+
+int main(void)
+{
+	static pthread_t thread[THREADS];
+	pthread_attr_t small;
+	char *large = malloc(40 << 20);
+
+	memset(large, 1, 40 << 20);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	pthread_barrier_init(&full, NULL, THREADS + 1);
+	pthread_barrier_init(&judged, NULL, THREADS + 1);
+	for (int i = 0; i < THREADS; i++)
+		if (pthread_create(thread + i, &small, few, NULL))
+			return 1;
+	pthread_barrier_wait(&full);
+	print_judged("full");
+	pthread_barrier_wait(&judged);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	free(large);
+	return 0;
+}
