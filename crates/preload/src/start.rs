@@ -21,7 +21,7 @@ use hugetools_pages::sys;
 use crate::loader::host_malloc;
 use crate::next::{self, following};
 use crate::process::gains;
-use crate::report::{end, report_file, required};
+use crate::report::{end, report_file, required, shared_page};
 use crate::rt::marker;
 use crate::{api, program_segments};
 
@@ -73,7 +73,7 @@ unsafe extern "C" fn start(
         );
     }
     gains::begin();
-    end::begin();
+    shared_page::begin();
     api::prepare();
     program_segments::remap();
     stack::prepare_main();

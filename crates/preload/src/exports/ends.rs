@@ -72,14 +72,12 @@ unsafe fn may_become(name: *const c_char, may_begin: fn(&CStr) -> bool) {
 pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
-    end::before_exec(|| {
-        next!(
-            c"execve",
-            fn(*const c_char, Words, Words) -> c_int,
-            libc::SYS_execve,
-            (path, words, variables)
-        )
-    })
+    next!(
+        c"execve",
+        fn(*const c_char, Words, Words) -> c_int,
+        libc::SYS_execve,
+        (path, words, variables)
+    )
 }
 
 /// `execv(3)`
@@ -90,14 +88,12 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Wo
 pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
-    end::before_exec(|| {
-        next!(
-            c"execv",
-            fn(*const c_char, Words) -> c_int,
-            NO_CALL,
-            (path, words)
-        )
-    })
+    next!(
+        c"execv",
+        fn(*const c_char, Words) -> c_int,
+        NO_CALL,
+        (path, words)
+    )
 }
 
 /// `execvp(3)`
@@ -108,14 +104,12 @@ pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
 pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
-    end::before_exec(|| {
-        next!(
-            c"execvp",
-            fn(*const c_char, Words) -> c_int,
-            NO_CALL,
-            (name, words)
-        )
-    })
+    next!(
+        c"execvp",
+        fn(*const c_char, Words) -> c_int,
+        NO_CALL,
+        (name, words)
+    )
 }
 
 /// `execvpe(3)`
@@ -126,50 +120,10 @@ pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
 pub unsafe extern "C" fn execvpe(name: *const c_char, words: Words, variables: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
-    end::before_exec(|| {
-        next!(
-            c"execvpe",
-            fn(*const c_char, Words, Words) -> c_int,
-            NO_CALL,
-            (name, words, variables)
-        )
-    })
-}
-
-/// `execveat(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn execveat(
-    dir: c_int,
-    path: *const c_char,
-    words: Words,
-    variables: Words,
-    flags: c_int,
-) -> c_int {
-    end::before_exec(|| {
-        next!(
-            c"execveat",
-            fn(c_int, *const c_char, Words, Words, c_int) -> c_int,
-            libc::SYS_execveat,
-            (dir, path, words, variables, flags)
-        )
-    })
-}
-
-/// `fexecve(3)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fexecve(file: c_int, words: Words, variables: Words) -> c_int {
-    end::before_exec(|| {
-        next!(
-            c"fexecve",
-            fn(c_int, Words, Words) -> c_int,
-            NO_CALL,
-            (file, words, variables)
-        )
-    })
+    next!(
+        c"execvpe",
+        fn(*const c_char, Words, Words) -> c_int,
+        NO_CALL,
+        (name, words, variables)
+    )
 }

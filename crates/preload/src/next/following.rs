@@ -16,7 +16,7 @@ use crate::loader::{lock, unlocked};
 mod seldom;
 
 /// The names of those that are looked up together.
-const OFTEN: [&CStr; 88] = [
+const OFTEN: [&CStr; 86] = [
     c"read",
     c"__read_chk",
     c"pread",
@@ -101,8 +101,6 @@ const OFTEN: [&CStr; 88] = [
     c"execv",
     c"execvp",
     c"execvpe",
-    c"execveat",
-    c"fexecve",
     c"sbrk",
     c"__sbrk",
 ];

@@ -14,7 +14,7 @@ use hugetools_pages::rt::kept_file::KeptFile;
 use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::sys::{self, File};
 
-use crate::report::watched;
+use crate::report::shared_page;
 use crate::rt::{marker, scratch};
 
 const SMAPS: &CStr = c"/proc/self/smaps";
@@ -50,7 +50,7 @@ pub(crate) fn prepare() {
 pub(crate) fn smaps() -> Option<&'static [u8]> {
     let text = scratch::read(SMAPS).or_else(|| scratch::read_open(kept()?));
     if text.is_none() {
-        let report = match watched::is_own() {
+        let report = match shared_page::is_own() {
             true => "the report is what was last seen",
             false => "no report",
         };

@@ -80,8 +80,6 @@ pub(crate) struct Status {
     /// The most bytes that were resident, pages of pools apart; `None` where that is not
     /// known.
     pub(crate) most_resident: Option<u64>,
-    /// The name by which this process goes, where it is told as it is.
-    pub(crate) name: Option<&'static [u8]>,
     /// Whether any system call may be made.
     is_free: bool,
 }
@@ -91,11 +89,7 @@ impl Status {
     pub(crate) fn read() -> Status {
         let text = scratch::read_short(c"/proc/self/status").unwrap_or_default();
         let kib = keyed::number(text, b"VmHWM:");
-        let name = text.strip_prefix(b"Name:\t").unwrap_or_default();
-        let name = name.split(|byte| *byte == b'\n').next();
         Status {
-            // A line end in it is told by a backslash, and that by two.
-            name: name.filter(|name| !name.is_empty() && !name.contains(&b'\\')),
             most_resident: kib.and_then(|kib| kib.checked_mul(1024)),
             is_free: facts::says_no_filter(text),
         }
