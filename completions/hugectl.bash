@@ -24,7 +24,7 @@ _hugectl() {
 
     case "${cmd}" in
         hugectl)
-            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
+            opts="-v -q -h --auto --text --text-libs --data --bss --heap --heap-engine --shm --anon --anon-min --stack --stack-depth --thp --thp-policy --fallback --disable --share-text --no-reserve --limit --only --no-inherit --require --perf-map --report --status --tree --sizes --totals --watch --json --color --dry-run --explain --emit --sysroot --pid --budget --touched --children --undo --no-preload --force-preload --library-path --library-use-path --verbose --messages --help --version"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -137,6 +137,10 @@ _hugectl() {
                     return 0
                     ;;
                 --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --touched)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -261,6 +265,7 @@ _hugectl_value_of() {
     --sysroot | '--sysroot ') echo 'DIR' ;;
     --pid | '--pid ') echo 'PID|NAME[,...]' ;;
     --budget | '--budget ') echo 'PERCENT' ;;
+    --touched | '--touched ') echo 'PERCENT' ;;
     --library-path | '--library-path ') echo 'PREFIX' ;;
     --verbose | '--verbose ') echo 'N' ;;
     --messages | '--messages ') echo 'FILE|FD' ;;

@@ -18,7 +18,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
     }
     var completions = [
         &'hugectl'= {
-            cand --text 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones'
+            cand --text 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones; where text is a copy, some crash reports lose names: see hugeedit --align'
             cand --data 'Put initialised data on huge pages, and bss with it'
             cand --bss 'Put data that starts as zero on huge pages, and data with it; where both have a size, that of --data counts'
             cand --heap 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones'
@@ -42,6 +42,7 @@ set edit:completion:arg-completer[hugectl] = {|@words|
             cand --sysroot 'With --status, --dry-run or --explain: read the kernel''s state below DIR'
             cand --pid 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given'
             cand --budget 'With --pid: take at most so much of one CPU; 25 by default'
+            cand --touched 'With --pid: leave a huge page of which less than so much is touched; 50 by default'
             cand --library-path 'Take the library from this directory, or from the prefix it is installed below'
             cand --verbose 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program''s library, too'
             cand --messages 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open'
@@ -167,6 +168,7 @@ var hugectl-taking = [
     &--sysroot=$true
     &--pid=$true
     &--budget=$true
+    &--touched=$true
     &--library-path=$true
     &--verbose=$true
     &--messages=$true

@@ -1,4 +1,4 @@
-complete -c hugectl -l text -d 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones'
+complete -c hugectl -l text -d 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones; where text is a copy, some crash reports lose names: see hugeedit --align'
 complete -c hugectl -l data -d 'Put initialised data on huge pages, and bss with it'
 complete -c hugectl -l bss -d 'Put data that starts as zero on huge pages, and data with it; where both have a size, that of --data counts'
 complete -c hugectl -l heap -d 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones'
@@ -32,6 +32,7 @@ kubernetes\t''"
 complete -c hugectl -l sysroot -d 'With --status, --dry-run or --explain: read the kernel\'s state below DIR' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l pid -d 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given' -r
 complete -c hugectl -l budget -d 'With --pid: take at most so much of one CPU; 25 by default' -r
+complete -c hugectl -l touched -d 'With --pid: leave a huge page of which less than so much is touched; 50 by default' -r
 complete -c hugectl -l library-path -d 'Take the library from this directory, or from the prefix it is installed below' -r -f -a "(__fish_complete_directories)"
 complete -c hugectl -l verbose -d 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program\'s library, too' -r
 complete -c hugectl -l messages -d 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open' -r -F
@@ -118,5 +119,5 @@ complete -c hugectl -l stack -f -a "(__hugectl_sizes) thp"
 complete -c hugectl -l limit -x -a "(__hugectl_sizes)"
 complete -c hugectl -l require -x -a "text data bss heap shm anon stack"
 complete -c hugectl -l status -x -a "(__hugectl_processes)"
-complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --library-path --verbose --messages)'
+complete -c hugectl -x -n 'not __fish_contains_opt status' -a '(__fish_complete_subcommand -- --heap-engine --anon-min --stack-depth --thp-policy --fallback --limit --only --require --status --sysroot --pid --budget --touched --library-path --verbose --messages)'
 complete -c hugectl -x -n '__fish_contains_opt status' -a '(__hugectl_processes)'

@@ -21,7 +21,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugectl' -ScriptBlock {
 
     $completions = @(switch ($command) {
         'hugectl' {
-            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones')
+            [CompletionResult]::new('--text', '--text', [CompletionResultType]::ParameterName, 'Put code and read-only data on huge pages: those of the file itself, of the default size, of SIZE, or transparent ones; where text is a copy, some crash reports lose names: see hugeedit --align')
             [CompletionResult]::new('--data', '--data', [CompletionResultType]::ParameterName, 'Put initialised data on huge pages, and bss with it')
             [CompletionResult]::new('--bss', '--bss', [CompletionResultType]::ParameterName, 'Put data that starts as zero on huge pages, and data with it; where both have a size, that of --data counts')
             [CompletionResult]::new('--heap', '--heap', [CompletionResultType]::ParameterName, 'Put what malloc hands out on huge pages: of the default size, of SIZE, or transparent ones')
@@ -45,6 +45,7 @@ Register-ArgumentCompleter -Native -CommandName 'hugectl' -ScriptBlock {
             [CompletionResult]::new('--sysroot', '--sysroot', [CompletionResultType]::ParameterName, 'With --status, --dry-run or --explain: read the kernel''s state below DIR')
             [CompletionResult]::new('--pid', '--pid', [CompletionResultType]::ParameterName, 'Put the memory of running programs on transparent huge pages: by number or by name; their heap, stack, bss and other private memory, or those of --text, --data, --bss, --heap, --stack, --shm and --anon that are given')
             [CompletionResult]::new('--budget', '--budget', [CompletionResultType]::ParameterName, 'With --pid: take at most so much of one CPU; 25 by default')
+            [CompletionResult]::new('--touched', '--touched', [CompletionResultType]::ParameterName, 'With --pid: leave a huge page of which less than so much is touched; 50 by default')
             [CompletionResult]::new('--library-path', '--library-path', [CompletionResultType]::ParameterName, 'Take the library from this directory, or from the prefix it is installed below')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default), 3 what was found and decided, 4 all; 99 for the program''s library, too')
             [CompletionResult]::new('--messages', '--messages', [CompletionResultType]::ParameterName, 'Keep messages, also those of the libraries in all that the program starts, off standard error: append them to FILE, or write them to a descriptor that is open')

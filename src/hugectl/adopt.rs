@@ -109,15 +109,14 @@ impl Work<'_> {
     }
 
     fn one(&mut self, pid: Pid) -> Result<Adopted, Failure> {
-        let segments = &self.request.segments;
         if self.request.dry_run {
-            return adopt::foresee(self.root, pid, segments);
+            return adopt::foresee(self.root, pid, self.request);
         }
         let is_quiet = self.request.json || self.request.watch.is_some();
         let mut bar = Bar::new(pid, is_quiet || self.log.verbosity < 2);
         let mut progress = |progress| bar.show(progress);
         let pace = &mut self.pace;
-        adopt::adopt(self.root, self.live, pid, segments, pace, &mut progress)
+        adopt::adopt(self.root, self.live, pid, self.request, pace, &mut progress)
     }
 
     fn text(&self, all: &[Adopted], warnings: Vec<String>, status: u8) -> String {

@@ -210,6 +210,47 @@ fn text_is_on_huge_pages_of_its_file() {
     }
 }
 
+/// Crash reports that open the files named in `/proc/self/maps` find names by them, and by
+/// the offsets that program headers have.
+#[test]
+fn a_copy_loses_names_and_the_file_s_own_pages_keep_them() {
+    let test = "names of functions in text";
+    let Some(live) = machine(test) else {
+        return;
+    };
+    live.set_pool(40);
+    let shelf = Shelf::new();
+    let program = shelf.copy(&segments(&["-pie", "-fPIE"]));
+    let explain = || {
+        let mut command = shelf.command(&["--text", "--explain"], &program, &[]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let cure = format!("to keep them: hugeedit --align {}", program.display());
+    let said = explain();
+    assert!(
+        said.contains("lose the names of functions; ") && said.contains(&cure),
+        "{said}"
+    );
+    align(&program);
+    let said = explain();
+    if !can(test, &said) {
+        return;
+    }
+    assert!(!said.contains("lose the names"), "{said}");
+    let maps = |options: &[&str]| {
+        let mut running = shelf.start(options, &program, &[]);
+        running.line();
+        let maps = fs::read_to_string(format!("/proc/{}/maps", running.child.id())).unwrap();
+        let is_text = |line: &&str| line.contains(" r-xp ") && line.contains("/segments");
+        let offset = |line: &str| line.split(' ').nth(2).unwrap().to_owned();
+        let offsets: Vec<String> = maps.lines().filter(is_text).map(offset).collect();
+        offsets
+    };
+    let plain = maps(&[]);
+    assert_eq!(plain.len(), 1);
+    assert_eq!(maps(&["-q", "--text"]), plain);
+}
+
 /// No library is needed for it.
 #[test]
 fn so_is_the_text_of_a_static_program() {

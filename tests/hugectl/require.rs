@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::live::machine;
+use crate::support::live::{absent, machine};
 use crate::support::program::{Libc, build, build_as};
 use crate::support::tool::{Ran, copy, tool, write};
 
@@ -113,6 +113,31 @@ fn a_small_program_is_refused_and_a_linked_one_starts() {
     let short = "--require=text,data:100 --fallback=base";
     let parts = ["--require=data:100 is not met: 0 of "];
     refused(short, &small_linked, "heap 1", &parts);
+}
+
+/// The end of a segment has no place on huge pages of its file, and is none of what lies in
+/// whole ones.
+#[test]
+fn huge_pages_of_the_file_are_enough() {
+    let name = "text on huge pages of its file that is required";
+    let Some(live) = machine(name) else {
+        return;
+    };
+    live.set_pool(0);
+    let Some(linked) = linked("segments") else {
+        return;
+    };
+    // A file that nobody else uses.
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("segments");
+    copy(linked, &program);
+    let said = hugectl("-v --text --fallback=base", &program, "").err;
+    if said.contains("its file system keeps it on base pages") {
+        return absent(name, "the file system has no huge pages");
+    }
+    starts("--require=text --fallback=base", &program, "", RUNS);
+    let explained = hugectl("--explain --require=text --fallback=base", &program, "");
+    assert_eq!(explained.status, 0, "{explained:?}");
 }
 
 /// The library measures where hugectl cannot know: behind a wrapper.

@@ -134,7 +134,8 @@ fn the_schema_is_the_documented_one() {
     let head = ["errors", "schema", "status", "tool", "version", "warnings"];
     let mut own = keys(&value);
     own.retain(|key| !head.contains(&key.as_str()));
-    assert_eq!(own, ["exe", "name", "pid", "segments"]);
+    let wanted = ["exe", "host", "name", "parent", "pid", "rank", "segments"];
+    assert_eq!(own, wanted);
     assert_eq!(keys(&value).len(), own.len() + head.len());
     let page = bless::text("man/hugectl.8");
     let bold = |key: &String| {

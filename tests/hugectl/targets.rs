@@ -281,6 +281,52 @@ fn a_foreign_program_is_named_as_such() {
 }
 
 #[test]
+fn a_whole_command_line_in_quotes_is_asked_about() {
+    let place = Place::new();
+    let asks = "is it without the quotes?";
+    for line in ["\"ls -l\"", "\"/bin/ls /\"", "--report \" ls\t/ \""] {
+        let done = place.shell(&format!("hugectl --heap {line}"));
+        assert_eq!(done.status, 127, "{line}: {done:?}");
+        assert!(done.err.contains(asks), "{line}: {done:?}");
+    }
+    for line in ["\"no-such-program -l\"", "no-such-program", "\"\""] {
+        let done = place.shell(&format!("hugectl --heap {line}"));
+        assert_eq!(done.status, 127, "{line}: {done:?}");
+        assert!(!done.err.contains(asks), "{line}: {done:?}");
+    }
+}
+
+/// Whatever keeps a program from its start.
+#[test]
+fn a_document_has_the_exit_status() {
+    let place = Place::new();
+    place.file("text", b"#!/no/such/loader\n", 0o755);
+    place.file("data", b"x", 0o644);
+    for options in [
+        "--report",
+        "--dry-run",
+        "--explain",
+        "--heap --report=r",
+        "--auto --report",
+    ] {
+        for (program, status) in [
+            ("no-such-program", 127),
+            ("./no-such-program", 127),
+            ("\"ls -l\"", 127),
+            ("./text", 127),
+            ("./data", 126),
+            ("/", 126),
+            ("--heap=3MB true", 125),
+        ] {
+            let done = place.shell(&format!("hugectl --json {options} {program}"));
+            let document: serde_json::Value = serde_json::from_str(&done.out).unwrap();
+            assert_eq!(done.status, status, "{options} {program}: {done:?}");
+            assert_eq!(document["status"], status, "{options} {program}: {done:?}");
+        }
+    }
+}
+
+#[test]
 fn a_missing_loader_is_named() {
     let place = Place::new();
     place.build(

@@ -5,7 +5,7 @@ mod files;
 
 use std::process::Command;
 
-use crate::support::live::machine;
+use crate::support::live::{absent, machine};
 use crate::support::needs::programs;
 use crate::support::program::{Libc, build};
 use crate::support::tool::{self, Ran, tool};
@@ -173,6 +173,30 @@ fn base_pages_follow_where_that_is_asked_for() {
             assert_eq!(huge_kb(&ran), 0, "{pages} {mode}: {ran:?}");
             assert_eq!(ran.err.lines().count(), 1, "{ran:?}");
             assert!(ran.err.contains(said), "{ran:?}");
+        }
+    }
+}
+
+/// However full the pools are: nothing of it fits into a page of a gigabyte.
+#[test]
+fn a_request_smaller_than_the_page_that_is_asked_for_is_told() {
+    let name = "shared memory on larger pages";
+    let Some(live) = machine(name) else {
+        return;
+    };
+    if !std::path::Path::new("/sys/kernel/mm/hugepages/hugepages-1048576kB").exists() {
+        return absent(name, "this machine has no 1 GB pages");
+    }
+    live.set_pool(16);
+    for fallback in ["thp", "base", "none"] {
+        for mode in ["whole", "segment"] {
+            let args = ["--shm=1GB", &format!("--fallback={fallback}")];
+            let Some(ran) = shared(&args, Libc::Glibc, mode) else {
+                return;
+            };
+            let said = "cannot be on 1GB pages: it is smaller than one; ";
+            assert_eq!(ran.err.lines().count(), 1, "{fallback} {mode}: {ran:?}");
+            assert!(ran.err.contains(said), "{fallback} {mode}: {ran:?}");
         }
     }
 }

@@ -116,6 +116,15 @@ int main(int argc, char **argv) {
         madvise(at, len, MADV_NOHUGEPAGE);
     /* One page of 16, where it is to be sparse. */
     size_t step = strcmp(kind, "sparse") ? 1 : 8192;
+    if (!strcmp(kind, "zeros")) {
+        /* Read only: the kernel maps its page of zeros. */
+        for (size_t i = 0; i < len / 8; i += 512)
+            changed |= at[i] != 0;
+        ready();
+        while (!ended(1000))
+            ;
+        return finish(!changed);
+    }
     fill(at, 0, len, step);
     pid_t child = 0;
     if (!strcmp(kind, "forked") && (child = fork()) == 0) {

@@ -79,6 +79,31 @@ fn as_wide_as_the_terminal_and_no_word_is_lost() {
     }
 }
 
+/// Of the library, and of the watcher where a signal ends the program.
+#[test]
+fn a_report_is_as_wide_as_the_terminal() {
+    if !terminal("widths of reports") {
+        return;
+    }
+    for end in ["exit 0", "sleep 1; kill -9 $$"] {
+        for columns in [40, 100] {
+            let run = format!("{} --heap --report bash -c '{end}'", path("hugectl"));
+            let ran = on_a_terminal(columns, &[], &run);
+            assert!(ran.out.contains("segment    mapped kB"), "{end}: {ran:?}");
+            let is_wide = |line: &&str| line.chars().count() > columns && words(line).len() > 1;
+            let lines = ran
+                .out
+                .lines()
+                .skip_while(|line| !line.contains(", process "));
+            assert_eq!(
+                lines.clone().find(is_wide),
+                None,
+                "{end} {columns}: {ran:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn colours_where_somebody_looks_and_wants_them() {
     if !terminal("colours on terminals") {

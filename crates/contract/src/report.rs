@@ -2,7 +2,7 @@
 //!
 //! ```json
 //! {"tool":"hugectl","version":"0.1.0","schema":1,"status":0,"errors":[],"warnings":[],
-//!  "pid":1,"exe":"/usr/bin/x","name":"x","segments":[{"segment":"heap","object":null,"mapped":0,"resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
+//!  "pid":1,"exe":"/usr/bin/x","name":"x","host":"n1","rank":null,"parent":7,"segments":[{"segment":"heap","object":null,"mapped":0,"resident":0,"huge":{"2097152":0},"mechanism":"hugetlb","reason":null}]}
 //! ```
 //!
 //! The first six fields are the head that every document of every tool has.
@@ -12,14 +12,18 @@
 //! it was asked for, has the resident bytes by the size of what they lie in. Of a process
 //! that has ended the fields of its [`Life`] follow.
 
+mod fold;
 mod life;
+mod origin;
 pub mod reasons;
 mod required;
 mod tenths;
 
 use core::fmt::{self, Write};
 
+pub use self::fold::fold;
 pub use self::life::{Ended, Life, Peak};
+pub use self::origin::{Origin, rank};
 pub use self::required::Met;
 pub use self::tenths::Tenths;
 
@@ -36,6 +40,8 @@ pub struct Proof<'a> {
     pub exe: &'a [u8],
     /// The name by which it goes: that of the link or script that was started.
     pub name: &'a [u8],
+    /// Where it runs, and as which one.
+    pub origin: Origin<'a>,
     /// Its memory.
     pub rows: &'a [Row<'a>],
     /// What was required of it.
@@ -64,6 +70,8 @@ impl Proof<'_> {
         write_string(out, self.exe)?;
         out.write_str(",\"name\":")?;
         write_string(out, self.name)?;
+        out.write_char(',')?;
+        self.origin.write_json(out)?;
         out.write_str(",\"segments\":[")?;
         for (index, row) in self.rows.iter().enumerate() {
             if index > 0 {
@@ -89,6 +97,7 @@ impl Proof<'_> {
             true => write!(out, "{exe}, process {}", self.pid)?,
             false => write!(out, "{} ({exe}), process {}", Lossy(self.name), self.pid)?,
         }
+        self.origin.write_words(out)?;
         if let (true, Some(life), Some(why)) = (self.rows.is_empty(), &self.life, self.warning) {
             // No figure is known: none is shown.
             out.write_str(": ")?;
@@ -310,6 +319,11 @@ mod tests {
             pid: 42,
             exe: b"/tmp/a\"\xff\n",
             name: b"a",
+            origin: Origin {
+                host: Some(b"n\"1"),
+                rank: Some(3),
+                parent: None,
+            },
             rows: &rows,
             required: &[],
             warning: Some("it is \"odd\""),
@@ -324,7 +338,8 @@ mod tests {
         let rest = out.strip_prefix(&head).unwrap();
         assert_eq!(
             rest,
-            "\"pid\":42,\"exe\":\"/tmp/a\\\"\u{fffd}\\u000a\",\"name\":\"a\",\"segments\":[{\"segment\":\"heap\",\
+            "\"pid\":42,\"exe\":\"/tmp/a\\\"\u{fffd}\\u000a\",\"name\":\"a\",\
+             \"host\":\"n\\\"1\",\"rank\":3,\"parent\":null,\"segments\":[{\"segment\":\"heap\",\
              \"object\":null,\"mapped\":629145600,\"resident\":524288000,\
              \"huge\":{\"2097152\":522190848},\"mechanism\":\"hugetlb+thp\",\
              \"reason\":\"the pool of 2MB pages has no page left\"}]}\n"
@@ -344,6 +359,7 @@ mod tests {
             pid: 12,
             exe: b"?",
             name: b"?",
+            origin: Origin::default(),
             rows: &[],
             required: &[],
             warning: Some("it could not be looked at"),
@@ -370,6 +386,7 @@ mod tests {
             pid: 42,
             exe: b"/bin/x",
             name: b"x",
+            origin: Origin::default(),
             rows: &rows,
             required: &[],
             warning: None,
@@ -379,10 +396,16 @@ mod tests {
         let mut other = String::new();
         let linked = Proof {
             name: b"y",
+            origin: Origin {
+                host: Some(b"node7"),
+                rank: Some(0),
+                parent: Some(9),
+            },
             ..proof
         };
         linked.write_table(&mut other).unwrap();
-        assert!(other.starts_with("y (/bin/x), process 42\n"), "{other}");
+        let head = "y (/bin/x), process 42, rank 0 on node7\n";
+        assert!(other.starts_with(head), "{other}");
         assert_eq!(
             out,
             "/bin/x, process 42\n\

@@ -56,6 +56,8 @@ pub enum Kind {
     Gains = 14,
     /// What keeps text, data or bss where they are, whatever pools have.
     Unmoved = 15,
+    /// That a request for shared memory is smaller than one page.
+    SmallShared = 16,
 }
 
 impl Kind {

@@ -26,11 +26,11 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use hugetools_contract::segment::Segment;
 use hugetools_model::Root;
 use hugetools_model::process::Pid;
 use hugetools_model::root::error::describe_errno;
 
+use crate::request::Adopt;
 use crate::say::failure::Failure;
 use apply::Outcome;
 use effects::Adopts;
@@ -50,17 +50,17 @@ pub fn adopt(
     root: &Root,
     effects: &mut dyn Adopts,
     pid: Pid,
-    segments: &[Segment],
+    wish: &Adopt,
     pace: &mut Pace,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Adopted, Failure> {
     let start = (effects.wall(), effects.cpu());
     let process = open(effects, pid)?;
-    let before = Memory::look(root, pid, segments)?;
+    let before = Memory::look(root, pid, &wish.segments)?;
     // A look takes time, too, and many processes take many.
     pace.keep(effects);
     let mut guard = Guard::new(root, pid, &process);
-    let mut plan = plan::plan(&before.areas, before.size, &guard.room());
+    let mut plan = plan::plan(&before.areas, before.size, &guard.room(), wish.touched);
     let mut outcome = Outcome::default();
     let mut after = None;
     for round in 1..=ROUNDS {
@@ -69,7 +69,7 @@ pub fn adopt(
         after = match outcome.gone {
             // Where nothing was to be done a second look would tell the same.
             None if round == 1 && plan.steps.is_empty() => Some(before.clone()),
-            None => Memory::look(root, pid, segments).ok(),
+            None => Memory::look(root, pid, &wish.segments).ok(),
             Some(_) => None,
         };
         pace.keep(effects);
@@ -77,7 +77,8 @@ pub fn adopt(
             outcome.gone.get_or_insert(Gone::Ended);
             break;
         };
-        plan = plan::plan(&now.areas, now.size, &guard.room()).without(&outcome.left);
+        plan = plan::plan(&now.areas, now.size, &guard.room(), wish.touched);
+        plan = plan.without(&outcome.left);
         if round == ROUNDS || !is_worth(&plan, now) {
             break;
         }
@@ -98,8 +99,7 @@ const ROUNDS: u32 = 4;
 /// twentieth. Without the kernel's word what is huge it would begin from the start.
 fn is_worth(plan: &plan::Plan, now: &Memory) -> bool {
     let resident: u64 = now.areas.iter().map(|area| area.resident).sum();
-    let mut units = now.areas.iter().flat_map(|area| &area.units);
-    plan.bytes() > resident / 20 && units.all(|unit| unit.huge.is_some())
+    plan.bytes() > resident / 20 && now.tells_huge()
 }
 
 /// Whether a process is there and may be changed; nothing is done to it.
@@ -114,11 +114,15 @@ pub fn check(effects: &mut dyn Adopts, pid: Pid) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When there is no such process, or it may not be looked at.
-pub fn foresee(root: &Root, pid: Pid, segments: &[Segment]) -> Result<Adopted, Failure> {
-    let before = Memory::look(root, pid, segments)?;
-    let plan = plan::plan(&before.areas, before.size, &guard::room(root, pid));
+pub fn foresee(root: &Root, pid: Pid, wish: &Adopt) -> Result<Adopted, Failure> {
+    let before = Memory::look(root, pid, &wish.segments)?;
+    let room = guard::room(root, pid);
+    let plan = plan::plan(&before.areas, before.size, &room, wish.touched);
     let after = foreseen(&before, &plan);
-    let outcome = Outcome::default();
+    let outcome = Outcome {
+        done: plan.steps.iter().map(plan::Step::size).sum(),
+        ..Outcome::default()
+    };
     Ok(report::adopted(
         pid.get(),
         &before,

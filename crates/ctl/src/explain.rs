@@ -8,15 +8,17 @@ mod text;
 
 use std::collections::BTreeMap;
 
+use hugetools_contract::env::Pages;
 use hugetools_model::Head;
 use serde::Serialize;
 
 use self::required::Required;
-use crate::plan::Plan;
+use crate::plan::{Plan, RELINK};
 use crate::probe::Findings;
 use crate::probe::allocator::Own;
 use crate::probe::command_line::known_programs::entry::Text;
 use crate::probe::heap_engine::{Engine, describe};
+use crate::probe::target::elf_layout::Obstacle;
 use crate::probe::target::{Image, Libc, Target};
 use crate::request::Run;
 use crate::say::note::{Level, Note};
@@ -189,12 +191,44 @@ pub fn explain(run: &Run, findings: &Findings, plan: &Plan) -> Explained {
         required,
         notes: told(Level::Info)
             .filter(|note| target.is_none_or(|target| *note != describe(target).text))
+            .chain(loses_names(&rows, findings))
             .chain(shows_later(&rows))
             .chain(of_known(run, findings))
             .collect(),
         segments: rows,
         shortfalls,
     }
+}
+
+/// What a copy of the program's text takes from crash reports, and what keeps it: the file's
+/// own pages have the file's name.
+fn loses_names(rows: &[Row], findings: &Findings) -> Option<String> {
+    let target = findings.look.target.as_ref()?;
+    let program = target.program.display().to_string();
+    let has = |rungs: &[Rung]| {
+        rows.iter().any(|row| {
+            let is_it = row.segment == "text" && row.object.as_ref() == Some(&program);
+            is_it && row.bytes > Some(0) && row.rung.is_some_and(|rung| rungs.contains(&rung))
+        })
+    };
+    let what = match (has(&[Rung::Pool, Rung::Thp]), has(&[Rung::File])) {
+        (false, _) => return None,
+        (true, false) => "text",
+        (true, true) => "a part of text",
+    };
+    let fact = format!(
+        "{what} will be a copy, so crash reports that open the files named in /proc/self/maps \
+         (glog, abseil, libunwind) lose the names of functions"
+    );
+    let cure = match findings.parts.obstacle {
+        Some(Obstacle::Alignment(_)) => format!("; to keep them: hugeedit --align {program}"),
+        Some(Obstacle::Offsets) => format!("; to keep them, align the program: {RELINK}"),
+        _ => match findings.asked.text {
+            Some(Pages::Size(_)) => "; to keep them: --text without a size".to_owned(),
+            _ => String::new(),
+        },
+    };
+    Some(format!("{fact}{cure}"))
 }
 
 /// What nobody can tell before the program is there: its libraries run code of theirs

@@ -321,7 +321,8 @@ fn look(run: &Run, wants: Wants, caller: &Caller, root: &Root) -> Result<Look, F
     let Some(name) = run.command.first() else {
         return Ok(Look::default());
     };
-    let opened = target::open(name, caller).map_err(|failure| names::meant_a_size(failure, run))?;
+    let opened =
+        target::open(name, caller).map_err(|failure| names::meant(failure, run, caller))?;
     let mut look = match wants.heap {
         Some(_) => look_for_heap(run, &opened, caller, root),
         None if run.explain || run.chosen.is_some() || wants.anon.is_some() => {

@@ -5,6 +5,7 @@
 mod folios;
 mod mappings;
 mod objects;
+mod origin;
 mod reason;
 mod several;
 mod shm_group;
@@ -34,6 +35,7 @@ use whole::Whole;
 
 pub(crate) use folios::base_page;
 pub use folios::frames;
+pub(crate) use origin::OwnOrigin;
 pub use several::several;
 pub use totals::{Totals, totals};
 pub use whom::{Chosen, choose};
@@ -44,6 +46,7 @@ pub struct Snapshot {
     pid: Pid,
     exe: Vec<u8>,
     name: Vec<u8>,
+    origin: OwnOrigin,
     mappings: Mappings,
     pmd_size: u64,
     known: Vec<Known>,
@@ -71,6 +74,7 @@ impl Snapshot {
         };
         Ok(Snapshot {
             pid,
+            origin: OwnOrigin::find(root, pid),
             known: objects::find(root, pid, &exe, &mappings),
             reasons: Reasons::find(root, pid, &exe, &mappings, thp.as_ref()).map_err(failed)?,
             pmd_size: pmd_size.map_or(0, hugetools_model::PageSize::get),
@@ -209,6 +213,7 @@ impl Snapshot {
             pid: self.pid.get(),
             exe: &self.exe,
             name: &self.name,
+            origin: self.origin.get(),
             rows: &rows,
             required: &required,
             warning: self.warning(),

@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use hugetools_contract::report::{Ended, Life, Met, Proof};
+use hugetools_contract::report::{Ended, Life, Met, Origin, Proof};
 use hugetools_model::Root;
 
 use crate::sys::clock::wall_clock;
@@ -185,6 +185,7 @@ impl Parent {
             pid: self.child.pid(),
             exe: b"?",
             name: b"?",
+            origin: Origin::default(),
             rows: &[],
             required,
             warning: Some("it could not be looked at before it ended"),

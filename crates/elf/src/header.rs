@@ -80,6 +80,12 @@ pub(crate) struct Headers {
     pub(crate) marked: bool,
     /// Data that the loader closes to writing.
     pub(crate) relro: Option<Range<u64>>,
+    /// Where the section header table is in the file, which a program needs not have.
+    pub(crate) sections: Place,
+    /// Which section has the names of sections.
+    pub(crate) section_names: u16,
+    /// The parts of the file with notes.
+    pub(crate) notes: Vec<Place>,
     /// Where the unwinder's table is in the file.
     pub(crate) unwinder: Option<u64>,
     pub(crate) interpreter: Option<Place>,
@@ -133,6 +139,12 @@ where
         loads: Vec::new(),
         marked: false,
         relro: None,
+        sections: Place {
+            offset: header.e_shoff(endian).into(),
+            len: u64::from(header.e_shnum(endian)) * size_of::<H::SectionHeader>() as u64,
+        },
+        section_names: header.e_shstrndx(endian).0,
+        notes: Vec::new(),
         unwinder: None,
         interpreter: None,
         dynamic: None,
@@ -194,6 +206,7 @@ impl Headers {
             }
             elf::PT_GNU_RELRO => self.relro = Some(address..address.saturating_add(memory_size)),
             elf::PT_GNU_EH_FRAME => self.unwinder = Some(place.offset),
+            elf::PT_NOTE => self.notes.push(place),
             elf::PT_INTERP => self.interpreter = self.interpreter.or(Some(place)),
             elf::PT_DYNAMIC => self.dynamic = self.dynamic.or(Some(place)),
             _ => {}

@@ -6,12 +6,13 @@
 //! | does a loader start it? | [`Kind`], [`Elf::interpreter`] |
 //! | what does it need, and where is that looked for? | [`Dynamic`] |
 //! | where do text, data and bss go? | [`Load`] |
+//! | what have linkers left in it? | [`Elf::has_section`], [`Elf::has_note`] |
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
 //! | which segments are marked, which can be aligned? | [`Table`], [`Table::edit`] |
 //!
 //! Files are not trusted: whatever they say, the answer is a value or an
-//! [`ElfError`], and no more is read than the question needs. Section headers are
-//! not looked at, for a stripped file has none.
+//! [`ElfError`], and no more is read than the question needs. Section headers answer
+//! nothing but whether there is a section, for a file may have none.
 #![forbid(unsafe_code)]
 
 mod edit;
@@ -19,6 +20,7 @@ mod error;
 mod file;
 mod header;
 mod ident;
+mod marks;
 mod source;
 mod symbols;
 mod table;

@@ -168,6 +168,16 @@ fn a_program_that_exports_nothing_still_tells_what_it_refers_to() {
 }
 
 #[test]
+fn sections_and_notes_by_their_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let elf = open(&build(dir.path(), "linked", MAIN, &["-Wl,--build-id"]));
+    assert!(elf.has_section(b".data").unwrap());
+    assert!(!elf.has_section(b".dat").unwrap());
+    assert!(elf.has_note(b"GNU").unwrap());
+    assert!(!elf.has_note(b"Go").unwrap());
+}
+
+#[test]
 fn bss_is_what_lies_beyond_the_file() {
     let dir = tempfile::tempdir().unwrap();
     let source =
@@ -279,6 +289,7 @@ fn ask(bytes: &[u8]) {
             let _ = elf.defines(name);
         }
         let _ = elf.refers_to(&["mallocx", "printf", ""]);
+        let _ = (elf.has_section(b".data"), elf.has_note(b"GNU"));
     }
 }
 

@@ -33,8 +33,8 @@ pub use call::{
 pub use clock::{about_now, now, since_boot, wall_clock};
 pub use dir::{Dir, Owner, Version, make_dir};
 pub use file::{
-    File, device_in_memory, has_huge_blocks, identity, identity_of, inode, is_plain_file, links,
-    note_first_thread, open_flags, read_at, read_link, socket_family, write, write_quietly,
+    File, columns, device_in_memory, has_huge_blocks, identity, identity_of, inode, is_plain_file,
+    links, note_first_thread, open_flags, read_at, read_link, socket_family, write, write_quietly,
 };
 #[cfg(test)]
 pub(crate) use futex::futex_wait_shared;

@@ -28,7 +28,7 @@ use hugetools_pages::registry::sysv::On;
 use hugetools_pages::rt::message::Amount;
 use hugetools_pages::sys::{self, Errno, Result};
 use hugetools_pages::vmops::attach;
-use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung};
+use hugetools_pages::vmops::map_shared::{BACKOFF, huge_size, lacks_thp, next_rung, tell_small};
 
 use crate::kernel_writes::buffers::{again, one};
 use crate::next::{self, Way};
@@ -90,6 +90,9 @@ fn get_ordinary(way: Way, key: c_int, size: usize, flags: c_int) -> c_int {
             0 => On::Ordinary,
             _ => On::HugeByItself,
         };
+        if let (On::Ordinary, Some(pages)) = (on, config::get().shm) {
+            tell_small("shmget", size, pages);
+        }
         attach::made(id, on, is_private);
         return id;
     }

@@ -121,6 +121,8 @@ pub(super) fn resident(line: &Value) -> u64 {
 #[test]
 fn each_end_leaves_one_line() {
     let dir = tempfile::tempdir().unwrap();
+    let names = nix::sys::utsname::uname().unwrap();
+    let host = names.nodename().to_str().unwrap();
     for libc in Libc::ALL {
         let Some(program) = build("ends", libc, &[]) else {
             continue;
@@ -130,7 +132,9 @@ fn each_end_leaves_one_line() {
             let file = dir.path().join(format!("{libc:?}-{how}"));
             let report = format!("--report={}", file.display());
             let size = SIZE.to_string();
-            let mut running = Running::start(hugectl(&report, &program, &[how, &size]));
+            let mut command = hugectl(&report, &program, &[how, &size]);
+            command.env("PMI_RANK", "12").env("SLURM_PROCID", "3");
+            let mut running = Running::start(command);
             assert_eq!(running.line(), "ready", "{libc:?} {how}");
             (running, file)
         });
@@ -152,6 +156,9 @@ fn each_end_leaves_one_line() {
             assert_eq!(line["pid"], pid, "{what}");
             assert_eq!(line["ended"]["how"], ended, "{what}: {line}");
             assert_eq!(line["ended"]["value"], json!(value), "{what}: {line}");
+            let origin = ["host", "rank", "parent"].map(|name| line[name].clone());
+            let wanted = [json!(host), json!(12), json!(std::process::id())];
+            assert_eq!(origin, wanted, "{what}: {line}");
             assert!(resident(line) >= SIZE << 20, "{what}: {line}");
             assert!(
                 line["peak"]["resident"].as_u64() >= Some(SIZE << 20),

@@ -84,6 +84,21 @@ fn all_that_is_said_goes_to_the_file() {
 }
 
 #[test]
+fn a_machine_without_a_name_is_no_empty_one() {
+    let test = "a machine without a name";
+    if !nix::unistd::geteuid().is_root() {
+        return skip(test, "it needs root").unwrap_or(());
+    }
+    let mut command = Command::new("unshare");
+    let script = "echo > /proc/sys/kernel/hostname; exec \"$0\" --verbose=99 --heap perl -e 0";
+    command.args(["--uts", "sh", "-c", script]).arg(hugectl());
+    command.env(ODD, "?");
+    let ran: Ran = command.output().unwrap().into();
+    assert!(ran.err.contains("libhugetlbfs [?:"), "{ran:?}");
+    assert!(!ran.err.contains("[:"), "{ran:?}");
+}
+
+#[test]
 fn a_descriptor_serves_as_well() {
     let place = Place::new();
     let script = format!(

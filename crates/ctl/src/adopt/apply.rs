@@ -40,7 +40,7 @@ pub struct Progress {
 pub(super) struct Outcome {
     /// Why huge pages were not put together, by their first address.
     pub(super) left: BTreeMap<u64, Reason>,
-    /// How many bytes were put together, of what had been in memory.
+    /// Bytes of the huge pages that the kernel has put together.
     pub(super) done: u64,
     /// The process is no more what it was.
     pub(super) gone: Option<Gone>,
@@ -158,7 +158,7 @@ impl Work<'_, '_> {
         if now.saturating_sub(self.looked_at_room) >= LOOK_AT_ROOM {
             self.looked_at_room = now;
             let room = self.guard.room();
-            if room.bytes < step.range.end - step.range.start {
+            if !room.holds(step.size(), step.size().saturating_sub(step.bytes)) {
                 self.stop = Some(room.reason);
             }
         }
@@ -172,7 +172,7 @@ impl Work<'_, '_> {
     fn take_all(&mut self, effects: &mut dyn Adopts, steps: &[Step], run: &mut Run) -> bool {
         let done = self.ask(effects, steps, run).is_ok();
         if done {
-            self.outcome.done += steps.iter().map(|step| step.bytes).sum::<u64>();
+            self.outcome.done += steps.iter().map(Step::size).sum::<u64>();
             self.lacking = 0;
         }
         self.pace.keep(effects);
@@ -189,7 +189,7 @@ impl Work<'_, '_> {
             _ => 0,
         };
         match came {
-            Came::Done => self.outcome.done += step.bytes,
+            Came::Done => self.outcome.done += step.size(),
             Came::Left(reason) => _ = self.outcome.left.insert(step.range.start, reason),
             Came::Lacking => {
                 let reason = Reason::NoHugePage;

@@ -98,10 +98,13 @@ fn counters(root: &Root) -> Counters {
 }
 
 /// How much more memory a process may have: what the machine has available, but for a
-/// margin, and what its memory control groups leave. Where that cannot be told, none.
+/// margin, and what its memory control groups leave. A program that fills its group goes on
+/// allocating and is killed, so it may grow only to the same margin below that limit.
+/// Where that cannot be told, there is no room.
 pub(super) fn room(root: &Root, pid: Pid) -> Room {
     let untold = |reason: Option<String>| Room {
         bytes: 0,
+        growth: 0,
         reason: Reason::Untold(reason.unwrap_or_else(|| MEMINFO.to_owned())),
     };
     let Some(available) = available(root) else {
@@ -109,6 +112,7 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
     };
     let machine = Room {
         bytes: available,
+        growth: available,
         reason: Reason::Machine,
     };
     let membership = pid.path("cgroup");
@@ -122,9 +126,11 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
     };
     let cache = cgroup::inactive_cache(root, &group);
     let bytes = rest.get().saturating_add(cache.get());
-    match bytes < machine.bytes {
+    let growth = bytes.saturating_sub(margin(group.limit.get()));
+    match growth < machine.growth {
         true => Room {
-            bytes,
+            bytes: bytes.min(machine.bytes),
+            growth,
             reason: Reason::Group(group.file.to_string()),
         },
         false => machine,
@@ -133,11 +139,15 @@ pub(super) fn room(root: &Root, pid: Pid) -> Room {
 
 /// What the machine has available, but for a margin.
 fn available(root: &Root) -> Option<u64> {
-    const MARGIN: u64 = 512 << 20;
     let meminfo = Meminfo::read(root).ok()?;
-    let total = meminfo.total.get();
     let available = meminfo.available?.get();
-    Some(available.saturating_sub(MARGIN.max(total / 20).min(total / 4)))
+    Some(available.saturating_sub(margin(meminfo.total.get())))
+}
+
+/// The bytes of a limit that stay free: 512 MiB or 5%, at most a quarter.
+fn margin(limit: u64) -> u64 {
+    const LEAST: u64 = 512 << 20;
+    LEAST.max(limit / 20).min(limit / 4)
 }
 
 #[cfg(test)]
@@ -172,6 +182,7 @@ mod tests {
         const USED: (&str, &str) = ("/sys/fs/cgroup/a/memory.current", "4194304\n");
         let untold = |what: &str| Room {
             bytes: 0,
+            growth: 0,
             reason: Reason::Untold(what.to_owned()),
         };
         assert_eq!(room_of(&[]), untold("/proc/meminfo"));
@@ -179,7 +190,7 @@ mod tests {
         assert_eq!(room_of(&[without]), untold("/proc/meminfo"));
         assert_eq!(room_of(&[MEMORY]).reason, Reason::Machine);
         let all = room_of(&[MEMORY, GROUP, MOUNT, LIMIT, USED]);
-        assert_eq!(all.bytes, 96 << 20);
+        assert_eq!((all.bytes, all.growth), (96 << 20, 71 << 20));
         let unused = room_of(&[MEMORY, GROUP, MOUNT, LIMIT]);
         assert_eq!(
             unused,

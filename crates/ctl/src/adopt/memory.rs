@@ -72,6 +72,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// Whether the kernel tells which memory is huge already.
+    pub(super) fn tells_huge(&self) -> bool {
+        let mut units = self.areas.iter().flat_map(|area| &area.units);
+        units.all(|unit| unit.huge.is_some())
+    }
+
     /// Looks at a process.
     ///
     /// # Errors
@@ -166,7 +172,11 @@ impl Area {
         }
     }
 
-    fn add(&mut self, block: &Range<u64>, range: &Range<u64>, size: u64, touched: Touched) {
+    fn add(&mut self, block: &Range<u64>, range: &Range<u64>, size: u64, mut touched: Touched) {
+        if !self.is_common {
+            // No page of it is another process's, so these are the kernel's page of zeros.
+            touched.present -= touched.common;
+        }
         if block.end - block.start == size {
             self.units.push(Unit {
                 start: block.start,

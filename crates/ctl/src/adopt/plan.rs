@@ -10,13 +10,23 @@ use hugetools_contract::segment::Segment;
 use super::memory::{Area, Unit};
 use super::reason::Reason;
 
-/// How much more memory there may be, and what sets the limit.
+/// How much memory is left, and what sets the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Room {
-    /// Bytes.
+    /// Bytes that are free at the moment.
     pub(super) bytes: u64,
+    /// Bytes by which the process may grow: less, so that it can go on afterwards.
+    pub(super) growth: u64,
     /// Why not more.
     pub(super) reason: Reason,
+}
+
+impl Room {
+    /// Whether a huge page of `size` bytes that adds `growth` bytes has a place. The kernel
+    /// needs the new page beside the old ones for a moment.
+    pub(super) fn holds(&self, size: u64, growth: u64) -> bool {
+        self.bytes >= size && (growth == 0 || self.growth >= size.saturating_add(growth))
+    }
 }
 
 /// One huge page to be put together.
@@ -26,6 +36,13 @@ pub(super) struct Step {
     pub(super) range: Range<u64>,
     /// Bytes of it that are in memory on base pages.
     pub(super) bytes: u64,
+}
+
+impl Step {
+    /// Bytes of the huge page.
+    pub(super) fn size(&self) -> u64 {
+        self.range.end - self.range.start
+    }
 }
 
 /// What is to be done.
@@ -54,15 +71,16 @@ impl Plan {
     }
 }
 
-/// Makes the plan. What is not touched of a huge page is memory that comes on top: of
-/// that there is no more than `room`. The kernel needs the new page beside the old ones
-/// for a moment, so that as much stays free.
-pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
+/// Makes the plan. What is not touched of a huge page is memory that comes on top: a page
+/// needs at least `touched` percent, and all of them together add no more than `room` has.
+pub(super) fn plan(areas: &[Area], size: u64, room: &Room, touched: u8) -> Plan {
     let mut plan = Plan::default();
     let mut wanted = Vec::new();
     for area in areas.iter().filter(|area| area.rest() > 0) {
         for unit in area.units.iter().filter(|unit| unit.huge != Some(true)) {
-            match area.obstacle.clone().or_else(|| obstacle(area, unit)) {
+            let reason = area.obstacle.clone();
+            let reason = reason.or_else(|| obstacle(area, unit));
+            match reason.or_else(|| sparse(unit, size, touched)) {
                 Some(reason) => _ = plan.left.insert(unit.start, reason),
                 None => wanted.push((use_of(area), unit)),
             }
@@ -72,14 +90,14 @@ pub(super) fn plan(areas: &[Area], size: u64, room: &Room) -> Plan {
         let quarters = unit.touched.present.saturating_mul(4) / size.max(1);
         (Reverse((quarters, *used)), unit.start)
     });
-    let mut rest = room.bytes.saturating_sub(size);
+    let mut room = room.clone();
     for (_, unit) in wanted {
         let growth = size.saturating_sub(unit.touched.present);
-        if room.bytes < size || growth > rest {
+        if !room.holds(size, growth) {
             plan.left.insert(unit.start, room.reason.clone());
             continue;
         }
-        rest -= growth;
+        room.growth = room.growth.saturating_sub(growth);
         plan.steps.push(Step {
             range: unit.start..unit.start + size,
             bytes: unit.touched.present,
@@ -111,6 +129,12 @@ fn obstacle(area: &Area, unit: &Unit) -> Option<Reason> {
     // Pages of zeros are common, too; but they are none of the resident ones.
     let is_forked = area.is_common && unit.touched.common > unit.touched.present / 2;
     is_forked.then_some(Reason::Forked)
+}
+
+/// The reason of a huge page of which too little is touched.
+fn sparse(unit: &Unit, size: u64, percent: u8) -> Option<Reason> {
+    let touched = u128::from(unit.touched.present) * 100;
+    (touched < u128::from(size) * u128::from(percent)).then_some(Reason::Sparse(percent))
 }
 
 #[cfg(test)]

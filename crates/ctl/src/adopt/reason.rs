@@ -31,6 +31,8 @@ pub(super) enum Reason {
     Forked,
     /// A part of it is on swap.
     Swapped,
+    /// Less than this percentage of the huge page is touched.
+    Sparse(u8),
     /// The memory control group of this file has no room for what was not touched.
     Group(String),
     /// The machine has no room for what was not touched.
@@ -51,9 +53,15 @@ pub(super) enum Reason {
 
 impl Reason {
     /// Whether less than what was asked for is huge for this reason: not where the
-    /// memory has no place for a huge page, nor where it was not there in time.
+    /// memory has no place for a huge page or too little of one is touched, nor where it was
+    /// not there in time.
     pub(super) fn is_short(&self) -> bool {
-        !matches!(self, Reason::Edge | Reason::Later)
+        !matches!(self, Reason::Edge | Reason::Sparse(_) | Reason::Later)
+    }
+
+    /// Whether the kernel was asked, or would be, and has refused.
+    pub(super) fn is_refusal(&self) -> bool {
+        matches!(self, Reason::Busy | Reason::NoHugePage | Reason::Refused(_))
     }
 }
 
@@ -83,6 +91,9 @@ impl fmt::Display for Reason {
             Reason::File => "pages of a file: these take a start with hugectl --text",
             Reason::Forked => "shared with another process since a fork: it would be copied",
             Reason::Swapped => "a part of it is on swap",
+            Reason::Sparse(percent) => {
+                return write!(f, "less than {percent}% of the huge page is touched (--touched)");
+            }
             Reason::Group(file) => return write!(f, "{file} leaves no room for more memory"),
             Reason::Machine => "the machine has too little memory available",
             Reason::Untold(file) => {

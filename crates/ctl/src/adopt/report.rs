@@ -72,6 +72,10 @@ pub struct Adopted {
     pub before: Amount,
     /// After; nothing of a process that has ended.
     pub after: Amount,
+    /// Bytes of huge pages that were put together.
+    pub moved: u64,
+    /// Bytes of huge pages that the kernel refused.
+    pub refused: u64,
     /// Segment by segment.
     pub segments: Vec<Row>,
     /// What is on base pages; the sum is what `after` has besides huge pages.
@@ -99,6 +103,7 @@ pub(super) fn adopted(
     let none: &[Area] = &[];
     let areas = after.map_or(none, |after| &after.areas);
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (old, new) = (amount(&before.areas, None), amount(areas, None));
     let mut segments = Vec::new();
     for segment in ALL {
         let row = Row {
@@ -114,8 +119,14 @@ pub(super) fn adopted(
         pid,
         exe: text(&before.exe),
         name: text(&before.name),
-        before: amount(&before.areas, None),
-        after: amount(areas, None),
+        moved: match before.tells_huge() {
+            true => outcome.done,
+            // The kernel reports success for what was huge already, too.
+            false => outcome.done.min(new.huge().saturating_sub(old.huge())),
+        },
+        refused: refused(outcome, before.size),
+        before: old,
+        after: new,
         segments,
         left: left(areas, plan, outcome),
         gone: outcome.gone.map(|gone| match gone {
@@ -132,6 +143,13 @@ fn amount(areas: &[Area], segment: Option<Segment>) -> Amount {
     let is_it = |area: &&Area| segment.is_none_or(|segment| area.segment == segment);
     areas.iter().filter(is_it).for_each(|area| amount.add(area));
     amount
+}
+
+/// Bytes of the huge pages that the kernel refused.
+fn refused(outcome: &Outcome, size: u64) -> u64 {
+    let reasons = outcome.left.values();
+    let refused = reasons.filter(|reason| reason.is_refusal());
+    refused.fold(0, |sum: u64, _| sum.saturating_add(size))
 }
 
 /// Why memory is on base pages, and how much for each reason, most first.
@@ -208,10 +226,8 @@ impl Adopted {
             None => "what would be done".to_owned(),
         };
         let _ = writeln!(text, "{}, process {}: {how}", self.exe, self.pid);
-        let _ = writeln!(
-            text,
-            "segment   resident kB    huge before     huge after   share"
-        );
+        text += "            resident kB                 huge kB\n";
+        text += "segment          before        after        before        after   share\n";
         let sum = Row {
             segment: "all",
             before: self.before.clone(),
@@ -219,13 +235,20 @@ impl Adopted {
         };
         for row in self.segments.iter().chain([&sum]) {
             let share = Tenths::of(row.after.huge(), row.after.resident);
-            let (name, resident) = (row.segment, row.after.resident / 1024);
-            let (before, after) = (row.before.huge() / 1024, row.after.huge() / 1024);
-            let _ = writeln!(
-                text,
-                "{name:<8} {resident:>12} {before:>14} {after:>14}  {share:>5}%"
-            );
+            let name = row.segment;
+            let resident = [&row.before, &row.after].map(|amount| amount.resident / 1024);
+            let huge = [&row.before, &row.after].map(|amount| amount.huge() / 1024);
+            let [before, after] = resident;
+            let _ = write!(text, "{name:<8} {before:>14} {after:>12}");
+            let [before, after] = huge;
+            let _ = writeln!(text, " {before:>13} {after:>12}  {share:>5}%");
         }
+        let all = [self.moved, self.before.huge(), self.refused].map(|bytes| bytes / 1024);
+        let [moved, already, refused] = all;
+        let _ = writeln!(
+            text,
+            "moved {moved} kB, already huge {already} kB, refused {refused} kB"
+        );
         for left in &self.left {
             let _ = writeln!(
                 text,

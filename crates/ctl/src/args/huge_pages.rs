@@ -15,7 +15,8 @@ pub struct Segments {
     pub auto: bool,
 
     /// Put code and read-only data on huge pages: those of the file itself, of
-    /// the default size, of SIZE, or transparent ones
+    /// the default size, of SIZE, or transparent ones; where text is a copy, some
+    /// crash reports lose names: see hugeedit --align
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,

@@ -26,6 +26,14 @@ pub struct Running {
     )]
     pub budget: Option<u8>,
 
+    /// With --pid: leave a huge page of which less than so much is touched; 50 by
+    /// default
+    #[arg(
+        long, group = OF_PID, value_name = "PERCENT",
+        value_parser = clap::value_parser!(u8).range(1..=100),
+    )]
+    pub touched: Option<u8>,
+
     /// With --pid: the processes that these have started, too
     #[arg(long, group = OF_PID)]
     pub children: bool,

@@ -165,6 +165,7 @@ fn whole(segment: &str, target: &Target, parts: &Parts) -> (u64, bool) {
     let data = |size: PageSize| target.layout.initialised(size).1;
     let inner = part.inner.get();
     let whole = match segment {
+        "text" if parts.own(target).get() > 0 => part.full.get(),
         "text" => inner,
         "data" => data(part.size).get().min(inner),
         _ => inner.saturating_sub(data(part.size).get()),

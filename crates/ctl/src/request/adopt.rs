@@ -13,6 +13,9 @@ use crate::say::failure::Failure;
 /// The share of one CPU that is taken where nothing else is said, in percent.
 const BUDGET: u8 = 25;
 
+/// The share of a huge page that is touched at least where nothing else is said, in percent.
+const TOUCHED: u8 = 50;
+
 /// What is asked for where no segment is named: all that is private.
 const PRIVATE: [Segment; 5] = [
     Segment::Data,
@@ -38,6 +41,8 @@ pub struct Adopt {
     pub segments: Vec<Segment>,
     /// The share of one CPU that is taken at most, in percent.
     pub budget: u8,
+    /// The share of a huge page that must be touched, in percent.
+    pub touched: u8,
     /// Again and again, with so much time in between.
     pub watch: Option<Duration>,
     /// Say what would be done, and do nothing.
@@ -62,6 +67,7 @@ pub(super) fn adopt(args: Args) -> Result<Adopt, Failure> {
         children: args.running.children,
         segments: segments(&args)?,
         budget: args.running.budget.unwrap_or(BUDGET),
+        touched: args.running.touched.unwrap_or(TOUCHED),
         watch: watch(args.proof.watch.as_deref())?,
         dry_run: args.proof.dry_run,
         json: args.proof.json,
@@ -145,13 +151,14 @@ mod tests {
         let seven = Whom::Pid(Pid::new(7).unwrap());
         assert_eq!(all.whom, [seven, Whom::Name("redis".to_owned())]);
         assert_eq!((all.budget, all.watch), (25, Some(Duration::from_secs(2))));
+        assert_eq!(all.touched, 50);
         assert_eq!(
             (all.segments.as_slice(), all.children),
             (&PRIVATE[..], true)
         );
-        let some = read("--anon --heap=thp --pid=7 --budget=5").unwrap();
+        let some = read("--anon --heap=thp --pid=7 --budget=5 --touched=1").unwrap();
         assert_eq!(some.segments, [Segment::Heap, Segment::Anon]);
-        assert_eq!(some.budget, 5);
+        assert_eq!((some.budget, some.touched), (5, 1));
         assert_eq!(read("--pid 7 --thp").unwrap().segments, [Segment::Heap]);
     }
 

@@ -11,7 +11,7 @@ use hugetools_contract::report::{Proof, is_shell};
 use hugetools_model::process::{self, Pid, Stat};
 use hugetools_model::{KPath, Root};
 
-use crate::status::Snapshot;
+use crate::status::{OwnOrigin, Snapshot};
 use crate::sys::program;
 
 /// At most so many are reported in a table.
@@ -137,6 +137,7 @@ fn warning(root: &Root, pid: u32, json: bool, why: Option<&str>) -> String {
         return String::new();
     };
     let name = process::name(root, id).unwrap_or_default();
+    let origin = OwnOrigin::find(root, id);
     let exe = process::exe(root, id).unwrap_or_else(|_error| "?".into());
     let why = why.unwrap_or(match process::is_secure(root, id) {
         Some(true) => {
@@ -160,6 +161,7 @@ fn warning(root: &Root, pid: u32, json: bool, why: Option<&str>) -> String {
         pid,
         exe: exe.as_os_str().as_bytes(),
         name: &name,
+        origin: origin.get(),
         rows: &[],
         required: &[],
         warning: Some(&text),

@@ -5,17 +5,17 @@ use hugetools_kernfs::smaps::records;
 
 use crate::kernel::procfile::each_line;
 
-/// Bytes of the mapping that begins at `start` that are mapped by huge pages
+/// Bytes of the mapping that holds `addr` that are mapped by huge pages
 /// of its file. `None` where there is no such mapping, or it cannot be told.
 /// Reads no further than that mapping, since the kernel counts as it goes.
-pub fn file_huge_bytes(start: usize) -> Option<u64> {
+pub fn file_huge_bytes(addr: usize) -> Option<u64> {
     let mut is_here = false;
     each_line(c"/proc/self/smaps", |line| {
         if let Some(bytes) = keyed::number_in(line, b"FilePmdMapped:").filter(|_| is_here) {
             return Some(bytes.saturating_mul(1024));
         }
         if let Some(record) = records(line).next() {
-            is_here = record.start == start as u64;
+            is_here = (record.start..record.end).contains(&(addr as u64));
         }
         None
     })

@@ -56,7 +56,8 @@ struct Whose;
 impl fmt::Display for Whose {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut buffer = [0; 65];
-        write!(f, " [{}:{}]", sys::host(&mut buffer), sys::getpid())
+        let host = sys::host(&mut buffer).unwrap_or("?");
+        write!(f, " [{host}:{}]", sys::getpid())
     }
 }
 

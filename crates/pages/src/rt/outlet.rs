@@ -65,6 +65,11 @@ pub fn write(bytes: &[u8]) {
     }
 }
 
+/// How many columns there are, where that is a terminal.
+pub fn columns() -> Option<usize> {
+    sys::columns(PLACE.get()?)
+}
+
 fn open_elsewhere(messages: &Messages<'_>) {
     let handed = messages.handed.and_then(|handed| {
         let fd = c_int::try_from(handed.number).ok()?;

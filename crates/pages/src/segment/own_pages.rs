@@ -31,7 +31,11 @@ pub fn take(load: &Load, range: &Range<usize>) -> Result<(), Why> {
     if !is_unchanged(range) {
         return Err(Why::Changed);
     }
-    advise(range, libc::MADV_HUGEPAGE).map_err(|_| Why::ThpAbsent)?;
+    // All of the segment, which stays one VMA then: libunwind finds names only where the
+    // offset of a VMA is that of a program header.
+    advise(&load.range, libc::MADV_HUGEPAGE)
+        .or_else(|_| advise(range, libc::MADV_HUGEPAGE))
+        .map_err(|_| Why::ThpAbsent)?;
     // The first one tells of the others, so that a large program is not read
     // for nothing.
     let first = range.start..range.start + size;

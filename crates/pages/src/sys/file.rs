@@ -409,3 +409,14 @@ fn stat_of(path: &CStr) -> Result<libc::stat> {
     // SAFETY: all bits zero are a valid stat, and the kernel has filled it.
     Ok(unsafe { stat.assume_init() })
 }
+
+/// How many columns the terminal has that a descriptor stands for; `None` where it stands
+/// for something else, or the terminal does not tell.
+pub fn columns(fd: c_int) -> Option<usize> {
+    // Rows, columns, and the same in pixels.
+    let mut size = [0_u16; 4];
+    let at = size.as_mut_ptr() as usize;
+    let request = usize::try_from(libc::TIOCGWINSZ).ok()?;
+    ask(libc::SYS_ioctl, [extended(fd), request, at, 0, 0, 0]).ok()?;
+    Some(usize::from(size[1])).filter(|columns| *columns > 0)
+}

@@ -53,18 +53,21 @@ pub fn gettid() -> u32 {
     call(libc::SYS_gettid, [0; 6]).map_or(0, |tid| unsigned(int(tid)))
 }
 
-/// The name of the machine, as `uname(2)` gives it.
-pub fn host(buffer: &mut [u8; 65]) -> &str {
+/// The name of the machine, as `uname(2)` gives it; `None` where it has none, as in a
+/// namespace without one.
+pub fn host(buffer: &mut [u8; 65]) -> Option<&str> {
     let mut names = core::mem::MaybeUninit::<libc::utsname>::zeroed();
     let args = [names.as_mut_ptr() as usize, 0, 0, 0, 0, 0];
-    let _ = ask(libc::SYS_uname, args);
+    ask(libc::SYS_uname, args).ok()?;
     // SAFETY: all bits zero are names, and the kernel has filled them in.
     let names = unsafe { names.assume_init() };
     for (byte, letter) in buffer.iter_mut().zip(names.nodename) {
         *byte = letter.to_ne_bytes()[0];
     }
-    let text = buffer.split(|byte| *byte == 0).next().unwrap_or(&[]);
-    core::str::from_utf8(text).unwrap_or("?")
+    let text = buffer.split(|byte| *byte == 0).next()?;
+    core::str::from_utf8(text)
+        .ok()
+        .filter(|text| !text.is_empty())
 }
 
 /// `getuid(2)`.

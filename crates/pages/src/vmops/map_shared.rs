@@ -84,6 +84,7 @@ pub fn map(len: usize, prot: c_int, flags: c_int, pages: Pages) -> Result<usize>
         if len >= facts::thp_size() {
             required::count_shm(len, falls);
         }
+        tell_small("shared memory", len, pages);
         advise(addr, len);
     }
     result
@@ -149,17 +150,40 @@ pub fn lacks_thp(what: &str, len: usize, may_follow: bool) {
     );
 }
 
+/// Says that a request is smaller than one page of the size that was asked for, where smaller
+/// huge pages have a place in it. `what` is the request.
+pub fn tell_small(what: &str, len: usize, pages: Pages) {
+    if let Some(size) = huge_size(pages).filter(|size| (facts::thp_size()..*size).contains(&len)) {
+        starter_message::warn(
+            Kind::SmallShared,
+            format_args!(
+                "{what}: {} cannot be on {size} pages: it is smaller than one; {}",
+                Amount(len),
+                advised_rung(config::get().fallback),
+                size = SizeName(size),
+            ),
+        );
+    }
+}
+
 /// What shared memory is on when it is not on hugetlb pages, for a message.
 pub fn next_rung(may_follow: bool) -> NextRung {
-    match (config::get().fallback, thp::serves_shared()) {
+    match config::get().fallback {
         _ if !may_follow => NextRung("the request fails", None),
-        (Fallback::None, _) => NextRung("the request fails", None),
-        (Fallback::Thp, Ok(())) => NextRung("transparent huge pages follow", None),
-        (Fallback::Thp, Err(why)) => {
+        Fallback::None => NextRung("the request fails", None),
+        fallback => advised_rung(fallback),
+    }
+}
+
+/// What shared memory is on that never asks a pool, for a message; see [`advise`].
+fn advised_rung(fallback: Fallback) -> NextRung {
+    match (fallback, thp::serves_shared()) {
+        (Fallback::Base, _) => NextRung("base pages follow", None),
+        (_, Ok(())) => NextRung("transparent huge pages follow", None),
+        (_, Err(why)) => {
             SAID_WHY.store(true, Ordering::Relaxed);
             NextRung("base pages follow, since ", Some(why))
         }
-        (Fallback::Base, _) => NextRung("base pages follow", None),
     }
 }
 

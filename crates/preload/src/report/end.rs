@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use hugetools_contract::env::{Fallback, Pages, Report};
 use hugetools_contract::report::reasons;
-use hugetools_contract::report::{self, Ended, Life, Peak, Proof};
+use hugetools_contract::report::{self, Ended, Life, Origin, Peak, Proof};
 use hugetools_contract::segment::{self, Row, Segment};
 use hugetools_pages::config;
 use hugetools_pages::extent::block_end;
@@ -140,10 +140,16 @@ fn compose(ended: Ended) -> Option<Text> {
     let mut stat = [0; 1024];
     let own = Kin::own_and_name(&mut stat);
     let mut met = required::NONE;
+    let mut host = [0; 65];
     let proof = Proof {
         pid: sys::getpid(),
         exe,
         name: own.map_or(report::base(exe), |(_, name)| name),
+        origin: Origin {
+            host: sys::host(&mut host).map(str::as_bytes),
+            rank: scratch::look(c"/proc/self/environ", report::rank).flatten(),
+            parent: Some(sys::getppid()),
+        },
         required: required::met(rows, &mut met),
         rows,
         warning: None,

@@ -5,7 +5,7 @@ use core::ffi::c_int;
 use core::fmt;
 
 use hugetools_contract::env::Report;
-use hugetools_contract::report::Proof;
+use hugetools_contract::report::{Proof, fold};
 use hugetools_kernfs::{keyed, number};
 use hugetools_pages::config;
 use hugetools_pages::rt::kept_file::KeptFile;
@@ -70,10 +70,23 @@ fn try_send(text: &[u8]) -> Result<()> {
         return Ok(());
     }
     match open() {
-        None => on_side_stack(|| outlet::write(text)),
+        None => on_side_stack(|| match folded(text) {
+            Some(folded) => outlet::write(folded.bytes()),
+            None => outlet::write(text),
+        }),
         Some(file) => append(file?.fd(), text),
     }
     Ok(())
+}
+
+/// The text for a terminal; none where it stays as it is.
+fn folded(text: &[u8]) -> Option<Text> {
+    let columns = outlet::columns().filter(|_| !is_json())?;
+    let text = core::str::from_utf8(text).ok()?;
+    // Each line break may add two spaces for the one that it replaces.
+    let mut folded = Text::with_room(text.len().checked_mul(3)?)?;
+    fold(text, columns, &mut folded).ok()?;
+    Some(folded)
 }
 
 /// The report is not where it was to be.

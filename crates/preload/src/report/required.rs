@@ -255,6 +255,8 @@ fn measure_all(config: &Config) {
 
 fn measure(object: &Object<'_>, config: &Config) {
     let mut sums = [Measure::default(); 3];
+    // What lies in whole huge pages of the file: the end of a segment has no place there.
+    let (mut in_file, mut is_of_file) = (0, false);
     let loads = || loads(object.headers, object.base, sys::page_size());
     for load in loads() {
         let Some(pages) = pages_for(&load, config) else {
@@ -266,6 +268,9 @@ fn measure(object: &Object<'_>, config: &Config) {
             let whole = load.with_tail(page).inner(page);
             let part = part.start.max(whole.start)..part.end.min(whole.end);
             sums[sum].whole += part.len() as u64;
+        }
+        if !load.is_writable() {
+            in_file += load.inner(page).len() as u64;
         }
         let is_required = |segment| config.require.has(segment);
         if load.is_writable() && (is_required(Segment::Bss) || is_required(Segment::Data)) {
@@ -282,11 +287,15 @@ fn measure(object: &Object<'_>, config: &Config) {
                         let pmd = facts::thp_size() as u64;
                         let row = segment::piece(&record, start..end, pmd, SEGMENTS[sum], None);
                         sums[sum].huge += row.huge_bytes();
+                        is_of_file |= sum == 0 && record.file_huge > 0;
                     }
                 }
             }
         }
     });
+    if is_of_file {
+        sums[0].whole = in_file;
+    }
     for load in loads() {
         for (part, sum) in parts(&load).into_iter().zip(places(&load)) {
             sums[sum].all += part.len() as u64;

@@ -34,6 +34,7 @@ fn area(units: Vec<Unit>) -> Area {
 fn room(bytes: u64) -> Room {
     Room {
         bytes,
+        growth: bytes,
         reason: Reason::Machine,
     }
 }
@@ -46,7 +47,7 @@ fn starts(plan: &Plan) -> Vec<u64> {
 #[test]
 fn what_holds_most_comes_first() {
     let units = vec![unit(1, MB), unit(2, SIZE), unit(3, 4096), unit(4, SIZE)];
-    let made = plan(&[area(units)], SIZE, &room(1 << 40));
+    let made = plan(&[area(units)], SIZE, &room(1 << 40), 0);
     assert_eq!(starts(&made), [2, 4, 1, 3]);
     assert_eq!(made.bytes(), 2 * SIZE + MB + 4096);
     assert!(made.left.is_empty());
@@ -66,7 +67,7 @@ fn what_is_used_most_comes_first() {
         of(Segment::Anon, 8, vec![unit(5, SIZE), unit(6, SIZE)]),
         of(Segment::Heap, 8, vec![unit(7, SIZE), unit(8, MB)]),
     ];
-    let made = plan(&all, SIZE, &room(1 << 40));
+    let made = plan(&all, SIZE, &room(1 << 40), 0);
     assert_eq!(starts(&made), [7, 5, 6, 3, 1, 2, 8, 4]);
 }
 
@@ -74,13 +75,47 @@ fn what_is_used_most_comes_first() {
 fn what_would_be_added_must_have_room() {
     let units = || vec![unit(1, SIZE), unit(2, MB), unit(3, MB), unit(4, 4096)];
     // A page for the moment, and a megabyte.
-    let made = plan(&[area(units())], SIZE, &room(3 * MB));
+    let made = plan(&[area(units())], SIZE, &room(3 * MB), 0);
     assert_eq!(starts(&made), [1, 2]);
     assert_eq!(made.left.get(&(3 * SIZE)), Some(&Reason::Machine));
     assert_eq!(made.left.get(&(4 * SIZE)), Some(&Reason::Machine));
     // Not even that for the moment.
-    let made = plan(&[area(units())], SIZE, &room(SIZE - 1));
+    let made = plan(&[area(units())], SIZE, &room(SIZE - 1), 0);
     assert_eq!((made.steps.len(), made.left.len()), (0, 4));
+}
+
+#[test]
+fn a_full_group_takes_what_adds_nothing() {
+    let room = Room {
+        growth: 0,
+        ..room(SIZE)
+    };
+    let made = plan(&[area(vec![unit(1, SIZE), unit(2, MB)])], SIZE, &room, 50);
+    assert_eq!(starts(&made), [1]);
+    assert_eq!(made.left.get(&(2 * SIZE)), Some(&Reason::Machine));
+}
+
+#[test]
+fn what_is_hardly_touched_is_left() {
+    let units = || {
+        vec![
+            unit(1, 4096),
+            unit(2, MB - 4096),
+            unit(3, MB),
+            unit(4, SIZE),
+        ]
+    };
+    let made = plan(&[area(units())], SIZE, &room(1 << 40), 50);
+    assert_eq!(starts(&made), [4, 3]);
+    let left: Vec<_> = made.left.into_iter().collect();
+    assert_eq!(
+        left,
+        [(SIZE, Reason::Sparse(50)), (2 * SIZE, Reason::Sparse(50))]
+    );
+    let made = plan(&[area(units())], SIZE, &room(1 << 40), 1);
+    assert_eq!(starts(&made), [4, 3, 2]);
+    let made = plan(&[area(units())], SIZE, &room(1 << 40), 100);
+    assert_eq!(starts(&made), [4]);
 }
 
 #[test]
@@ -98,7 +133,7 @@ fn what_cannot_be_is_left_with_its_reason() {
     let zeros = area(vec![forked]);
     let mut declined = area(vec![unit(7, SIZE)]);
     declined.obstacle = Some(Reason::Declined);
-    let made = plan(&[common, zeros, declined], SIZE, &room(1 << 40));
+    let made = plan(&[common, zeros, declined], SIZE, &room(1 << 40), 0);
     assert_eq!(starts(&made), [4, 9]);
     let left: Vec<_> = made.left.into_iter().collect();
     let wanted = [
@@ -119,7 +154,7 @@ proptest! {
         let units = touched.iter().zip(0..);
         let units: Vec<Unit> = units.map(|(pages, at)| unit(at, pages * 4096)).collect();
         let count = units.len();
-        let made = plan(&[area(units)], SIZE, &room(space));
+        let made = plan(&[area(units)], SIZE, &room(space), 0);
         prop_assert_eq!(made.steps.len() + made.left.len(), count);
         let growth: u64 = made.steps.iter().map(|step| SIZE - step.bytes).sum();
         prop_assert!(made.steps.is_empty() || growth + SIZE <= space);

@@ -75,6 +75,29 @@ fn reasons_add_up() {
     assert_eq!(reasons(&after, &plan, &outcome), wanted);
 }
 
+/// The kernel reports success for what was huge already.
+#[test]
+fn moved_and_refused_are_told_apart_from_what_was_huge() {
+    let left = [
+        (2, Reason::Busy),
+        (3, Reason::Sparse(50)),
+        (4, Reason::Refused(libc::EINVAL)),
+    ];
+    let outcome = Outcome {
+        done: 2 * SIZE,
+        ..outcome(&left)
+    };
+    let figures = |huge: Option<bool>| {
+        let before = memory(vec![unit(1, SIZE, huge), unit(5, SIZE, huge)], SIZE, None);
+        let units = [1, 5].map(|at| unit(at, SIZE, huge.map(|_| true)));
+        let after = memory(units.to_vec(), 2 * SIZE, None);
+        let adopted = adopted(7, &before, Some(&after), &Plan::default(), &outcome);
+        (adopted.moved, adopted.before.huge(), adopted.refused)
+    };
+    assert_eq!(figures(Some(false)), (2 * SIZE, SIZE, 2 * SIZE));
+    assert_eq!(figures(None), (SIZE, SIZE, 2 * SIZE));
+}
+
 #[test]
 fn a_kernel_that_does_not_tell_what_is_huge() {
     let units = vec![unit(1, SIZE, None), unit(2, SIZE, None)];

@@ -61,8 +61,30 @@ fn is_known(name: &OsStr, run: &Run, target: &Target, caller: &Caller) -> bool {
         || target::is_program(name, caller)
 }
 
+/// What the user may have meant by the name of a program that is not there.
+pub(crate) fn meant(failure: Failure, run: &Run, caller: &Caller) -> Failure {
+    meant_words(meant_a_size(failure, run), run, caller)
+}
+
+/// `--heap "ls -l"` looks for a program of that name, spaces and all.
+fn meant_words(failure: Failure, run: &Run, caller: &Caller) -> Failure {
+    let line = run.command.first().map_or(&b""[..], |name| name.as_bytes());
+    let line = line.trim_ascii();
+    let first = line.split(u8::is_ascii_whitespace).next();
+    let is_line = first.is_some_and(|first| {
+        first.len() < line.len() && target::is_program(OsStr::from_bytes(first), caller)
+    });
+    match failure {
+        Failure::NotFound(text) if is_line => Failure::NotFound(format!(
+            "{text}; the program and its arguments are words of their own: is it without the \
+             quotes?"
+        )),
+        failure => failure,
+    }
+}
+
 /// `--heap 2MB ls` looks for a program of that name: a size needs its `=`.
-pub(crate) fn meant_a_size(failure: Failure, run: &Run) -> Failure {
+fn meant_a_size(failure: Failure, run: &Run) -> Failure {
     let word = run.command.first().and_then(|word| word.to_str());
     let size = word.filter(|word| *word == "thp" || word.parse::<PageSize>().is_ok());
     let segments = &run.segments;

@@ -58,7 +58,12 @@ impl Parts {
         let (layout, own) = (&target.layout, self.own(target));
         let text = wants.text.zip(self.text).map(|(pages, part)| {
             let size = kernel.size(pages).unwrap_or(part.size);
-            Bytes::new(layout.text(size).pages.get().saturating_sub(own.get()))
+            let part = layout.text(size);
+            let whole = match own > Bytes::default() {
+                true => part.full,
+                false => part.pages,
+            };
+            Bytes::new(whole.get().saturating_sub(own.get()))
         });
         let data = wants
             .data

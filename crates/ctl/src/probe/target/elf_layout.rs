@@ -29,6 +29,9 @@ pub struct Part {
     pub all: Bytes,
     /// What lies in whole huge pages.
     pub inner: Bytes,
+    /// What fills whole huge pages: less, where the last one of a segment is its own beyond
+    /// its end. Only this has a place on huge pages of the file.
+    pub full: Bytes,
     /// These pages: more than that where the last one of a segment, which was linked
     /// so, is its own beyond its end.
     pub pages: Bytes,
@@ -123,7 +126,7 @@ impl Layout {
         size: PageSize,
     ) -> Part {
         let exact = self.is_exact(size);
-        let (mut all, mut inner, mut pages) = (0u64, 0u64, 0u64);
+        let (mut all, mut inner, mut full, mut pages) = (0u64, 0u64, 0u64, 0u64);
         for (load, range) in ranges {
             let len = range.end.saturating_sub(range.start);
             let whole = self.whole(load, &range, size);
@@ -134,12 +137,14 @@ impl Layout {
             let whole_pages = whole.checked_next_multiple_of(size.get()).unwrap_or(whole);
             all = all.saturating_add(len);
             inner = inner.saturating_add(whole);
+            full = full.saturating_add(whole - whole % size.get());
             pages = pages.saturating_add(whole_pages);
         }
         Part {
             size,
             all: Bytes::new(all),
             inner: Bytes::new(inner),
+            full: Bytes::new(full),
             pages: Bytes::new(pages),
             exact,
         }

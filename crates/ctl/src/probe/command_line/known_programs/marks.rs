@@ -91,10 +91,18 @@ fn shows(elf: &Elf<File>, name: &str) -> bool {
     matches!(elf.defines(name), Ok(true))
 }
 
+/// Go's linker leaves a note, unless it was told to leave it out, and a section, which other
+/// linkers put anywhere and tools may strip of its name.
+fn is_of_go(elf: &Elf<File>) -> bool {
+    matches!(elf.has_note(b"Go"), Ok(true))
+        || has_magic_of_go(elf)
+        || matches!(elf.has_section(b".go.buildinfo"), Ok(true))
+}
+
 /// Go's own tools look there, too: within the first 64 kB of what can be written,
 /// at addresses that are multiples of 16. Where that was left out, what Go
 /// 1.24 and later check themselves by is there.
-fn is_of_go(elf: &Elf<File>) -> bool {
+fn has_magic_of_go(elf: &Elf<File>) -> bool {
     const MAGIC: [&[u8]; 2] = [b"\xff Go buildinf:", b"\xff Go fipsinfo \xff\0"];
     const ALIGN: usize = 16;
     let Some(data) = elf.loads().iter().find(|load| load.writable) else {

@@ -74,6 +74,17 @@ fn programs_are_known_by_what_is_in_them() {
     place.build("service", &go, &[]);
     let bare = format!("char magic[64] = \"\\xff\" \" Go fipsinfo \\xff\"; {MAIN}");
     place.build("bare", &bare, &[]);
+    // As gcc links Go: far from the beginning of what can be written.
+    let far = format!(
+        "__attribute__((section(\".go.buildinfo\"), used)) char info[16] = {{1}}; \
+         void *filler[20000] = {{filler}}; {MAIN}"
+    );
+    place.build("by_gcc", &far, &[]);
+    let noted = format!(
+        "__attribute__((section(\".note.go.buildid\"), aligned(4), used)) static const struct \
+         {{unsigned head[3]; char owner[4], id[4];}} note = {{{{4, 4, 4}}, \"Go\", \"id\"}}; {MAIN}"
+    );
+    place.build("noted", &noted, &["-s"]);
     place.build(
         "cli",
         &format!("void zend_startup(void) {{}} {MAIN}"),
@@ -86,6 +97,8 @@ fn programs_are_known_by_what_is_in_them() {
     for (line, memory) in [
         ("service", "Go's own heap"),
         ("bare", "Go's own heap"),
+        ("by_gcc", "Go's own heap"),
+        ("noted", "Go's own heap"),
         ("nice -n 5 service x", "Go's own heap"),
         ("cli", "the memory of PHP scripts"),
         ("launcher -jar x", "the Java heap"),

@@ -1,0 +1,107 @@
+//! What linkers and compilers leave in a file beside the program: sections by their names,
+//! and notes.
+
+use object::elf::{SectionHeader32, SectionHeader64};
+use object::read::elf::SectionHeader;
+use object::{Endianness, pod};
+
+use crate::error::ElfError;
+use crate::file::Elf;
+use crate::header::Place;
+use crate::ident::Class;
+use crate::source::Source;
+
+const SECTIONS: &str = "section header table";
+const NAMES: &str = "section names";
+const NOTES: &str = "notes";
+
+/// The bytes of a part with notes that are looked at; real ones have a few hundred.
+const MOST_NOTES: u64 = 4096;
+
+impl<S: Source> Elf<S> {
+    /// Whether it has a section of this name. One without a section header table has none.
+    ///
+    /// # Errors
+    /// When the table makes no sense.
+    pub fn has_section(&self, name: &[u8]) -> Result<bool, ElfError> {
+        let sections = match self.headers.ident.class {
+            Class::Elf32 => self.sections::<SectionHeader32<Endianness>>()?,
+            Class::Elf64 => self.sections::<SectionHeader64<Endianness>>()?,
+        };
+        let Some((_, place)) = sections.get(usize::from(self.headers.section_names)) else {
+            return Ok(false);
+        };
+        let names = self.reader.bytes(place.offset, place.len, NAMES)?;
+        let is_it = |at: &u32| {
+            let rest = usize::try_from(*at).ok().and_then(|at| names.get(at..));
+            rest.and_then(|rest| rest.strip_prefix(name))
+                .is_some_and(|rest| rest.first() == Some(&0))
+        };
+        Ok(sections.iter().any(|(at, _)| is_it(at)))
+    }
+
+    /// Each section: where its name is among the names, and where it is in the file.
+    fn sections<H>(&self) -> Result<Vec<(u32, Place)>, ElfError>
+    where
+        H: SectionHeader<Endian = Endianness>,
+    {
+        let table = self.headers.sections;
+        let count = usize::try_from(table.len).unwrap_or(0) / size_of::<H>();
+        if table.offset == 0 || count == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = self.reader.bytes(table.offset, table.len, SECTIONS)?;
+        let (headers, _) =
+            pod::slice_from_bytes::<H>(&bytes, count).map_err(|_error| ElfError::Odd(SECTIONS))?;
+        let endian = self.endian();
+        let one = |header: &H| {
+            let place = Place {
+                offset: header.sh_offset(endian).into(),
+                len: header.sh_size(endian).into(),
+            };
+            (header.sh_name(endian), place)
+        };
+        Ok(headers.iter().map(one).collect())
+    }
+
+    /// Whether it has a note of this owner (`PT_NOTE`), which stripping leaves.
+    ///
+    /// # Errors
+    /// When the notes cannot be read.
+    pub fn has_note(&self, owner: &[u8]) -> Result<bool, ElfError> {
+        for place in &self.headers.notes {
+            let len = place.len.min(MOST_NOTES);
+            let bytes = self.reader.up_to(place.offset, len, NOTES)?;
+            if self.owners(&bytes).any(|name| name == owner) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The owners of notes. Each has three words (the lengths of owner and contents, the
+    /// type), the owner, which ends in zeros, and the contents, padded to whole words.
+    fn owners<'b>(&self, mut bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
+        const HEAD: usize = 12;
+        let endian = self.endian();
+        std::iter::from_fn(move || {
+            let word = |at: usize| {
+                let word = bytes.get(at..at + 4)?.try_into().ok()?;
+                let word = match endian {
+                    Endianness::Little => u32::from_le_bytes(word),
+                    Endianness::Big => u32::from_be_bytes(word),
+                };
+                usize::try_from(word).ok()
+            };
+            let (owner, contents) = (word(0)?, word(4)?);
+            let end = HEAD.checked_add(owner)?;
+            let name = bytes.get(HEAD..end)?;
+            let next = end.checked_next_multiple_of(4)?.checked_add(contents)?;
+            bytes = bytes
+                .get(next.checked_next_multiple_of(4)?..)
+                .unwrap_or_default();
+            // Go counts the padding, too.
+            name.split(|byte| *byte == 0).next()
+        })
+    }
+}
