@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use entry::{Done, Entry, Inside, List, Table, Text, Word};
+use entry::{Done, Entry, Inside, List, Reach, Table, Takes, Text, Word};
 
 #[path = "src/probe/command_line/known_programs/entry.rs"]
 mod entry;
@@ -50,14 +50,14 @@ fn code(entry: &Entry) -> String {
     };
     format!(
         "Entry {{ name: {}, exe: {}, needed: {}, symbols: {}, inside: {inside}, memory: {}, \
-         anon: {:?}, pieces: {:?}, bans: {:?}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
+         anon: {}, takes: {}, bans: {:?}, own: {}, done: {}, auto: {}, why: {}, beware: {} }}",
         text(&entry.name),
         list(&entry.exe),
         list(&entry.needed),
         list(&entry.symbols),
         option(entry.memory.as_ref()),
-        entry.anon,
-        entry.pieces,
+        reach(entry.anon),
+        takes(entry.takes.as_ref()),
         entry.bans,
         option(entry.own.as_ref()),
         done(&entry.done),
@@ -65,6 +65,22 @@ fn code(entry: &Entry) -> String {
         option(entry.why.as_ref()),
         option(entry.beware.as_ref()),
     )
+}
+
+fn reach(reach: Option<Reach>) -> String {
+    match reach {
+        None => "None".to_owned(),
+        Some(Reach::All(all)) => format!("Some(Reach::All({all}))"),
+        Some(Reach::Some(_)) => "Some(Reach::Some(Part::Part))".to_owned(),
+    }
+}
+
+fn takes(takes: Option<&Takes>) -> String {
+    let code = |Takes { with, size }: &Takes| {
+        let (with, size) = (list(with), list(size));
+        format!("Some(Takes {{ with: {with}, size: {size} }})")
+    };
+    takes.map_or("None".to_owned(), code)
 }
 
 fn done(done: &Done) -> String {

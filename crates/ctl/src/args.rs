@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, ValueHint};
 
+use crate::say::subject::Subject;
 pub use given::Given;
 pub use huge_pages::Segments;
 pub use library::Library;
@@ -108,7 +109,16 @@ pub struct Args {
 
     /// What `--auto` chose, once it has.
     #[arg(skip)]
-    pub chosen: Option<Vec<String>>,
+    pub chosen: Option<Chosen>,
+}
+
+/// What `--auto` chose.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Chosen {
+    /// The options and why, and what to look out for: a line each.
+    pub lines: Vec<String>,
+    /// Which of heap and private mappings nobody has asked for but `--auto`.
+    pub(crate) subject: Subject,
 }
 
 /// A change of verbosity.

@@ -67,7 +67,10 @@ pub fn text(
         EmitKind::Systemd => systemd(&head, emit, &variables),
         EmitKind::Environment => environment(&head, &variables),
         EmitKind::Docker => container::docker(&variables, library.as_deref()),
-        EmitKind::Kubernetes => container::kubernetes(&head, &variables, library.as_deref()),
+        EmitKind::Kubernetes => {
+            let sizes = container::pool_sizes(&findings.served, &findings.kernel);
+            container::kubernetes(&head, &variables, library.as_deref(), &sizes)
+        }
     })
 }
 

@@ -256,19 +256,13 @@ fn of_known(run: &Run, findings: &Findings) -> Vec<String> {
         .iter()
         .filter(|_| !is_told && entry.memory.is_none());
     let own = own.map(|own| format!("{name}: {own}"));
-    let pieces = entry.pieces.filter(|_| findings.served.anon.is_some());
-    let pieces = pieces.map(|kib| {
-        format!(
-            "{name}: --anon places the mappings of {kib} kB side by side that its heap is made of"
-        )
-    });
     // What is chosen is said with that.
     let is_open = run.chosen.is_none();
     let beware = entry.beware.iter().filter(|_| is_open);
     let beware = beware.map(|beware| format!("{name}: {beware}"));
     let auto = entry.choice().filter(|_| is_open);
     let auto = auto.map(|choice| format!("--auto would take {choice}"));
-    own.chain(pieces).chain(beware).chain(auto).collect()
+    own.chain(beware).chain(auto).collect()
 }
 
 /// Why nothing can be told of a program.

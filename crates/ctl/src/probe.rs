@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use hugetools_contract::env::{self, Elfmap, Fallback, Limit, Pages, Settings};
 use hugetools_elf::{Elf, Ident};
-use hugetools_model::{FileError, Root};
+use hugetools_model::{FileError, KPath, Root};
 
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
@@ -36,7 +36,7 @@ use crate::probe::core_dump::CoreDump;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::dynamic_loader::Loader;
 use crate::probe::dynamic_loader::glibc_tunables;
-use crate::probe::dynamic_loader::ld_preload;
+use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{Decision, Engine, Look, Means};
 use crate::probe::kernel::{Kernel, Wants, check_size};
 use crate::probe::library::Found;
@@ -74,6 +74,8 @@ pub struct Findings {
     pub library_dir: Option<PathBuf>,
     /// Entries of ours in the caller's `LD_PRELOAD`.
     pub ours: Vec<Vec<u8>>,
+    /// Libraries in it whose `malloc` ours replaces.
+    pub(crate) other_mallocs: Vec<OtherMalloc>,
     /// The kernel's state.
     pub kernel: Kernel,
     /// What a core dump has, where a pool serves any of it.
@@ -162,9 +164,9 @@ pub fn probe(
     };
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
-    let library_is_there = is_there(library.as_ref(), changes);
-    let served = served(asked, &decision, preloaded, run.preload, &look);
     let own = |error: FileError| Failure::Own(error.to_string());
+    let other_mallocs = other_mallocs(run, caller, root, &decision, &ours).map_err(own)?;
+    let served = served(asked, &decision, preloaded, run.preload, &look);
     let search = coverage::Search {
         asked,
         libraries: given.libraries,
@@ -177,18 +179,18 @@ pub fn probe(
         .prepare(root, &look, &kernel, &mut parts, changes)
         .map_err(own)?;
     let scene = |target| Scene {
+        needs: parts.needs(target, served, &kernel),
+        known: look.known.as_ref(),
+        kernel: &kernel,
         run,
         caller,
         root,
-        kernel: &kernel,
         served,
-        needs: parts.needs(target, served, &kernel),
     };
     let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
-    let surroundings = surroundings::look(scene.as_ref()).map_err(own)?;
     Ok(Findings {
         verbosity: given.verbosity,
-        surroundings,
+        surroundings: surroundings::look(scene.as_ref()).map_err(own)?,
         starter: lost_on_the_way(run, caller, library.as_ref()),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
@@ -200,9 +202,10 @@ pub fn probe(
         look,
         decision,
         library_dir: library_dir(run, library.as_ref())?,
+        library_is_there: is_there(library.as_ref(), changes),
         library,
-        library_is_there,
         ours,
+        other_mallocs,
         only: given.only,
         limit: given.limit,
         report,
@@ -252,6 +255,28 @@ fn ours(caller: &Caller, library: Option<&Found>) -> Vec<Vec<u8>> {
         (Some(list), Some(_)) => ld_preload::ours(list, &loader(caller)),
         _ => Vec::new(),
     }
+}
+
+/// Libraries in the caller's `LD_PRELOAD` whose `malloc` ours replaces. heaptrack's removes
+/// itself from the environment of the process that it is in.
+fn other_mallocs(
+    run: &Run,
+    caller: &Caller,
+    root: &Root,
+    decision: &Decision,
+    ours: &[Vec<u8>],
+) -> Result<Vec<OtherMalloc>, FileError> {
+    if decision.engine != Engine::Arena {
+        return Ok(Vec::new());
+    }
+    // A dry run may be for another caller, as that of --emit is.
+    let environ = match root.is_live() && !run.dry_run {
+        true => root.read_opt(&KPath::from("/proc/self/environ"))?,
+        false => None,
+    };
+    let at_start = environ.as_deref().and_then(ld_preload::in_environ);
+    let list = caller.var("LD_PRELOAD").or(at_start).unwrap_or_default();
+    Ok(ld_preload::other_mallocs(list, ours, &loader(caller)))
 }
 
 /// What of the request can be served: where nothing is, nothing falls short.

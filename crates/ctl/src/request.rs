@@ -10,7 +10,7 @@ use hugetools_model::units::size::SizeError;
 use hugetools_model::{Bytes, PageSize};
 
 use crate::args::given::{ANY, OF_STATUS};
-use crate::args::{Args, DEFAULT, Step, TERMINAL};
+use crate::args::{Args, Chosen, DEFAULT, Step, TERMINAL};
 use crate::request::asked_segments::Segments;
 use crate::request::thp_policy::ThpPolicy;
 use crate::say::failure::Failure;
@@ -95,7 +95,7 @@ pub struct Run {
     /// The words in front of it, as they were typed.
     pub options: Vec<OsString>,
     /// What `--auto` chose, and what to look out for.
-    pub chosen: Option<Vec<String>>,
+    pub chosen: Option<Chosen>,
 }
 
 impl Run {
@@ -106,7 +106,7 @@ impl Run {
 
     /// What `--auto` chose, and what to look out for, a line each.
     pub fn chosen(&self) -> impl Iterator<Item = &String> {
-        self.chosen.iter().flatten()
+        self.chosen.iter().flat_map(|chosen| &chosen.lines)
     }
 
     /// Whether the heap is to stay with the program's own libc.

@@ -349,7 +349,7 @@ pub(super) const SITUATIONS: &[Situation] = &[
         line: "--heap DIR/own",
         rungs: &[("heap", "base")],
         fact: "the program has its own allocator (it defines malloc itself)",
-        mend: Mend::Advice,
+        mend: Mend::No,
         ..PLAIN
     },
     Situation {

@@ -4,6 +4,7 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::live::machine;
 use crate::support::needs::programs;
@@ -81,6 +82,60 @@ fn what_a_table_says_is_taken_and_said() {
     }
     let quiet = place.run(&["-q", "--auto", "ledgerd"]);
     assert_eq!(quiet.err, "", "{quiet:?}");
+}
+
+/// What nothing reaches is not chosen, so that no choice falls short by itself.
+#[test]
+fn a_program_with_its_own_malloc_gets_no_heap_by_itself() {
+    let Some(_live) = machine("a choice for a program with its own malloc") else {
+        return;
+    };
+    const OWN: &str = "static char pool[1 << 20]; static unsigned long used;
+        void *malloc(unsigned long n) { void *p = pool + used; used += (n + 15) & ~15ul; return p; }
+        void free(void *p) { (void)p; }
+        int main(void) { return 0; }";
+    let place = Place::new();
+    let (source, own) = (place.0.path().join("own.c"), place.0.path().join("own"));
+    write(&source, OWN.as_bytes());
+    let mut cc = Command::new("cc");
+    cc.arg("-fno-builtin").arg(&source).arg("-o").arg(&own);
+    assert!(cc.status().unwrap().success());
+    let own = own.to_str().unwrap();
+    let ran = place.run(&["--auto", "--explain", own]);
+    assert_eq!(ran.status, 0, "{ran:?}");
+    assert!(ran.out.contains("--auto takes nothing"), "{ran:?}");
+    assert!(ran.out.contains("defines malloc"), "{ran:?}");
+    assert!(!ran.out.contains("--anon"), "{ran:?}");
+    // What was typed does.
+    let ran = place.run(&["--auto", "--heap", "--explain", own]);
+    assert_eq!(ran.status, 3, "{ran:?}");
+    assert!(!ran.out.contains("--anon reaches"), "{ran:?}");
+}
+
+/// What a program takes from the pool by itself is judged by the size in its arguments.
+#[test]
+fn a_pool_that_a_program_s_own_request_exceeds_falls_short() {
+    let Some(live) = machine("a pool smaller than a program takes") else {
+        return;
+    };
+    let place = Place::new();
+    place.program("ledgerd");
+    let takes = "takes = { with = [\"--own\"], size = [\"--cache=\"] }\n";
+    place.table("ours.toml", &format!("{LEDGER}{takes}"));
+    let line = ["--auto", "--explain", "ledgerd", "--own", "--cache=64m"];
+    let size = live.default_size().get();
+    let pages = (64u64 << 20).div_ceil(size);
+    for (pool, status) in [(pages - 1, 3), (pages, 0)] {
+        live.set_pool(pool);
+        let ran = place.run(&line);
+        assert_eq!(ran.status, status, "{pool}: {ran:?}");
+        let is_said = ran.out.contains("--cache=64m");
+        assert_eq!(is_said, status == 3, "{ran:?}");
+    }
+    live.set_pool(0);
+    // Without the option that makes it take them there is nothing to judge.
+    let ran = place.run(&["--auto", "--explain", "ledgerd", "--cache=64m"]);
+    assert_eq!(ran.status, 0, "{ran:?}");
 }
 
 #[test]

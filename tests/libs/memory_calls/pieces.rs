@@ -1,6 +1,5 @@
 //! `--anon` for programs that make their heap of small mappings, as V8 does: these come to
 //! lie side by side, in programs that are known for it and in no others.
-#![expect(clippy::disallowed_methods, reason = "writes a table of programs")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -63,31 +62,6 @@ fn a_heap_of_small_mappings_is_huge_where_the_program_is_known_for_it() {
     ] {
         assert!(share(options, pieces) <= 5, "{options:?} {pieces:?}");
     }
-}
-
-#[test]
-fn a_table_says_of_which_programs() {
-    let Some((_live, program)) = ready("a table of heaps of small mappings") else {
-        return;
-    };
-    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let tables = home.path().join("hugetools/programs.d");
-    std::fs::create_dir_all(&tables).unwrap();
-    let name = program.file_name().unwrap().to_str().unwrap();
-    let entry = format!("[[program]]\nname = \"x\"\nexe = [\"{name}\"]\npieces = 256\n");
-    std::fs::write(tables.join("x.toml"), entry).unwrap();
-    let run = |args: &[&str]| -> Ran {
-        let mut command = tool("hugectl");
-        command.env("XDG_CONFIG_HOME", home.path()).args(args);
-        command.output().unwrap().into()
-    };
-    let program = program.to_str().unwrap();
-    assert!(huge(&run(&["--anon", program, "huge", "200"])) >= 80);
-    let said = "x: --anon places the mappings of 256 kB side by side that its heap is made of";
-    let explained = run(&["--anon", "--explain", program]);
-    assert!(explained.out.contains(said), "{explained:?}");
-    let explained = run(&["--heap=thp", "--explain", program]);
-    assert!(!explained.out.contains(said), "{explained:?}");
 }
 
 #[test]

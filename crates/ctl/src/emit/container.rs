@@ -1,9 +1,24 @@
 //! Options of a container: the variables, and the library's file, which is the same
 //! under glibc and musl.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
+use hugetools_contract::env::Pages;
+use hugetools_model::PageSize;
+
 use super::{Told, real};
+use crate::probe::kernel::{Kernel, Wants};
+
+/// The page sizes of the pools that a request takes pages from.
+pub(super) fn pool_sizes(wants: &Wants, kernel: &Kernel) -> BTreeSet<PageSize> {
+    let asked = [wants.heap, wants.shm, wants.text, wants.data];
+    let of_pools = asked
+        .into_iter()
+        .flatten()
+        .filter(|pages| *pages != Pages::Thp);
+    of_pools.filter_map(|pages| kernel.size(pages)).collect()
+}
 
 /// Options for `docker run`, one to a line; a shell may split them at blanks.
 pub(super) fn docker(variables: &[Told], library: Option<&Path>) -> String {
@@ -32,11 +47,13 @@ fn word(text: &str) -> String {
 }
 
 /// Parts of a pod's specification.
-pub(super) fn kubernetes(head: &str, variables: &[Told], library: Option<&Path>) -> String {
-    let mut out = format!(
-        "{head}\n# In the container; pages of a pool need a limit of their size, as much as is\n\
-         # to be had, and as much memory besides: resources.limits.hugepages-2Mi\nenv:\n"
-    );
+pub(super) fn kubernetes(
+    head: &str,
+    variables: &[Told],
+    library: Option<&Path>,
+    sizes: &BTreeSet<PageSize>,
+) -> String {
+    let mut out = format!("{head}\n# In the container:\n{}env:\n", limits(sizes));
     let variables = variables.iter();
     out.extend(
         variables.map(|(name, value)| format!("- name: {name}\n  value: {}\n", scalar(value))),
@@ -52,6 +69,30 @@ pub(super) fn kubernetes(head: &str, variables: &[Told], library: Option<&Path>)
         scalar(&to.display().to_string()),
         scalar(&from.display().to_string())
     )
+}
+
+/// A comment that names the limits which a container needs for pool pages.
+fn limits(sizes: &BTreeSet<PageSize>) -> String {
+    if sizes.is_empty() {
+        return String::new();
+    }
+    let names = sizes.iter();
+    let names = names.map(|size| format!("#   resources.limits.{}\n", resource(*size)));
+    format!(
+        "# Pool pages need a limit for their size beside the memory limit:\n{}",
+        names.collect::<String>()
+    )
+}
+
+/// The name that Kubernetes gives to a page size: `hugepages-2Mi`.
+fn resource(size: PageSize) -> String {
+    const UNITS: [(u64, &str); 2] = [(1 << 20, "Gi"), (1 << 10, "Mi")];
+    let kib = size.kib();
+    let mut units = UNITS.iter();
+    match units.find(|(unit, _)| kib % unit == 0) {
+        Some((unit, name)) => format!("hugepages-{}{name}", kib / unit),
+        None => format!("hugepages-{kib}Ki"),
+    }
 }
 
 /// A text in quotes, as JSON has it, which is YAML as well.
@@ -71,7 +112,34 @@ mod tests {
             "--mount=type=bind,source=/l/x.so,target=/l/x.so,readonly\n--env=A=yes\n\
              '--env=B=a b'\n--ulimit=memlock=-1\n"
         );
-        let pod = kubernetes("#", &variables, None);
+        let pod = kubernetes("#", &variables, None, &BTreeSet::new());
         assert!(pod.ends_with("env:\n- name: A\n  value: \"yes\"\n- name: B\n  value: \"a b\"\n"));
+    }
+
+    #[test]
+    fn a_pod_has_a_limit_for_each_page_size_that_it_takes_from_a_pool() {
+        let size = |kib: u64| PageSize::new(kib << 10).unwrap();
+        let kernel = Kernel {
+            default: Some(size(2048)),
+            ..Kernel::default()
+        };
+        let gib = Pages::Size(1 << 30);
+        let pod = |heap: Option<Pages>, shm: Option<Pages>| {
+            let wants = Wants {
+                heap,
+                shm,
+                anon: Some(Pages::Thp),
+                ..Wants::default()
+            };
+            kubernetes("#", &[], None, &pool_sizes(&wants, &kernel))
+        };
+        let one = pod(Some(gib), None);
+        assert!(one.contains("limits.hugepages-1Gi\n"), "{one}");
+        assert!(!one.contains("2Mi"), "{one}");
+        let both = pod(Some(gib), Some(Pages::Default));
+        assert!(both.contains("2Mi") && both.contains("1Gi"), "{both}");
+        let none = pod(Some(Pages::Thp), None);
+        assert!(!none.contains("hugepages"), "{none}");
+        assert_eq!(resource(size(64)), "hugepages-64Ki");
     }
 }

@@ -20,7 +20,7 @@ use crate::caller::Caller;
 use crate::probe::Findings;
 use crate::probe::command_line::emulator;
 use crate::probe::core_dump::CoreDump;
-use crate::probe::dynamic_loader::ld_preload;
+use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
 use crate::probe::preflight::{self, Needs};
@@ -182,7 +182,7 @@ impl Maker<'_> {
         if let (Some(short), true) = (&self.findings.starter, is_any) {
             self.fall_short(short.clone());
         }
-        if !is_any {
+        if !is_any && self.run.chosen.is_none() {
             self.warn(
                 "nothing was asked for: there is none of --text, --data, --bss, --heap, --shm, \
                  --anon, --stack, --thp-policy and --report",
@@ -354,6 +354,9 @@ impl Maker<'_> {
                         path.display()
                     ));
                 }
+                for other in &self.findings.other_mallocs {
+                    self.warn(replaced(other));
+                }
                 self.set("LD_PRELOAD", merged);
                 let look = &self.findings.look;
                 let mut programs = look.target.iter().chain(&look.behind);
@@ -468,6 +471,16 @@ impl Maker<'_> {
             self.set_process(env::STARTER);
         }
     }
+}
+
+/// Says that a preloaded malloc is replaced, and how it stays in use.
+fn replaced(other: &OtherMalloc) -> String {
+    let name = Path::new(&other.entry).display();
+    let instead = match other.is_reached_by_anon {
+        true => "to keep it, on huge pages: --anon instead of --heap",
+        false => "to use both, start hugectl first: hugectl --heap TOOL PROGRAM",
+    };
+    format!("--heap replaces the malloc of {name} (LD_PRELOAD); {instead}")
 }
 
 #[cfg(test)]

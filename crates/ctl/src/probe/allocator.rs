@@ -55,10 +55,19 @@ impl Own {
         }
     }
 
-    /// Whether its memory is mapped as any program's is: that of a sanitizer is bound to
-    /// its shadow.
-    pub(crate) fn maps_by_itself(&self) -> bool {
-        matches!(self, Own::Defined | Own::Called { .. })
+    /// Whether its memory is known to come in mappings, or from the program break, so that
+    /// `--anon` reaches it: jemalloc's, mimalloc's and tcmalloc's does.
+    pub(crate) fn is_reached_by_anon(&self) -> bool {
+        let Own::Called {
+            symbol,
+            is_jemalloc,
+            ..
+        } = self
+        else {
+            return false;
+        };
+        let mut known = ["je_", "mi_", "tc_"].into_iter();
+        *is_jemalloc || known.any(|prefix| symbol.starts_with(prefix))
     }
 }
 

@@ -1,12 +1,15 @@
 //! `--auto`: the options that suit a program, by the tables of known programs.
 
+mod limits;
+
 use std::ffi::OsString;
 
-use crate::args::{self, Args};
+use crate::args::{self, Args, Chosen};
 use crate::caller::Caller;
 use crate::probe::command_line::known_programs;
 use crate::probe::target;
 use crate::say::failure::Failure;
+use crate::say::subject::Subject;
 
 /// Reads a command line again, with what `--auto` chooses in front of all that was
 /// typed, which counts before it. Without `--auto`, and where no program is started, it
@@ -22,12 +25,15 @@ pub fn resolve(args: Args, argv: &[OsString], caller: &Caller) -> Result<Args, F
     };
     let opened = target::open(program, caller)?;
     let (entry, faults) = known_programs::entry_of(&args.command, &opened, caller);
-    let Some(entry) = entry else {
+    let Some(mut entry) = entry else {
         return Err(Failure::Own(format!(
             "--auto: no table of known programs can be used ({})",
             faults.join("; ")
         )));
     };
+    limits::apply(&mut entry, &opened, caller);
+    let typed_heap = args.segments.heap.is_some() || args.segments.thp;
+    let typed_anon = args.segments.anon.is_some();
     let (tool, typed) = argv.split_first().unwrap_or((program, &[]));
     let options = entry.auto.iter().map(|option| option.as_ref().into());
     let words = std::iter::once(tool.clone()).chain(options);
@@ -42,7 +48,14 @@ pub fn resolve(args: Args, argv: &[OsString], caller: &Caller) -> Result<Args, F
     let beware = entry
         .beware
         .map(|beware| format!("{}: {beware}", entry.name));
-    args.chosen = Some(choice.into_iter().chain(beware).collect());
+    args.chosen = Some(Chosen {
+        lines: choice.into_iter().chain(beware).collect(),
+        subject: Subject {
+            heap: !typed_heap,
+            anon: !typed_anon,
+            ..Subject::NONE
+        },
+    });
     Ok(args)
 }
 

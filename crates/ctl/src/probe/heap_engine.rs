@@ -83,6 +83,8 @@ pub struct Means {
     pub preload: Preload,
     /// Who is to serve the heap, where that is said.
     pub engine: Option<HeapEngine>,
+    /// What nobody has asked for but `--auto`.
+    pub(crate) chosen: Subject,
 }
 
 impl Means {
@@ -91,6 +93,10 @@ impl Means {
         Means {
             preload: run.preload,
             engine: run.engine,
+            chosen: match &run.chosen {
+                Some(chosen) => chosen.subject,
+                None => Subject::NONE,
+            },
         }
     }
 
@@ -132,20 +138,10 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
     } else if let Some(behind) = &look.behind {
         decision.say_static_behind(asked, behind);
     }
-    if let (Some(own), true) = (&look.own, heap && (!forced || means.wants_libc())) {
-        let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
-        // Where more is known of its memory, that is said by itself.
-        let by_anon = own.maps_by_itself() && asked.anon.is_none() && look.beyond.is_none();
-        decision.fall_short(match by_anon {
-            true => short.advise("--anon reaches what it maps by itself"),
-            false => short,
-        });
+    if !forced || means.wants_libc() {
+        decision.say_own(asked, look);
     }
-    // Of a static program it is said that it is one.
-    let short = |beyond: &Beyond| beyond.shortfall(heap, asked.anon.is_some() && !is_static);
-    if let Some(short) = look.beyond.as_ref().and_then(short) {
-        decision.fall_short(short);
-    }
+    decision.say_beyond(asked, means, look, is_static);
     if let (Some((script, word)), true) = (&look.unread, heap) {
         decision.notes.push(Note::info(format!(
             "what {} becomes cannot be read from its text ({word}): whether that takes its memory \
@@ -173,6 +169,34 @@ impl Decision {
 
     fn fall_short(&mut self, short: Shortfall) {
         self.notes.push(Note::short(Level::Warning, short));
+    }
+
+    /// Says that the program's own allocator keeps its heap.
+    fn say_own(&mut self, asked: Wants, look: &Look) {
+        let Some(own) = look.own.as_ref().filter(|_| asked.heap.is_some()) else {
+            return;
+        };
+        let short = Shortfall::new(Subject::HEAP, own.fact()).outcome("the heap stays as it is");
+        // Where more is known of its memory, that is said by itself.
+        let by_anon = own.is_reached_by_anon() && asked.anon.is_none() && look.beyond.is_none();
+        self.fall_short(match by_anon {
+            true => short.advise("--anon reaches it"),
+            false => short,
+        });
+    }
+
+    /// Says which memory the options do not reach. What `--auto` chose does what it can, so
+    /// that is no shortfall of it.
+    fn say_beyond(&mut self, asked: Wants, means: Means, look: &Look, is_static: bool) {
+        // Of a static program it is said that it is one.
+        let (heap, anon) = (asked.heap.is_some(), asked.anon.is_some() && !is_static);
+        let beyond = look.beyond.as_ref();
+        if let Some(short) = beyond.and_then(|beyond| beyond.shortfall(heap, anon)) {
+            match short.subject | means.chosen == means.chosen {
+                true => self.notes.push(Note::info(short.to_string())),
+                false => self.fall_short(short),
+            }
+        }
     }
 
     /// Leaves the heap to the program's libc, if that can be told.
@@ -276,206 +300,4 @@ pub fn describe(target: &Target) -> Note {
 }
 
 #[cfg(test)]
-mod tests {
-    use hugetools_elf::Ident;
-
-    use super::*;
-    use crate::probe::target::Secure;
-    use crate::probe::target::elf_layout::Layout;
-    use hugetools_contract::env::Pages;
-    use std::path::PathBuf;
-
-    fn look(image: Image) -> Look {
-        Look {
-            target: Some(Target {
-                path: PathBuf::from("/bin/x"),
-                is_text: false,
-                through: Vec::new(),
-                program: PathBuf::from("/bin/x"),
-                image,
-                layout: Layout::default(),
-                secure: None,
-            }),
-            ..Look::default()
-        }
-    }
-
-    fn dynamic() -> Look {
-        look(Image::Dynamic(Libc::Glibc))
-    }
-
-    fn decided(
-        heap: bool,
-        shm: bool,
-        preload: Preload,
-        look: &Look,
-    ) -> (Engine, Option<&'static str>, String) {
-        let pages = |asked: bool| asked.then_some(Pages::Default);
-        let asked = Wants {
-            heap: pages(heap),
-            shm: pages(shm),
-            ..Wants::default()
-        };
-        let means = Means {
-            preload,
-            engine: None,
-        };
-        decided_by(asked, means, look)
-    }
-
-    fn decided_by(
-        asked: Wants,
-        means: Means,
-        look: &Look,
-    ) -> (Engine, Option<&'static str>, String) {
-        let decision = decide(asked, means, look);
-        let line = |note: &Note| format!("{:?}: {}", note.level, note.text);
-        let notes: Vec<String> = decision.notes.iter().map(line).collect();
-        (decision.engine, decision.library, notes.join("\n"))
-    }
-
-    #[test]
-    fn one_library_or_the_other() {
-        let heap = decided(true, true, Preload::Auto, &dynamic());
-        assert_eq!(heap, (Engine::Arena, Some(HEAP_LIBRARY), String::new()));
-        let shm = decided(false, true, Preload::Auto, &dynamic());
-        assert_eq!(shm, (Engine::None, Some(LIBRARY), String::new()));
-        let nothing = decided(false, false, Preload::Auto, &dynamic());
-        assert_eq!(nothing, (Engine::None, Some(LIBRARY), String::new()));
-        let linked = decided(true, false, Preload::Never, &dynamic());
-        assert_eq!((linked.0, linked.1), (Engine::Linked, None));
-    }
-
-    #[test]
-    fn a_program_with_its_own_allocator_keeps_it() {
-        let look = Look {
-            own: Some(Own::Defined),
-            ..dynamic()
-        };
-        let (engine, library, said) = decided(true, false, Preload::Auto, &look);
-        assert_eq!((engine, library), (Engine::None, Some(LIBRARY)));
-        assert!(
-            said.contains("Warning: the heap stays as it is") && said.contains("defines malloc")
-        );
-        let forced = decided(true, false, Preload::Always, &look);
-        assert_eq!(forced, (Engine::Arena, Some(HEAP_LIBRARY), String::new()));
-    }
-
-    #[test]
-    fn static_programs_are_told_by_a_tunable_or_not_at_all() {
-        let mut look = look(Image::Static);
-        let (engine, library, said) = decided(true, true, Preload::Auto, &look);
-        assert_eq!((engine, library), (Engine::None, Some(HEAP_LIBRARY)));
-        assert_eq!(said.matches("Warning").count(), 2, "{said}");
-        assert!(said.contains("could be told cannot be read"), "{said}");
-        look.tunable = Some(false);
-        let (.., said) = decided(true, true, Preload::Auto, &look);
-        assert!(said.contains("no glibc of 2.35 or later"), "{said}");
-        look.tunable = Some(true);
-        let (engine, _, said) = decided(true, false, Preload::Never, &look);
-        assert_eq!(engine, Engine::Libc);
-        assert!(!said.contains("Warning"), "{said}");
-    }
-
-    #[test]
-    fn libc_serves_where_it_is_asked_to_and_can() {
-        let heap = Wants {
-            heap: Some(Pages::Default),
-            ..Wants::default()
-        };
-        let by = |engine, look: &Look| {
-            let means = Means {
-                preload: Preload::Auto,
-                engine: Some(engine),
-            };
-            decided_by(heap, means, look)
-        };
-        let told = Look {
-            tunable: Some(true),
-            ..dynamic()
-        };
-        let (engine, library, said) = by(HeapEngine::Libc, &told);
-        assert_eq!((engine, library), (Engine::Libc, Some(LIBRARY)));
-        assert!(said.starts_with("Info: the heap stays with"), "{said}");
-        assert_eq!(by(HeapEngine::Arena, &told).0, Engine::Arena);
-        let old = Look {
-            tunable: Some(false),
-            ..dynamic()
-        };
-        for (look, why) in [
-            (old, "older than 2.35"),
-            (dynamic(), "cannot be read"),
-            (look(Image::Dynamic(Libc::Musl)), "is musl"),
-            (look(Image::Dynamic(Libc::Other)), "is not known"),
-        ] {
-            let (engine, _, said) = by(HeapEngine::Libc, &look);
-            assert_eq!(engine, Engine::None);
-            assert!(said.contains(why), "{said}");
-        }
-        let own = Look {
-            own: Some(Own::Defined),
-            ..told
-        };
-        let (engine, _, said) = by(HeapEngine::Libc, &own);
-        assert_eq!(engine, Engine::None);
-        assert_eq!(said.matches("Warning").count(), 1, "{said}");
-    }
-
-    #[test]
-    fn a_static_program_cannot_have_our_malloc() {
-        let look = Look {
-            tunable: Some(true),
-            ..look(Image::Static)
-        };
-        let heap = Wants {
-            heap: Some(Pages::Default),
-            ..Wants::default()
-        };
-        for (engine, level, library) in [
-            (None, "Info", HEAP_LIBRARY),
-            (Some(HeapEngine::Arena), "Warning", HEAP_LIBRARY),
-            (Some(HeapEngine::Libc), "Info", LIBRARY),
-        ] {
-            let means = Means {
-                preload: Preload::Auto,
-                engine,
-            };
-            let (served, found, said) = decided_by(heap, means, &look);
-            assert_eq!((served, found), (Engine::Libc, Some(library)));
-            assert!(said.starts_with(level) && said.contains(STATIC), "{said}");
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_reached_gets_no_library() {
-        let mut secure = dynamic();
-        secure.target.as_mut().unwrap().secure = Some(Secure::SetUserId);
-        let mut ident = Ident::native();
-        ident.machine.0 ^= 1;
-        for look in [secure, look(Image::Foreign(ident))] {
-            let (engine, library, said) = decided(true, true, Preload::Auto, &look);
-            assert_eq!((engine, library), (Engine::None, None));
-            assert!(said.contains("nothing can be put on huge pages"), "{said}");
-            assert_eq!(
-                decided(true, true, Preload::Always, &look).1,
-                Some(HEAP_LIBRARY)
-            );
-        }
-        let unknown = look(Image::Unknown("cannot be read".to_owned()));
-        assert_eq!(
-            decided(true, false, Preload::Auto, &unknown).1,
-            Some(HEAP_LIBRARY)
-        );
-    }
-
-    #[test]
-    fn the_target_in_one_line() {
-        let mut target = dynamic().target.unwrap();
-        assert_eq!(describe(&target).text, "/bin/x is dynamic, with glibc");
-        target.program = PathBuf::from("/bin/sh");
-        assert_eq!(
-            describe(&target).text,
-            "/bin/x is run by /bin/sh, which is dynamic, with glibc"
-        );
-    }
-}
+mod tests;

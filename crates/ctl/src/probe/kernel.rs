@@ -4,6 +4,7 @@
 pub(crate) mod group;
 mod hidden;
 pub(crate) mod namespace;
+pub(crate) mod shm_limits;
 mod source;
 
 pub use group::{MayLock, STATUS};
@@ -24,6 +25,7 @@ use crate::caller::Caller;
 use crate::caller::filter::{Answer, Filter};
 use crate::say::failure::Failure;
 use crate::say::subject::Subject;
+use shm_limits::ShmLimits;
 
 /// Less than this is not worth a pool's administration: a few regions of the
 /// heap.
@@ -131,6 +133,8 @@ pub struct Kernel {
     pub address_space: Option<Bytes>,
     /// Whether the caller may have System V segments of pool pages.
     pub may_lock: MayLock,
+    /// The limits of System V segments, where everything is looked at.
+    pub shm_limits: ShmLimits,
     /// The tightest limit of the memory control groups, where everything is
     /// looked at.
     pub memory: Option<Limit>,
@@ -203,6 +207,18 @@ impl Kernel {
     /// The pool of a size.
     pub fn of_size(&self, size: PageSize) -> Option<&Source> {
         self.sources.iter().find(|source| source.pool.size == size)
+    }
+
+    /// Reads the pool of the default size, whether it is asked for or not.
+    ///
+    /// # Errors
+    /// When a file that exists cannot be read or makes no sense.
+    pub(crate) fn default_source(&self, root: &Root) -> Result<Option<Source>, FileError> {
+        let meminfo = Meminfo::read(root)?;
+        match meminfo.huge_page_size {
+            Some(size) => source::read(root, size, &meminfo, (true, &self.filter)),
+            None => Ok(None),
+        }
     }
 
     /// Whether the memory control group leaves room for so much on transparent
@@ -315,6 +331,9 @@ impl Kernel {
         let from_pool = wants.shm.is_some_and(|pages| pages != Pages::Thp);
         if wants.hints && from_pool && root.is_live() {
             self.may_lock = group::may_lock(root, caller)?;
+        }
+        if wants.thorough && wants.shm.is_some() {
+            self.shm_limits = ShmLimits::read(root, &Meminfo::read(root)?)?;
         }
         let membership = KPath::from("/proc/self/cgroup");
         if wants.thorough && self.thp.is_some() {

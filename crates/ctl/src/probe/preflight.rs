@@ -84,6 +84,7 @@ pub fn check(wants: Wants, needs: Needs, kernel: &Kernel) -> Checked {
     }
     if let Some(pages) = wants.shm {
         check.group(pages);
+        check.shm_limits(pages);
     }
     if kernel.groups_hidden {
         check.said.notes.push(Note::info(GROUPS_HIDDEN.to_owned()));
@@ -367,7 +368,8 @@ fn untold(subject: Subject, limit: &Limit) -> Shortfall {
 
 mod asks;
 mod filter;
-mod remedy;
+pub(crate) mod remedy;
+mod shm_limits;
 #[cfg(test)]
 mod tests;
 mod transparent;

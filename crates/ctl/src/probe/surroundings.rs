@@ -3,6 +3,7 @@
 //! something would not be allowed.
 
 mod filter;
+mod own_pool;
 mod place;
 mod share;
 
@@ -10,6 +11,7 @@ use hugetools_contract::env::Pages;
 use hugetools_model::{Bytes, FileError, Root};
 
 use crate::caller::Caller;
+use crate::probe::command_line::known_programs::entry::Entry;
 use crate::probe::kernel::{Kernel, Wants};
 use crate::probe::preflight::Needs;
 use crate::request::Run;
@@ -30,6 +32,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) served: Wants,
     pub(crate) needs: Needs,
+    /// What is known of the program.
+    pub(crate) known: Option<&'a Entry>,
 }
 
 /// Looks, if there is something to look at.
@@ -47,6 +51,7 @@ pub(crate) fn look(scene: Option<&Scene<'_>>) -> Result<Surroundings, FileError>
     if let (Some(size), true) = (size, is_shared) {
         found.notes.extend(share::look(scene, size)?);
     }
+    found.notes.extend(own_pool::look(scene)?);
     if scene.root.is_live() {
         found.notes.extend(filter::note(scene.caller));
         found.notes.extend(place::look(scene.root)?);

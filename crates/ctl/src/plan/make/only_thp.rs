@@ -5,7 +5,6 @@ use hugetools_contract::env::{self, Fallback, Pages};
 use hugetools_model::Bytes;
 
 use super::Maker;
-use crate::probe::command_line::known_programs::entry::Entry;
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
@@ -38,11 +37,6 @@ impl Maker<'_> {
             fact: "pages of a pool can be unmapped, protected and dropped as a whole only, and \
                    what a program maps by itself it changes in parts",
         });
-        let known = self.findings.look.known.as_ref();
-        let known = known.filter(|_| self.findings.served.anon.is_some());
-        if let Some(pieces) = known.and_then(Entry::told_pieces) {
-            self.set(env::ANON_PIECES, pieces);
-        }
     }
 
     /// The variables for stacks.

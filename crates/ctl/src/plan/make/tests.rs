@@ -141,6 +141,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         limit: run.limit,
         library_dir: matches!(run.library, Library::At(_)).then(|| "/l".into()),
         ours: Vec::new(),
+        other_mallocs: Vec::new(),
         kernel: kernel(),
         core_dump: None,
         report: run.report.is_some().then(|| "/d/report".into()),

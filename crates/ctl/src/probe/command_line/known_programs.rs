@@ -14,8 +14,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use hugetools_elf::Elf;
-use hugetools_model::Root;
 use hugetools_model::thp::Thp;
+use hugetools_model::units::size::Quantity;
+use hugetools_model::{Bytes, Root};
 
 use crate::caller::Caller;
 use crate::probe::allocator::Own;
@@ -26,7 +27,7 @@ use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
 
 use catalog::Catalog;
-use entry::{Done, Entry, Text, Word};
+use entry::{Done, Entry, Reach, Takes, Text, Word};
 use marks::Examined;
 
 /// What reaches any private memory.
@@ -108,11 +109,36 @@ impl Entry {
         })
     }
 
-    /// The mappings that it makes its heap of, and its names, as the library is told.
-    pub(crate) fn told_pieces(&self) -> Option<String> {
-        let names = self.exe.join(":");
-        Some(format!("{}k:{names}", self.pieces?))
+    /// The size that the program takes from the default pool by itself, as its command
+    /// line or a variable says it; the last word that says it counts.
+    pub(crate) fn takes(&self, command: &[OsString], caller: &Caller) -> Option<(Bytes, String)> {
+        let Takes { with, size } = self.takes.as_ref()?;
+        let words = words_for(&self.done, command, caller);
+        let takes = |word: &String| with.iter().any(|option| word == option);
+        let sized = |word: &String| {
+            let mut values = size.iter().filter_map(|o| word.strip_prefix(o.as_ref()));
+            let bytes = values.find_map(|value| value.parse::<Quantity>().ok()?.bytes().ok())?;
+            Some((bytes, word.clone()))
+        };
+        let is_on = words.iter().any(takes);
+        words.iter().rev().find_map(sized).filter(|_| is_on)
     }
+}
+
+/// The arguments of a program, behind those that it has in variables.
+fn words_for(done: &Done, command: &[OsString], caller: &Caller) -> Vec<String> {
+    let text = |word: &OsStr| word.to_string_lossy().into_owned();
+    let variables: &[Text] = match done {
+        Done::Argument { variables, .. } => variables,
+        _ => &[],
+    };
+    let values = variables
+        .iter()
+        .filter_map(|name| caller.var(name).map(text));
+    let words = values.chain(command.iter().skip(1).map(|word| text(word)));
+    let words: Vec<String> = words.collect();
+    let words = words.iter().flat_map(|words| words.split_whitespace());
+    words.map(str::to_owned).collect()
 }
 
 /// Memory that is not malloc's.
@@ -126,23 +152,31 @@ pub struct Beyond {
     pub(crate) instead: String,
     /// Whether `--anon` does, where that is known.
     pub(crate) by_anon: Option<bool>,
+    /// Whether `--anon` reaches a part of it.
+    pub(crate) in_part: bool,
 }
 
 impl Beyond {
     /// What falls short, where `--heap` or `--anon` is asked for.
     pub(crate) fn shortfall(&self, heap: bool, anon: bool) -> Option<Shortfall> {
-        let past_anon = anon && self.by_anon == Some(false);
+        let past_anon = anon && (self.by_anon == Some(false) || self.in_part);
         let is_reached = anon && self.by_anon == Some(true);
         let (subject, fact) = match (heap && !is_reached, past_anon) {
             (false, false) => return None,
             (true, false) => (Subject::HEAP, self.fact.clone()),
             (false, true) => (
                 Subject::ANON,
-                format!("--anon does not reach {}", self.memory),
+                match self.in_part {
+                    true => format!("--anon reaches only a part of {}", self.memory),
+                    false => format!("--anon does not reach {}", self.memory),
+                },
             ),
             (true, true) => (
                 Subject::HEAP | Subject::ANON,
-                format!("{}, nor does --anon", self.fact),
+                match self.in_part {
+                    true => format!("{}, and --anon reaches only a part", self.fact),
+                    false => format!("{}, nor does --anon", self.fact),
+                },
             ),
         };
         Some(Shortfall::new(subject, fact).advise(&self.instead))
@@ -302,10 +336,14 @@ impl<'e> Lookup<'e> {
             memory: memory.to_string(),
             fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
             instead: match to.anon {
-                Some(true) => format!("--anon reaches it; or {own}"),
+                Some(Reach::All(true)) => format!("--anon reaches it; or {own}"),
                 _ => own.to_string(),
             },
-            by_anon: to.anon,
+            by_anon: match to.anon {
+                Some(Reach::All(all)) => Some(all),
+                Some(Reach::Some(_)) | None => None,
+            },
+            in_part: matches!(to.anon, Some(Reach::Some(_))),
         })
     }
 
@@ -332,26 +370,16 @@ fn is_set(name: &str, part: &str, caller: &Caller) -> bool {
 
 /// Whether the memory is reached already.
 fn is_done(done: &Done, command: &[OsString], caller: &Caller, root: &Root) -> bool {
-    let text = |word: &OsStr| word.to_string_lossy().into_owned();
-    let value = |name: &Text| caller.var(name).map(text).unwrap_or_default();
     match done {
         Done::Never => false,
         Done::Word(Word::ThpAlways) => is_always(root),
         Done::Variable { variable, has } => is_set(variable, has, caller),
-        Done::Argument {
-            arguments,
-            variables,
-        } => {
-            let in_variables = variables.iter().map(value);
-            let words = in_variables.chain(command.iter().skip(1).map(|word| text(word)));
-            let is_option = |word: &str| {
-                arguments
-                    .iter()
-                    .any(|option| word.starts_with(option.as_ref()))
+        Done::Argument { arguments, .. } => {
+            let is_option = |word: &String| {
+                let mut options = arguments.iter();
+                options.any(|option| word.starts_with(option.as_ref()))
             };
-            words
-                .into_iter()
-                .any(|words| words.split_whitespace().any(is_option))
+            words_for(done, command, caller).iter().any(is_option)
         }
     }
 }
@@ -375,6 +403,7 @@ pub(crate) fn own_switch(own: &Own, caller: &Caller) -> Option<Beyond> {
         fact: "jemalloc takes transparent huge pages only when it is told to".to_owned(),
         instead: format!("--anon reaches it; or {TO_JEMALLOC}"),
         by_anon: Some(true),
+        in_part: false,
     })
 }
 
@@ -396,6 +425,7 @@ pub(crate) fn of_new(by: &Path, caller: &Caller, root: &Root) -> Option<Beyond> 
         fact: format!("what new hands out is taken from {name}, so --heap does not reach it"),
         instead,
         by_anon: by_anon.then_some(true),
+        in_part: false,
     })
 }
 

@@ -7,7 +7,7 @@ mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::caller::Caller;
 use crate::probe::command_line::wrapped::{base, layers};
@@ -32,6 +32,8 @@ pub(crate) struct Start<'s> {
     etc: &'s Path,
     /// The name of the library that is to be preloaded.
     library: Option<&'s OsStr>,
+    /// The socket of the caller's tmux server.
+    tmux: PathBuf,
 }
 
 impl<'s> Start<'s> {
@@ -49,8 +51,21 @@ impl<'s> Start<'s> {
             has_systemd: Path::new("/run/systemd/system").is_dir(),
             etc: Path::new("/etc"),
             library: library.and_then(Path::file_name),
+            tmux: tmux_socket(caller),
         }
     }
+}
+
+/// The socket of the tmux server that a plain `tmux` asks: tmux(1), `TMUX`, `TMUX_TMPDIR`.
+fn tmux_socket(caller: &Caller) -> PathBuf {
+    let inside = caller.var("TMUX").map(OsStr::as_bytes).unwrap_or_default();
+    let current = inside.split(|byte| *byte == b',').next();
+    if let Some(path) = current.filter(|path| !path.is_empty()) {
+        return Path::new(OsStr::from_bytes(path)).to_owned();
+    }
+    let dir = caller.var("TMUX_TMPDIR").unwrap_or(OsStr::new("/tmp"));
+    let user = format!("tmux-{}", caller.euid);
+    Path::new(dir).join(user).join("default")
 }
 
 /// hugectl by a name that holds behind the starter too, and the options that are

@@ -7,6 +7,7 @@ use std::path::Path;
 
 /// Programs that become, or run, what their arguments name.
 const WRAPPERS: &[&str] = &[
+    "busybox",
     "chrt",
     "catchsegv",
     "env",
@@ -29,6 +30,7 @@ const WRAPPERS: &[&str] = &[
     "taskset",
     "time",
     "timeout",
+    "toybox",
     "unshare",
     "xargs",
 ];
@@ -83,6 +85,7 @@ mod tests {
             ("timeout 5 /opt/solver a", "/opt/solver a"),
             ("sudo nice solver", "sudo nice solver"),
             ("nice", "nice"),
+            ("busybox env -i solver", "solver"),
         ] {
             assert_eq!(innermost(line), inner, "{line}");
         }

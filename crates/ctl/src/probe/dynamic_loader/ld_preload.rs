@@ -39,6 +39,47 @@ pub(crate) fn ours(list: &OsStr, loader: &Loader<'_>) -> Vec<Vec<u8>> {
     entries(list).filter(ours).map(<[u8]>::to_vec).collect()
 }
 
+/// A preloaded library whose `malloc` ours replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct OtherMalloc {
+    /// The entry of the list.
+    pub(crate) entry: OsString,
+    /// Whether it is an allocator that `--anon` reaches, and no tool that watches one.
+    pub(crate) is_reached_by_anon: bool,
+}
+
+/// The list in the environment that a process was started with (`/proc/PID/environ`).
+pub(crate) fn in_environ(environ: &[u8]) -> Option<&OsStr> {
+    let mut entries = environ.split(|byte| *byte == 0);
+    let list = entries.find_map(|entry| entry.strip_prefix(b"LD_PRELOAD="));
+    list.map(OsStr::from_bytes)
+}
+
+/// Allocators that take mappings or move the program break, by the names of their files.
+const REACHED_BY_ANON: [&str; 3] = ["jemalloc", "mimalloc", "tcmalloc"];
+
+/// Finds the libraries of the list that define `malloc`, but for those in `without`.
+pub(crate) fn other_mallocs(
+    list: &OsStr,
+    without: &[Vec<u8>],
+    loader: &Loader<'_>,
+) -> Vec<OtherMalloc> {
+    let others = entries(list).filter(|entry| !without.iter().any(|ours| ours == entry));
+    let other = |entry: &[u8]| {
+        let (_, elf) = loader.find_preload(entry)?;
+        let defines = |name: &str| matches!(elf.defines(name), Ok(true));
+        let entry = OsStr::from_bytes(entry).to_owned();
+        let name = entry.to_string_lossy();
+        // Tools that watch allocators define the names of all of them.
+        let is_reached_by_anon = REACHED_BY_ANON.iter().any(|known| name.contains(known));
+        defines("malloc").then(|| OtherMalloc {
+            is_reached_by_anon,
+            entry: entry.clone(),
+        })
+    };
+    others.filter_map(other).collect()
+}
+
 /// The list with `library` first and the entries in `without` taken out. The
 /// others keep their order and their separators.
 pub(crate) fn merge(library: &OsStr, list: Option<&OsStr>, without: &[Vec<u8>]) -> OsString {

@@ -31,7 +31,7 @@ pub(super) fn shortage(source: &Source) -> String {
 
 /// With the command that makes the pool large enough. What segments take is
 /// known, what a heap or shared memory will take is not.
-pub(super) fn remedy(short: Shortfall, source: &Source, enough: Bytes) -> Shortfall {
+pub(crate) fn remedy(short: Shortfall, source: &Source, enough: Bytes) -> Shortfall {
     let size = source.pool.size;
     let nodes = source
         .share

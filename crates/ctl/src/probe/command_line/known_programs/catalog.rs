@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::entry::{Done, Entry, Inside, Table, Word};
+use super::entry::{Done, Entry, Inside, Part, Reach, Table, Takes, Word};
 use crate::caller::Caller;
 use crate::files;
 

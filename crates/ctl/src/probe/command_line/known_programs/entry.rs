@@ -40,11 +40,10 @@ pub(crate) struct Entry {
     pub(crate) inside: Option<Inside>,
     /// What of its memory is not malloc's.
     pub(crate) memory: Option<Text>,
-    /// Whether `--anon` reaches that, where it is known.
-    pub(crate) anon: Option<bool>,
-    /// Of how many kB each of the mappings is that it makes its heap of, where these are
-    /// apart and smaller than a huge page.
-    pub(crate) pieces: Option<u64>,
+    /// How much of that `--anon` reaches, where it is known.
+    pub(crate) anon: Option<Reach>,
+    /// What the program takes from the default pool at its start, all of it or none.
+    pub(crate) takes: Option<Takes>,
     /// Whether it turns transparent huge pages off for itself.
     #[serde(default)]
     pub(crate) bans: bool,
@@ -74,6 +73,34 @@ pub(crate) enum Inside {
     Jemalloc,
     /// A jemalloc as Rust programs have it, whose names begin with `_rjem_`.
     PrefixedJemalloc,
+}
+
+/// How much of a program's own memory an option reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Reach {
+    /// All of it, or nothing.
+    All(bool),
+    /// Some of it.
+    Some(Part),
+}
+
+/// The word for some of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Part {
+    /// `part`
+    Part,
+}
+
+/// Pool pages that a program takes by itself, as many as its command line says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Takes {
+    /// The options that make it take them.
+    pub(crate) with: List,
+    /// The options with the size, which follows at once.
+    pub(crate) size: List,
 }
 
 /// How it shows that what reaches the memory was done.
@@ -151,13 +178,6 @@ impl Entry {
         }
         if self.memory.is_some() && (self.own.is_none() || self.is_for_others()) {
             return Some("memory needs own, and a program that it is of".to_owned());
-        }
-        let fits = |kib: u64| kib.is_power_of_two() && (8..=1024).contains(&kib);
-        if self
-            .pieces
-            .is_some_and(|kib| !fits(kib) || self.exe.is_empty())
-        {
-            return Some("pieces is a power of two from 8 to 1024, and needs exe".to_owned());
         }
         if !self.auto.is_empty() && self.why.is_none() {
             return Some("auto needs why".to_owned());

@@ -337,6 +337,7 @@ fn what_neither_option_reaches_is_said_of_those_that_are_asked_for() {
         fact: "its own heap is not malloc's".to_owned(),
         instead: "nothing".to_owned(),
         by_anon,
+        in_part: false,
     };
     let said = |by_anon, heap, anon| {
         let short = beyond(by_anon).shortfall(heap, anon);
@@ -353,6 +354,35 @@ fn what_neither_option_reaches_is_said_of_those_that_are_asked_for() {
     assert_eq!(subject, Subject::HEAP | Subject::ANON);
     assert!(text.contains("malloc's, nor does --anon"), "{text}");
     assert_eq!(said(unknown, true, true).unwrap().0, Subject::HEAP);
+    let part = Beyond {
+        in_part: true,
+        ..beyond(None)
+    };
+    let short = part.shortfall(false, true).unwrap();
+    assert_eq!(short.subject, Subject::ANON);
+    assert!(short.fact.contains("only a part"), "{short}");
+}
+
+/// The size of what a program takes from a pool by itself stands among its arguments.
+#[test]
+fn a_size_on_the_command_line_is_read() {
+    let catalog = Catalog::default();
+    let takes = |name: &str, line: &str, options: &str| {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let caller = Caller::this([("JDK_JAVA_OPTIONS".into(), options.into())]);
+        let entry = catalog.entries().find(|entry| entry.name == name);
+        let found = entry.unwrap().takes(&words, &caller);
+        found.map(|(bytes, _)| bytes.get() >> 20)
+    };
+    let java = |line: &str, options: &str| takes("Java", line, options);
+    assert_eq!(java("java -Xmx64m -XX:+UseLargePages X", ""), Some(64));
+    assert_eq!(java("java -Xmx64m X", ""), None);
+    assert_eq!(java("java X", "-XX:+UseLargePages -Xmx1g"), Some(1024));
+    let last = "java -XX:+UseLargePages -Xmx1g -XX:MaxHeapSize=2g X";
+    assert_eq!(java(last, "-Xmx3g"), Some(2048));
+    assert_eq!(java("java -XX:+UseLargePages X", ""), None);
+    let line = "mariadbd --large-pages --innodb-buffer-pool-size=256M";
+    assert_eq!(takes("MariaDB or MySQL", line, ""), Some(256));
 }
 
 /// Each word by which an entry that comes with hugectl knows a program leads to it.

@@ -1,9 +1,10 @@
 //! What files of starters say: the environment of a cluster of PostgreSQL, as
-//! Debian has them, and scripts.
+//! Debian has them, scripts, and sockets of servers.
 
 use std::ffi::OsString;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use super::{Scene, command};
@@ -85,6 +86,11 @@ pub(super) fn has_line_with(path: &Path, what: &[u8]) -> bool {
     let lines = text.split(|byte| *byte == b'\n');
     let mut lines = lines.map(<[u8]>::trim_ascii_start);
     lines.any(|line| !line.starts_with(b"#") && holds(line, what))
+}
+
+/// Whether a server listens on a socket.
+pub(super) fn answers(socket: &Path) -> bool {
+    UnixStream::connect(socket).is_ok()
 }
 
 fn holds(text: &[u8], what: &[u8]) -> bool {

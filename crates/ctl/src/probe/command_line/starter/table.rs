@@ -3,7 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::words::{Options, is_login, script_of};
 use super::{Scene, command, files};
@@ -43,10 +43,44 @@ const STARTERS: &[Starter] = &[
         instead: |scene| Some(container(scene, "kubernetes")),
     },
     Starter {
-        names: &["machinectl"],
-        instead: |_| {
-            let advice = "start hugectl inside, before the program of the container";
-            Some(Remedy::Advice(advice.to_owned()))
+        names: &[
+            "crun",
+            "distrobox",
+            "distrobox-enter",
+            "flatpak",
+            "lxc-attach",
+            "machinectl",
+            "runc",
+            "toolbox",
+        ],
+        instead: |_| Some(inside()),
+    },
+    Starter {
+        names: &["apptainer", "singularity"],
+        instead: |scene| cleared(scene, &["-e", "--cleanenv", "-C", "--containall"], inside),
+    },
+    Starter {
+        names: &["bwrap"],
+        instead: |scene| cleared(scene, &["--clearenv"], || unplaced(scene)),
+    },
+    Starter {
+        names: &["nix", "nix-shell"],
+        instead: |scene| {
+            let clear = ["--pure", "-i", "--ignore-environment", "--ignore-env"];
+            cleared(scene, &clear, || in_shell(scene))
+        },
+    },
+    Starter {
+        names: &["tmux"],
+        instead: running_tmux,
+    },
+    Starter {
+        names: &["bazel", "bazelisk"],
+        instead: |scene| {
+            let options = shell::line([scene.options()]);
+            Some(Remedy::Advice(format!(
+                "start it with --run_under={options}"
+            )))
         },
     },
     Starter {
@@ -58,12 +92,27 @@ const STARTERS: &[Starter] = &[
         instead: |scene| Some(service(scene)),
     },
     Starter {
-        names: &["at", "batch", "crontab", "cron", "crond", "anacron", "atd"],
-        instead: |scene| {
-            let options = scene.options();
-            let advice = format!("in the job, put in front of its program: {options}");
-            Some(Remedy::Advice(advice))
-        },
+        names: &[
+            "anacron",
+            "at",
+            "atd",
+            "batch",
+            "condor_submit",
+            "cron",
+            "crond",
+            "crontab",
+            "nomad",
+            "supervisorctl",
+        ],
+        instead: |scene| Some(in_job(scene)),
+    },
+    Starter {
+        names: &["qsub"],
+        instead: |scene| (!has_option(scene, &["-V"])).then(|| in_job(scene)),
+    },
+    Starter {
+        names: &["sbatch"],
+        instead: |scene| cleared(scene, &["--export=NONE", "--export=NIL"], || in_job(scene)),
     },
 ];
 
@@ -87,11 +136,103 @@ fn plain<'w>(scene: &Scene<'w>) -> impl Iterator<Item = &'w OsStr> {
 fn behind(scene: &Scene<'_>) -> Remedy {
     match Options::of(scene.name()).program_at(scene.words) {
         Some(at) => scene.behind(at),
-        None => {
-            let name = String::from_utf8_lossy(scene.name());
-            let options = scene.options();
-            Remedy::Advice(format!("start hugectl behind it: {name} {options} PROGRAM"))
+        None => unplaced(scene),
+    }
+}
+
+/// The same where the place of the program is unknown.
+fn unplaced(scene: &Scene<'_>) -> Remedy {
+    let name = String::from_utf8_lossy(scene.name());
+    let options = scene.options();
+    Remedy::Advice(format!("start hugectl behind it: {name} {options} PROGRAM"))
+}
+
+/// What starts a container whose files are its own.
+fn inside() -> Remedy {
+    let advice = "start hugectl inside, before the program of the container";
+    Remedy::Advice(advice.to_owned())
+}
+
+/// A shell with an environment of its own.
+fn in_shell(scene: &Scene<'_>) -> Remedy {
+    let options = scene.options();
+    Remedy::Advice(format!("start hugectl in that shell: {options} PROGRAM"))
+}
+
+/// A job or a service that a daemon starts.
+fn in_job(scene: &Scene<'_>) -> Remedy {
+    let options = scene.options();
+    Remedy::Advice(format!(
+        "in the job, put in front of its program: {options}"
+    ))
+}
+
+/// Whether one of the arguments is one of these options. Programs whose own arguments
+/// have such a name are rare enough.
+fn has_option(scene: &Scene<'_>, options: &[&str]) -> bool {
+    let mut words = scene.words.iter().skip(1);
+    words.any(|word| options.iter().any(|option| word == option))
+}
+
+/// Starters that keep the environment unless an option clears it.
+fn cleared(
+    scene: &Scene<'_>,
+    options: &[&str],
+    instead: impl FnOnce() -> Remedy,
+) -> Option<Remedy> {
+    has_option(scene, options).then(instead)
+}
+
+/// A tmux whose server runs already, with the environment that it was started with.
+fn running_tmux(scene: &Scene<'_>) -> Option<Remedy> {
+    if !files::answers(&tmux_socket(scene)?) {
+        return None;
+    }
+    let words = scene.words.iter();
+    let command = Options::of(b"tmux").program_at(scene.words)?;
+    let starts = |word: &OsStr| STARTING_TMUX.iter().any(|name| word == *name);
+    if !starts(scene.words.get(command)?) {
+        return None;
+    }
+    let after: Vec<OsString> = words.skip(command).cloned().collect();
+    match Options::of(b"tmux new-session").program_at(&after) {
+        // A single word is a script.
+        Some(at) if at + 1 == after.len() => {
+            let at = command + at;
+            let script = scene.words.get(at)?;
+            Some(in_script(scene, at, OsStr::new(""), script))
         }
+        Some(at) => Some(scene.behind(command + at)),
+        None => Some(in_shell(scene)),
+    }
+}
+
+/// Commands of tmux that start a program.
+const STARTING_TMUX: [&str; 10] = [
+    "new",
+    "new-session",
+    "new-window",
+    "neww",
+    "respawn-pane",
+    "respawnp",
+    "respawn-window",
+    "respawnw",
+    "split-window",
+    "splitw",
+];
+
+/// The socket of the server that a tmux asks.
+fn tmux_socket(scene: &Scene<'_>) -> Option<PathBuf> {
+    let words = scene.words;
+    let value = |option: &str| {
+        let at = words.iter().position(|word| word == option)?;
+        words.get(at + 1)
+    };
+    let server = &scene.start.tmux;
+    match (value("-S"), value("-L")) {
+        (Some(path), _) => Some(path.into()),
+        (None, Some(name)) => Some(server.with_file_name(name)),
+        (None, None) => Some(server.clone()),
     }
 }
 
@@ -109,11 +250,16 @@ fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
     if !scene.words.iter().any(|word| is_login(word)) {
         return None;
     }
-    let options = scene.options();
     let Some((at, begin, script)) = script_of(scene.words) else {
-        let advice = format!("start hugectl in that shell: {options} PROGRAM");
-        return Some(Remedy::Advice(advice));
+        return Some(in_shell(scene));
     };
+    Some(in_script(scene, at, begin, script))
+}
+
+/// The command line with hugectl in front of the shell script at the end of one of the
+/// arguments, behind `begin`.
+fn in_script(scene: &Scene<'_>, at: usize, begin: &OsStr, script: &OsStr) -> Remedy {
+    let options = scene.options();
     let script = match shell::is_one_command(script) {
         true => script.to_string_lossy().into_owned(),
         false => shell::line([OsStr::new("sh"), OsStr::new("-c"), script]),
@@ -124,7 +270,7 @@ fn login_shell(scene: &Scene<'_>) -> Option<Remedy> {
         word.push(format!("{options} {script}"));
     }
     let words = [scene.before, &words].concat();
-    Some(command("start hugectl in that shell", shell::line(words)))
+    command("start hugectl in that shell", shell::line(words))
 }
 
 /// What tells a unit, from its next start on.

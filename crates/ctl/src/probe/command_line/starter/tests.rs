@@ -10,6 +10,7 @@ fn said_at(line: &str, has_systemd: bool, etc: &Path) -> Option<String> {
         has_systemd,
         etc,
         library: Some(OsStr::new("libhugetlbfs.so")),
+        tmux: etc.join("tmux/default"),
     });
     short.map(|short| short.to_string())
 }
@@ -49,6 +50,24 @@ fn those_that_drop_the_environment() {
         "docker run x",
         "at now",
         "cron -f",
+        "runc run x",
+        "crun run x",
+        "bwrap --bind / / --clearenv x",
+        "apptainer exec --cleanenv x.sif y",
+        "singularity run -e x.sif",
+        "flatpak run x",
+        "lxc-attach -n a x",
+        "distrobox enter a -- x",
+        "toolbox run x",
+        "qsub x.sh",
+        "sbatch --export=NONE x.sh",
+        "condor_submit x",
+        "bazel run x",
+        "nix-shell --pure --run x",
+        "nix develop --ignore-environment -c x",
+        "supervisorctl start x",
+        "nomad run x",
+        "busybox env -i x",
     ] {
         assert!(said(line).is_some(), "{line}");
     }
@@ -66,6 +85,13 @@ fn those_that_keep_it() {
         "x sudo",
         "su --shell=/bin/login x",
         "/etc/init.d/none start",
+        "bwrap --bind / / x",
+        "apptainer exec x.sif y",
+        "qsub -V x.sh",
+        "sbatch x.sh",
+        "nix-shell --run x",
+        "tmux new-session x",
+        "busybox env x",
     ] {
         assert_eq!(said(line), None, "{line}");
     }
@@ -100,6 +126,11 @@ fn the_command_that_does_instead() {
             "export): hugectl --shm nice /etc/init.d/x start",
         ),
         ("cron", "in front of its program: hugectl --shm"),
+        ("qsub x", "in front of its program: hugectl --shm"),
+        ("bwrap --clearenv x", "it: bwrap hugectl --shm PROGRAM"),
+        ("nix-shell --pure", "in that shell: hugectl --shm PROGRAM"),
+        ("bazel run x", "with --run_under='hugectl --shm'"),
+        ("busybox env -i x", "it: busybox env -i hugectl --shm x"),
     ] {
         let said = said(line).unwrap();
         assert!(said.ends_with(instead), "{line}: {said}");
@@ -173,6 +204,35 @@ fn a_script_that_clears_the_environment() {
     assert!(other.ends_with("env -i): hugectl --shm PROGRAM"), "{other}");
     let apache = said("apache2", "env -i y\n").unwrap();
     assert!(apache.ends_with("hugectl --shm apache2ctl start"));
+}
+
+/// Its server has the environment that it was started with.
+#[test]
+fn a_tmux_server_that_runs_already() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("tmux")).unwrap();
+    let said = |line: &str| said_at(line, false, dir.path());
+    assert_eq!(said("tmux new-session x"), None);
+    let socket = |name: &str| dir.path().join("tmux").join(name);
+    let default = std::os::unix::net::UnixListener::bind(socket("default")).unwrap();
+    for (line, instead) in [
+        (
+            "tmux new-session -d -s a x y",
+            "it: tmux new-session -d -s a hugectl --shm x y",
+        ),
+        (
+            "tmux new \"x y\"",
+            "in that shell: tmux new 'hugectl --shm x y'",
+        ),
+        ("tmux neww", "in that shell: hugectl --shm PROGRAM"),
+    ] {
+        let said = said(line).unwrap();
+        assert!(said.ends_with(instead), "{line}: {said}");
+    }
+    assert_eq!(said("tmux -L other new x"), None);
+    assert_eq!(said("tmux attach"), None);
+    drop(default);
+    assert_eq!(said("tmux new x"), None);
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests write their own files")]

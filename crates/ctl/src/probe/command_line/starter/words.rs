@@ -36,6 +36,9 @@ impl Options {
                 "reuid regid ruid euid rgid egid groups inh-caps ambient-caps bounding-set \
                  securebits pdeathsig selinux-label apparmor-profile",
             ),
+            b"tmux" => ("cfLST", ""),
+            // And other commands of it that start a program.
+            b"tmux new-session" => ("ceFflnstxy", ""),
             _ => ("", ""),
         };
         let words = usize::from(name == b"ssh");
