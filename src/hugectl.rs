@@ -21,12 +21,12 @@ use hugetools_ctl::probe::auto;
 use hugetools_ctl::probe::bundle::Bundle;
 use hugetools_ctl::probe::dry_run::Foreseen;
 use hugetools_ctl::probe::{Findings, probe};
-use hugetools_ctl::report_watcher::{self, Begun};
 use hugetools_ctl::request::thp_policy::ThpPolicy;
 use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::say::failure::Failure;
 use hugetools_ctl::say::messages::Outlet;
 use hugetools_ctl::say::note::{Level, Note};
+use hugetools_ctl::wait::{self, Role};
 use hugetools_model::{FileError, Head, Root};
 
 use crate::log::Log;
@@ -200,27 +200,20 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
     if let Some(outlet) = outlet.as_ref().filter(|_| run.messages.is_some()) {
         plan.set_messages(outlet.value());
     }
-    let messages = outlet.as_ref().map(Outlet::file);
-    let watcher = match plan.report.clone() {
-        Some(to) if run.sysroot.is_none() => {
-            let begun = watcher(root, &to, messages, caller);
-            watch_ends(begun, &mut plan, findings.verbosity)
-        }
-        _ => None,
-    };
-    if run.sysroot.is_none() {
-        keep_said(&mut plan, caller);
-        dump_pools(root, &plan, findings.verbosity);
-    }
+    keep_said(&mut plan, caller);
+    dump_pools(root, &plan, findings.verbosity);
     // The time in which signals are ignored ends: the program would have them ignored, too.
     drop(quiet);
-    Err(become_program(&plan, caller, watcher, findings.verbosity))
+    let messages = outlet.as_ref().map(Outlet::file);
+    match plan.report.clone() {
+        Some(to) => run_with_report(root, plan, &to, messages, caller, findings.verbosity),
+        None => Err(become_program(&plan, caller, findings.verbosity)),
+    }
 }
 
-/// Becomes it; where that is not to be, nobody watches for its end.
-fn become_program(plan: &Plan, caller: &Caller, watcher: Option<Begun>, verbosity: u8) -> Failure {
+/// Becomes the program.
+fn become_program(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
     let unstarted = exec::exec(plan, caller);
-    watcher.into_iter().for_each(Begun::cancel);
     match unstarted.is_too_long && !plan.requires() {
         true => become_plainly(plan, caller, verbosity),
         false => unstarted.failure,
@@ -238,18 +231,42 @@ fn become_plainly(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
     exec::exec_plainly(plan, caller).failure
 }
 
-/// Begins to watch ends, unless a filter of system calls would end hugectl for it.
-fn watcher(
+/// Starts the program as a child, waits for it and reports; the status of the program, or
+/// why it does not begin. Where there can be no child, becomes the program: its library
+/// reports by itself.
+fn run_with_report(
     root: &Root,
-    to: &report_watcher::To,
+    mut plan: Plan,
+    to: &wait::To,
     messages: Option<&std::fs::File>,
     caller: &Caller,
-) -> Result<Begun, String> {
-    match caller.filter.bars_watching() {
+    verbosity: u8,
+) -> Result<u8, Failure> {
+    let role = match caller.filter.bars_waiting() {
         Some(call) => Err(format!(
             "a filter of system calls ends whoever calls {call}"
         )),
-        None => report_watcher::begin(root, to, messages),
+        None => wait::begin(to, messages),
+    };
+    match role {
+        Ok(Role::Parent(parent)) => Ok(parent.wait(root, |why| {
+            let text = format!("no report: it cannot be written: {}", answer::cause(why));
+            say(&[Note::warning(text)], verbosity);
+        })),
+        Ok(Role::Program(program)) => {
+            plan.set_watcher(program.variable());
+            let failure = become_program(&plan, &caller.this_process(), verbosity);
+            program.cancel();
+            Err(failure)
+        }
+        Err(why) => {
+            let text = format!(
+                "no report comes of an end by a signal, nor of a Go program: hugectl cannot wait \
+                 for the program ({why})"
+            );
+            say(&[Note::warning(text)], verbosity);
+            Err(become_program(&plan, caller, verbosity))
+        }
     }
 }
 
@@ -319,24 +336,6 @@ fn refuse(mut refused: Vec<String>, json: bool, verbosity: u8) -> Result<(), Fai
     let others: Vec<Note> = refused.into_iter().map(Note::error).collect();
     say(&others, verbosity);
     Err(Failure::Own(last))
-}
-
-/// Tells the libraries who watches for ends that they do not see, or says why nobody
-/// does.
-fn watch_ends(begun: Result<Begun, String>, plan: &mut Plan, verbosity: u8) -> Option<Begun> {
-    let value = match &begun {
-        Ok(begun) => begun.variable(),
-        Err(why) => {
-            let text = format!(
-                "no report comes of an end by a signal, nor of a Go program: they run nothing of \
-                 ours, and they cannot be watched ({why})"
-            );
-            say(&[Note::warning(text)], verbosity);
-            String::new()
-        }
-    };
-    plan.set_watcher(value);
-    begun.ok()
 }
 
 fn root(sysroot: Option<&std::path::Path>) -> Result<Root, Failure> {

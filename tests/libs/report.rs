@@ -6,5 +6,6 @@ mod ends;
 mod messages;
 mod out_of_memory;
 mod own_memory;
+mod parent;
 mod report_file;
 mod staying;

@@ -29,19 +29,6 @@ int main(int count, char **words)
 	if (!block || count < 3)
 		return 77;
 	memset(block, 1, size);
-	if (!strcmp(how, "child")) {
-		pid_t child = fork();
-		if (child == 0) {
-			pause();
-			_exit(9);
-		}
-		printf("%d\n", child);
-		fflush(stdout);
-		int status;
-		while (waitpid(child, &status, 0) != child)
-			;
-		return WIFSIGNALED(status) ? 4 : 5;
-	}
 	puts("ready");
 	fflush(stdout);
 	if (getchar() == EOF)
@@ -75,10 +62,6 @@ int main(int count, char **words)
 		*(volatile int *)nowhere = 1;
 	if (!strcmp(how, "ABRT"))
 		abort();
-	if (!strcmp(how, "execv"))
-		execv("/bin/true", (char *[]){"true", NULL});
-	if (!strcmp(how, "execl"))
-		execl("/bin/true", "true", NULL);
 	if (!strcmp(how, "failing")) {
 		execv("/no/such/program", (char *[]){"x", NULL});
 		return 3;

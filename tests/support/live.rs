@@ -222,8 +222,7 @@ impl Live {
     }
 }
 
-/// Removes a control group, as soon as the last process in it has ended: the watcher
-/// of a report outlives its program by a moment.
+/// Removes a control group, as soon as the last process in it has ended.
 pub(crate) fn remove_group(path: &Path) -> io::Result<()> {
     for _ in 0..200 {
         if fs::remove_dir(path).is_ok() {

@@ -95,6 +95,17 @@ pub enum Report<'a> {
     File(&'a [u8]),
 }
 
+/// The page for the report of a program that hugectl waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watcher {
+    /// The program.
+    pub program: u32,
+    /// hugectl.
+    pub pid: u32,
+    /// The descriptor of the page, in hugectl.
+    pub fd: u32,
+}
+
 impl Default for Settings<'_> {
     fn default() -> Self {
         Settings::NOTHING

@@ -7,7 +7,7 @@
 //!   heap, stack, shm, anon.
 //! * [`report`]: the result as a table and as JSON, the same whether hugectl
 //!   looks from outside (`--status`) or the library from inside (`--report`).
-//! * [`watch`]: what the watcher of a report and the libraries share.
+//! * [`watch`]: the page that `hugectl --report` shares with the program.
 //! * [`said`]: which lines the processes of a start have said.
 //! * [`memory`]: how much of a limit of memory a heap leaves to others.
 //! * [`doors`]: by which names programs call an allocator besides malloc.

@@ -90,8 +90,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Writes a table: one line per segment, its objects added up. Of a program
-    /// that was but the way to the next one there is one line.
+    /// Writes a table: one line per segment, its objects added up.
     pub fn write_table(&self, out: &mut impl Write) -> fmt::Result {
         let exe = Lossy(self.exe);
         match is_name_of(self.name, self.exe) {
@@ -106,13 +105,7 @@ impl Proof<'_> {
             writeln!(out, "; {why}")?;
             return required::write_line(self.required, out);
         }
-        match &self.life {
-            Some(life) if life.ended == Ended::Exec && life.peak.huge_bytes() == 0 => {
-                out.write_str(": ")?;
-                return life.write_line(out);
-            }
-            _ => out.write_char('\n')?,
-        }
+        out.write_char('\n')?;
         writeln!(
             out,
             "segment    mapped kB  resident kB      huge kB   share  pages"

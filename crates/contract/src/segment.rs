@@ -13,8 +13,8 @@ use hugetools_kernfs::smaps::Record;
 /// addresses (39-bit address spaces), such a heap shows as `anon` from outside.
 pub const HEAP_AREA: Range<u64> = 0x3000_0000_0000..0x5000_0000_0000;
 
-/// The name of the page that the library shares with the watcher of a report, as it
-/// stands in `/proc/<pid>/maps`: it is no memory of the program's.
+/// The name of the page that the library shares with `hugectl --report`, as it stands in
+/// `/proc/<pid>/maps`: it is no memory of the program's.
 pub const WATCHER_PAGE: &[u8] = b"hugetools-report";
 
 /// A part of a program's memory.
@@ -226,8 +226,7 @@ pub fn pieces<'a>(
     }
 }
 
-/// Whether a mapping is what the library shares with the watcher of a report:
-/// none of the program's.
+/// Whether a mapping is the page that the library shares with `hugectl --report`.
 pub fn is_of_the_report(name: &[u8]) -> bool {
     name.strip_prefix(b"/memfd:")
         .is_some_and(|name| name.starts_with(WATCHER_PAGE))

@@ -12,6 +12,7 @@
 mod apply;
 pub mod effects;
 mod guard;
+mod image;
 mod memory;
 mod obstacle;
 mod pace;

@@ -20,7 +20,7 @@ const PREFIX: &[u8] = b"HUGETLB_";
 pub struct Caller {
     /// The environment, in its order, each entry whole: those that are no variable, too.
     pub env: Vec<OsString>,
-    /// The process; exec keeps it.
+    /// The process that becomes the program.
     pub pid: u32,
     /// The real user.
     pub uid: u32,
@@ -65,6 +65,15 @@ impl Caller {
             this.exe = word.and_then(|word| this.named(Path::new(&word)));
         }
         this
+    }
+
+    /// The same in a child of it.
+    #[must_use]
+    pub fn this_process(&self) -> Caller {
+        Caller {
+            pid: std::process::id(),
+            ..self.clone()
+        }
     }
 
     /// The same, with the filters of system calls that it runs under.

@@ -4,7 +4,7 @@
 //! argv --args--> Args (--auto: again, with the options that suit the program)
 //!      --request--> Request
 //!   Run:    probe (looks; changes are behind a seam) --plan--> Plan
-//!           --> print as shell | apply (exec); with a report: report_watcher
+//!           --> print as shell | apply (exec); with a report: wait
 //!   Status: status --> Proof --> table | JSON
 //!   Adopt:  adopt (probe --plan--> steps --apply--> report)
 //! ```
@@ -24,9 +24,9 @@ mod files;
 pub mod plan;
 pub mod probe;
 mod ranges;
-pub mod report_watcher;
 pub mod request;
 pub mod say;
 mod shell;
 pub mod status;
 mod sys;
+pub mod wait;

@@ -19,9 +19,9 @@ use serde::Serialize;
 
 use crate::probe::core_dump::CoreDump;
 use crate::probe::heap_engine::Engine;
-use crate::report_watcher::To;
 use crate::say::note::{Level, Note};
 use crate::shell::quote;
+use crate::wait::To;
 
 /// A variable that is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +75,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Sets by which variable the libraries find who watches the program.
+    /// Sets where the library finds the page for the report of the program.
     pub fn set_watcher(&mut self, value: String) {
         self.variables.push(Variable {
             name: REPORT_WATCH,
-            value: Value::Text(value.into()),
+            value: Value::ProcessAnd(value.into()),
         });
     }
 

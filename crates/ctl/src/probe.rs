@@ -366,7 +366,6 @@ fn known(run: &Run, opened: &Opened, caller: &Caller, root: &Root) -> Look {
     Look {
         known: known.program,
         beyond: known.beyond,
-        unread: known.unread,
         faults: known.faults,
         ..Look::default()
     }

@@ -64,41 +64,7 @@ impl Snapshot {
     /// # Errors
     /// When there is no such process, or it may not be looked at.
     pub fn take(root: &Root, pid: Pid) -> Result<Snapshot, Failure> {
-        Snapshot::with(root, pid, mappings_of(root, pid)?)
-    }
-
-    /// Looks at the same image of a process again: what its files and its environment say
-    /// is looked up anew where other files are mapped, and is the same else. Whether it was.
-    ///
-    /// # Errors
-    /// As of [`Snapshot::take`].
-    pub(crate) fn again(&self, root: &Root) -> Result<(Snapshot, bool), Failure> {
-        let mappings = mappings_of(root, self.pid)?;
-        if !self.mappings.has_same_files(&mappings) {
-            return Ok((Snapshot::with(root, self.pid, mappings)?, true));
-        }
-        let now = Snapshot {
-            pid: self.pid,
-            exe: self.exe.clone(),
-            name: process::name(root, self.pid).unwrap_or_else(|| self.name.clone()),
-            origin: self.origin.clone(),
-            mappings,
-            pmd_size: self.pmd_size,
-            known: self.known.clone(),
-            reasons: self.reasons.clone(),
-            life: None,
-            required: Vec::new(),
-            folios: None,
-        };
-        Ok((now, false))
-    }
-
-    /// Whether it may say of a pool that it is used up, which is another matter soon.
-    pub(crate) fn asks_pools(&self) -> bool {
-        self.reasons.asks_pools
-    }
-
-    fn with(root: &Root, pid: Pid, mappings: Mappings) -> Result<Snapshot, Failure> {
+        let mappings = mappings_of(root, pid)?;
         let exe = exe(root, pid, &mappings);
         let failed = |error: FileError| Failure::Own(error.to_string());
         let thp = Thp::read_whole(root, true).map_err(failed)?;
@@ -175,7 +141,7 @@ impl Snapshot {
         self.proof(|proof| Peak::of(proof.rows, at))
     }
 
-    /// Whether it shares a page with the watcher of a report.
+    /// Whether it has the page that `hugectl --report` shares with it.
     pub(crate) fn is_attached(&self) -> bool {
         let mut all = self.mappings.records();
         all.any(|record| segment::is_of_the_report(record.name))

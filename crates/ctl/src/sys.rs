@@ -4,13 +4,15 @@
     reason = "neither std nor nix has a safe mmap, getxattr or get_mempolicy"
 )]
 
-pub(crate) mod aside;
 mod child;
+pub(crate) mod clock;
 pub(crate) mod collapse;
 pub(crate) mod descriptor;
 pub(crate) mod environment;
 pub(crate) mod filter;
 pub(crate) mod page_cache;
+pub(crate) mod pidfd;
+pub(crate) mod program;
 pub(crate) mod shared;
 pub(crate) mod thp;
 

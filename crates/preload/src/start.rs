@@ -20,7 +20,7 @@ use hugetools_pages::segment::stack;
 use crate::loader::host_malloc;
 use crate::next::{self, later};
 use crate::process::gains;
-use crate::report::{end, report_file, required};
+use crate::report::{end, report_file, required, shared_page};
 use crate::rt::marker;
 use crate::{api, program_segments};
 
@@ -71,7 +71,7 @@ unsafe extern "C" fn start(
         );
     }
     gains::begin();
-    end::begin();
+    shared_page::begin();
     api::prepare();
     program_segments::remap();
     stack::prepare_main();

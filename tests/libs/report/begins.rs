@@ -4,8 +4,6 @@ use std::path::Path;
 use std::process::Command;
 
 use super::ends::{hugectl, lines};
-use crate::support::program::{Libc, build};
-use crate::support::tool::tool;
 
 /// Of a child it is told when it was forked, and by which name it goes now.
 #[test]
@@ -34,24 +32,6 @@ fn a_child_says_when_it_began() {
         "{all:?}"
     );
     assert!(time("true", "end") - last < 5.0, "{all:?}");
-}
-
-/// Where a filter of system calls lets nobody wait, nobody watches, and it is said.
-#[test]
-#[cfg(target_arch = "x86_64")]
-fn nobody_watches_without_a_pause() {
-    let Some(filter) = build("no_mremap", Libc::Glibc, &["-DCALL=SYS_poll"]) else {
-        return;
-    };
-    let dir = tempfile::tempdir().unwrap();
-    let report = format!("--report={}", dir.path().join("report").display());
-    let mut filtered = Command::new(filter);
-    filtered.arg(tool("hugectl").get_program());
-    filtered.args(["--thp", &report, "/bin/true"]);
-    let output = filtered.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("they cannot be watched (poll: "), "{said}");
 }
 
 /// A shell may give its own process to hugectl: what was before is not the program's,

@@ -9,8 +9,6 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde_json::{Value, json};
 
 use crate::support::live::{machine, skip};
@@ -20,7 +18,7 @@ use crate::support::tool::tool;
 
 /// How each ends, as the report has it; and whether it says what was there at the
 /// very end, or what was last seen.
-const ENDS: [(&str, &str, Option<i32>, bool); 12] = [
+const ENDS: [(&str, &str, Option<i32>, bool); 10] = [
     ("return", "exit", None, true),
     ("exit", "exit", Some(3), true),
     ("_exit", "exit", Some(3), true),
@@ -31,8 +29,6 @@ const ENDS: [(&str, &str, Option<i32>, bool); 12] = [
     ("KILL", "signal", Some(9), false),
     ("SEGV", "signal", Some(11), false),
     ("ABRT", "signal", Some(6), false),
-    ("execv", "exec", None, true),
-    ("execl", "exec", None, false),
 ];
 
 /// What the program has, in MiB.
@@ -71,6 +67,13 @@ impl Running {
     }
 }
 
+/// The one child of hugectl: the program.
+pub(super) fn child_of(hugectl: u32) -> u32 {
+    let file = format!("/proc/{hugectl}/task/{hugectl}/children");
+    let children = fs::read_to_string(file).unwrap();
+    children.trim().parse().expect(&children)
+}
+
 pub(super) fn hugectl(report: &str, program: &Path, words: &[&str]) -> Command {
     let mut command = tool("hugectl");
     command
@@ -98,10 +101,10 @@ pub(super) fn lines(file: &Path, count: usize) -> Vec<Value> {
     }
 }
 
-/// The time that the watcher needs to see what is there, if nobody else has much to do.
+/// The time that hugectl needs to see what is there, if nobody else has much to do.
 const SEEN: Duration = Duration::from_millis(1500);
 
-/// Gives the watcher that time.
+/// Gives hugectl that time.
 pub(super) fn be_seen(pid: u32) {
     let used = || fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     assert!(used().contains("VmRSS"), "it runs");
@@ -138,18 +141,15 @@ fn each_end_leaves_one_line() {
         be_seen(started[0].0.child.id());
         for ((running, file), (how, ended, value, is_exact)) in started.into_iter().zip(ENDS) {
             let what = format!("{libc:?} {how}");
-            let pid = running.child.id();
+            let pid = child_of(running.child.id());
             let (status, said) = running.end();
             assert_eq!(said, "", "{what}");
             let signal = value.filter(|_| ended == "signal");
             assert_eq!(status.signal(), signal, "{what}");
-            let is_exec = ended == "exec";
             if signal.is_none() {
-                assert_eq!(status.code(), Some(if is_exec { 0 } else { 3 }), "{what}");
+                assert_eq!(status.code(), Some(3), "{what}");
             }
-            let mut all = lines(&file, if is_exec { 2 } else { 1 });
-            // That of the next program may come first, where the watcher is slow.
-            all.retain(|line| line["name"] != "true");
+            let all = lines(&file, 1);
             let [line] = &all[..] else {
                 panic!("{what}: {all:?}");
             };
@@ -209,46 +209,8 @@ fn a_terminal_has_it_too() {
     }
 }
 
-/// A child that is killed is a process of its own. The watcher takes a part of the time
-/// only, so that on a busy machine it comes to the child later: that has longer then.
-#[test]
-fn a_forked_child_leaves_a_line() {
-    let Some(program) = build("ends", Libc::Glibc, &[]) else {
-        return;
-    };
-    let mut time = SEEN;
-    while !is_child_reported(&program, time) {
-        time *= 2;
-        assert!(time < PATIENCE, "it is never seen");
-    }
-}
-
-/// Whether what the child had was seen before it was killed after so long.
-fn is_child_reported(program: &Path, time: Duration) -> bool {
-    let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join("report");
-    let report = format!("--report={}", file.display());
-    let size = SIZE.to_string();
-    let mut running = Running::start(hugectl(&report, program, &["child", &size]));
-    let child: u32 = running.line().parse().unwrap();
-    std::thread::sleep(time);
-    kill(Pid::from_raw(child.try_into().unwrap()), Signal::SIGKILL).unwrap();
-    let parent = running.child.id();
-    assert_eq!(running.end().0.code(), Some(4));
-    let all = lines(&file, 2);
-    let of = |pid: u32| all.iter().find(|line| line["pid"] == pid);
-    assert_eq!(of(parent).expect("a line")["ended"]["how"], "exit");
-    let Some(line) = of(child) else {
-        return false;
-    };
-    assert_eq!(all.len(), 2, "{all:?}");
-    let ended = json!({"how": "signal", "value": 9, "out_of_memory": false});
-    assert_eq!(line["ended"], ended);
-    resident(line) >= SIZE << 20
-}
-
-/// Descriptors that are closed, rights that are dropped, another root: what is
-/// shared with the watcher is there still.
+/// Descriptors that are closed, rights that are dropped, another root: the page that is
+/// shared with hugectl is there still.
 #[test]
 fn a_daemon_that_lets_go_of_all_is_watched() {
     if !nix::unistd::geteuid().is_root() {
@@ -278,8 +240,7 @@ fn a_daemon_that_lets_go_of_all_is_watched() {
     assert!(resident(&all[0]) > 0, "{all:?}");
 }
 
-/// What was required of one that is killed, and whether it was kept, is told, too; also of
-/// its child.
+/// What was required of one that is killed, and whether it was kept, is told, too.
 #[test]
 fn what_was_required_is_told() {
     let Some(live) = machine("the report of what was required") else {
@@ -290,20 +251,16 @@ fn what_was_required_is_told() {
         return;
     };
     let dir = tempfile::tempdir().unwrap();
-    let report = |name: &str| format!("--report={}", dir.path().join(name).display());
-    let start = |options: &[&str], words: &[&str]| {
-        let mut command = tool("hugectl");
-        command.arg("-q").args(options).arg(&program).args(words);
-        Running::start(command)
-    };
-    let mut killed = start(&["--require=heap:50", &report("killed")], &["KILL", "48"]);
+    let file = dir.path().join("killed");
+    let mut command = tool("hugectl");
+    command.args(["-q", "--require=heap:50"]);
+    command.arg(format!("--report={}", file.display()));
+    command.arg(&program).args(["KILL", "48"]);
+    let mut killed = Running::start(command);
     assert_eq!(killed.line(), "ready");
-    // The parent's memory leaves the pool for its child.
-    let mut parent = start(&["--require=heap:50", &report("child")], &["child", "48"]);
-    let child: u32 = parent.line().parse().unwrap();
     be_seen(killed.child.id());
     assert_eq!(killed.end().0.signal(), Some(9));
-    let all = lines(&dir.path().join("killed"), 1);
+    let all = lines(&file, 1);
     let required = &all[0]["required"][0];
     assert_eq!(
         (&required["segment"], &required["percent"]),
@@ -311,23 +268,6 @@ fn what_was_required_is_told() {
     );
     assert_eq!(required["met"], true, "{all:?}");
     assert!(required["huge"].as_u64() >= Some(SIZE << 20), "{all:?}");
-    for pid in [child, parent.child.id()] {
-        let pid = Pid::from_raw(pid.try_into().unwrap());
-        kill(pid, Signal::SIGKILL).unwrap();
-    }
-    parent.end();
-    for line in lines(&dir.path().join("child"), 2) {
-        let required = &line["required"][0];
-        assert_eq!(required["segment"], "heap", "{line}");
-        let rows = line["segments"].as_array().unwrap();
-        let heap = rows.iter().find(|row| row["segment"] == "heap").unwrap();
-        // What has left the pool is not kept, and what has not, is.
-        assert_eq!(
-            required["met"] == true,
-            heap["mechanism"] == "hugetlb",
-            "{line}"
-        );
-    }
 }
 
 /// Twenty at once, one file: whole lines, one for each.
@@ -344,7 +284,10 @@ fn lines_of_many_do_not_mix() {
         .map(|at| Running::start(hugectl(&report, &program, &[hows[at % hows.len()], "1"])))
         .collect();
     assert!(all.iter_mut().all(|running| running.line() == "ready"));
-    let mut pids: Vec<u32> = all.iter().map(|running| running.child.id()).collect();
+    let mut pids: Vec<u32> = all
+        .iter()
+        .map(|running| child_of(running.child.id()))
+        .collect();
     for running in &mut all {
         running
             .child
@@ -365,8 +308,8 @@ fn lines_of_many_do_not_mix() {
     assert_eq!(told, pids);
 }
 
-/// A program of another user does not reach what the watcher shares, and one that starts
-/// with other rights, or without the library, has nothing to tell by: each has one line.
+/// A program of another user does not reach the page, and one that starts with other
+/// rights, or without the library, has nothing to tell by: each has one line.
 #[test]
 fn what_comes_after_a_starter_has_one_line() {
     if !nix::unistd::geteuid().is_root() {
@@ -397,42 +340,9 @@ fn what_comes_after_a_starter_has_one_line() {
         command.args(["perl", "-e", program]);
         let output = command.output().unwrap();
         assert_eq!(output.stderr, b"", "{starter:?}: {output:?}");
-        let all = lines(&file, 2);
+        let all = lines(&file, 1);
         let told = |line: &Value| (line["name"].clone(), line["ended"].clone());
-        let mut told: Vec<_> = all.iter().map(told).collect();
-        told.sort_by_key(|(name, _)| name == "perl");
-        let first = (json!(starter[0]), json!({"how": "exec", "value": null}));
-        assert_eq!(told, [first, (json!("perl"), ended.clone())], "{starter:?}");
+        let told: Vec<_> = all.iter().map(told).collect();
+        assert_eq!(told, [(json!("perl"), ended.clone())], "{starter:?}");
     }
-}
-
-/// Who looks for a program by its words, as `pkill -f` does, finds it alone.
-#[test]
-fn the_watcher_has_words_of_its_own() {
-    let dir = tempfile::tempdir().unwrap();
-    let report = format!("--report={}", dir.path().join("a-report").display());
-    let script = "$| = 1; print \"begun\\n\"; <STDIN>";
-    let running = hugectl(
-        &report,
-        Path::new("perl"),
-        &["-e", script, "a-word-of-the-program"],
-    );
-    let mut running = Running::start(running);
-    assert_eq!(running.line(), "begun");
-    let pid = running.child.id();
-    let of = |words: &str| -> Vec<u32> {
-        let all = fs::read_dir("/proc").unwrap().flatten();
-        let all = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let has = |pid: &u32| {
-            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(words)
-        };
-        all.filter(has).collect()
-    };
-    assert_eq!(of("a-word-of-the-program"), [pid]);
-    assert!(of(dir.path().to_str().unwrap()).is_empty());
-    let watchers = of(&format!("hugectl: report of {pid}\0"));
-    assert_eq!(watchers.len(), 1, "{watchers:?}");
-    assert!(!watchers.contains(&pid));
-    running.end();
 }

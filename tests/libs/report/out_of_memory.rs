@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::ends::{Running, be_seen, lines, resident};
+use super::ends::{Running, be_seen, child_of, lines, resident};
 use crate::support::live::{remove_group, skip};
 use crate::support::program::{Libc, build};
 use crate::support::tool::tool;
@@ -35,8 +35,8 @@ fn the_end_for_want_of_memory_is_told() {
     let mut running = Running::start(command);
     assert_eq!(running.line(), "ready");
     be_seen(running.child.id());
-    // The watcher stays outside.
-    group.take(running.child.id());
+    // hugectl stays outside.
+    group.take(child_of(running.child.id()));
     assert_eq!(running.end().0.signal(), Some(9));
     let all = lines(&file, 1);
     let ended = json!({"how": "signal", "value": 9, "out_of_memory": true});

@@ -8,7 +8,7 @@ use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::{Pages, number};
-use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter};
+use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter, Watcher};
 use crate::{said, size};
 
 /// So long the path of a report may be, its zero byte counted.
@@ -195,11 +195,16 @@ pub(super) fn report<'a>(
     })
 }
 
-pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option<(u32, u32)> {
+pub(super) fn watcher(source: &mut Source<'_, '_>, name: &'static str) -> Option<Watcher> {
     let value = source.some(name)?;
     let read = || {
-        let colon = value.iter().position(|byte| *byte == b':')?;
-        Some((number(&value[..colon])?, number(&value[colon + 1..])?))
+        let mut numbers = value.split(|byte| *byte == b':').map(number);
+        let mut next = || numbers.next().flatten();
+        Some(Watcher {
+            program: next()?,
+            pid: next()?,
+            fd: next()?,
+        })
     };
     source.known(name, read())
 }

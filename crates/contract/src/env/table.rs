@@ -14,7 +14,7 @@ use super::require::Require;
 use super::source::Source;
 use super::text_copy::TextCopy;
 use super::value::Pages;
-use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter};
+use super::{DEFAULT_VERBOSITY, Fallback, Report, Starter, Watcher};
 
 settings! {
     in any program {
@@ -238,11 +238,10 @@ settings! {
             "new: `yes`",
             "that report as JSON";
         REPORT_WATCH = "HUGETLB_REPORT_WATCH",
-            "new: a process and a descriptor of its, `PID:FD`",
-            "who reports on ends that the library does not see"
+            "new: a process, the one that waits for it, and a descriptor of that, `PID:PID:FD`",
+            "who prints the report of which process"
             =>
-            /// Who watches the processes that report: it, and the descriptor of what is
-            /// shared with it.
-            watcher: Option<(u32, u32)> = None, read::watcher;
+            /// The page for the report of a program that hugectl waits for.
+            watcher: Option<Watcher> = None, read::watcher;
     }
 }

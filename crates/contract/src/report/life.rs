@@ -4,7 +4,7 @@ use core::fmt::{self, Write};
 
 use crate::segment::{Huge, Row};
 
-/// The end of a process, or of one of its images.
+/// The end of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// It ended by itself; with which status, where that is known.
@@ -17,10 +17,6 @@ pub enum Ended {
         /// look at this one.
         out_of_memory: bool,
     },
-    /// It has executed another program, and goes on as that.
-    Exec,
-    /// It has ended; how is not known.
-    Unknown,
 }
 
 /// The most that was seen of a process: it may have had more in between.
@@ -102,8 +98,6 @@ impl Life {
         match self.ended {
             Ended::Exit(Some(status)) => write!(out, "\"exit\",\"value\":{status}")?,
             Ended::Exit(None) => out.write_str("\"exit\",\"value\":null")?,
-            Ended::Exec => out.write_str("\"exec\",\"value\":null")?,
-            Ended::Unknown => out.write_str("null,\"value\":null")?,
             Ended::Signal {
                 number,
                 out_of_memory,
@@ -131,8 +125,6 @@ impl Life {
         match self.ended {
             Ended::Exit(Some(status)) => write!(out, "ended with status {status}")?,
             Ended::Exit(None) => out.write_str("ended by itself")?,
-            Ended::Exec => out.write_str("went on as another program")?,
-            Ended::Unknown => out.write_str("ended, how is not known")?,
             Ended::Signal {
                 number,
                 out_of_memory,
@@ -230,8 +222,6 @@ mod tests {
         for (ended, text) in [
             (Ended::Exit(Some(3)), "{\"how\":\"exit\",\"value\":3}"),
             (Ended::Exit(None), "{\"how\":\"exit\",\"value\":null}"),
-            (Ended::Exec, "{\"how\":\"exec\",\"value\":null}"),
-            (Ended::Unknown, "{\"how\":null,\"value\":null}"),
             (
                 killed,
                 "{\"how\":\"signal\",\"value\":9,\"out_of_memory\":false}",
@@ -269,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_most_of_both() {
-        let one = life(Ended::Exec).peak;
+        let one = life(Ended::Exit(None)).peak;
         let mut other = one;
         (other.resident, other.at, other.huge[0].bytes) = (9 << 20, 3000, 4 << 20);
         let most = one.with(&other);

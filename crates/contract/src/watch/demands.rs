@@ -1,5 +1,5 @@
-//! What was required of a process, where its watcher can read it: of one that is
-//! killed, the library says nothing any more.
+//! What was required of the program, where hugectl can read it: after a kill the library
+//! says nothing any more.
 
 use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -62,20 +62,6 @@ impl Demands {
         }
     }
 
-    /// The same as another process has, whose child this is.
-    pub fn take_over(&self, other: &Demands) {
-        for (demand, other) in self.all.iter().zip(&other.all) {
-            for (word, other) in [(&demand.bytes, &other.bytes), (&demand.huge, &other.huge)] {
-                word.store(other.load(Ordering::Acquire), Ordering::Release);
-            }
-        }
-        for (word, other) in self.words.iter().zip(&other.words) {
-            word.store(other.load(Ordering::Acquire), Ordering::Release);
-        }
-        let failed = other.failed.load(Ordering::Relaxed);
-        self.failed.store(failed, Ordering::Relaxed);
-    }
-
     /// A word in which whoever sets a [`bit`] says that a segment has failed.
     pub fn failed(&self) -> &AtomicU32 {
         &self.failed
@@ -102,7 +88,7 @@ impl Demands {
     }
 
     /// Forgets all.
-    pub(super) fn clear(&self) {
+    fn clear(&self) {
         for word in &self.words {
             word.store(0, Ordering::Release);
         }
@@ -137,9 +123,6 @@ mod tests {
             .fetch_or(bit(Segment::Heap), Ordering::Relaxed);
         let now: Vec<bool> = demands.get().map(|met| met.met).collect();
         assert_eq!(now, [true, false]);
-        let child = Demands::default();
-        child.take_over(&demands);
-        assert!(child.get().eq(demands.get()));
         demands.clear();
         assert_eq!(demands.get().count(), 0);
     }

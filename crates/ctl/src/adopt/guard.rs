@@ -2,7 +2,6 @@
 //! ease to find memory.
 
 use std::os::fd::OwnedFd;
-use std::time::Duration;
 
 use hugetools_model::Root;
 use hugetools_model::machine::MEMINFO;
@@ -10,10 +9,10 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::memory::vmstat::{self, Counters};
 use hugetools_model::process::{Pid, cgroup};
 
+use super::image::Image;
 use super::plan::Room;
 use super::reason::Reason;
-use crate::report_watcher::look::Stat;
-use crate::sys::aside;
+use crate::sys::pidfd;
 
 /// How a process is no more what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +28,7 @@ pub(super) enum Gone {
 pub(super) struct Guard<'r> {
     root: &'r Root,
     pid: Pid,
-    stat: Option<Stat>,
+    image: Option<Image>,
     /// Stands for this process, whoever gets its number afterwards.
     process: &'r OwnedFd,
     counters: Counters,
@@ -40,7 +39,7 @@ impl<'r> Guard<'r> {
         Guard {
             root,
             pid,
-            stat: Stat::read(root, pid.get()),
+            image: Image::read(root, pid),
             process,
             counters: counters(root),
         }
@@ -53,12 +52,11 @@ impl<'r> Guard<'r> {
 
     /// Whether it has ended, or is another program by now.
     pub(super) fn gone(&self) -> Option<Gone> {
-        let now = Stat::read(self.root, self.pid.get());
-        let ended = aside::wait(&[self.process], Duration::ZERO).unwrap_or_default();
-        match (&self.stat, now) {
-            _ if ended.contains(&true) => Some(Gone::Ended),
+        let now = Image::read(self.root, self.pid);
+        match (&self.image, now) {
+            _ if pidfd::has_ended(self.process) => Some(Gone::Ended),
             (Some(_), None) | (None, _) => Some(Gone::Ended),
-            (Some(before), Some(now)) if !now.is_same_image(before) => Some(Gone::Executes),
+            (Some(before), Some(now)) if !now.is_same(before) => Some(Gone::Executes),
             _ => None,
         }
     }

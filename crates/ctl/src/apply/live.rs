@@ -12,9 +12,9 @@ use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 use crate::adopt::effects::Adopts;
 use crate::apply::effects::{Cached, Effects, Piece};
-use crate::report_watcher::look::own_time;
+use crate::sys::clock::own_time;
 use crate::sys::page_cache::{Window, write_back};
-use crate::sys::{aside, collapse};
+use crate::sys::{collapse, pidfd};
 
 /// So much is written before the clock is looked at.
 const STEP: u64 = 8 << 20;
@@ -109,7 +109,7 @@ impl Effects for Live<'_> {
 
 impl Adopts for Live<'_> {
     fn process(&mut self, pid: Pid) -> io::Result<OwnedFd> {
-        aside::process(pid.get())
+        pidfd::open(pid.get())
     }
 
     fn collapse(&mut self, process: BorrowedFd<'_>, range: &Range<u64>) -> io::Result<()> {

@@ -34,8 +34,6 @@ pub struct Filter {
     pub truncate: Answer,
     /// What becomes of `memfd_create(2)`.
     pub memory_file: Answer,
-    /// What becomes of `pidfd_open(2)`.
-    pub process: Answer,
 }
 
 impl Filter {
@@ -57,15 +55,9 @@ impl Filter {
         }
         let count = status.and_then(|text| keyed::number(&text, b"Seccomp_filters:"));
         let of_library = [Call::Mremap, Call::Madvise, Call::Mprotect];
-        let own = [
-            Call::Prctl,
-            Call::Policy,
-            Call::Truncate,
-            Call::MemoryFile,
-            Call::Process,
-        ];
+        let own = [Call::Prctl, Call::Policy, Call::Truncate, Call::MemoryFile];
         let [mremap, madvise, mprotect] = tried(of_library);
-        let [prctl, policy, truncate, memory_file, process] = tried(own);
+        let [prctl, policy, truncate, memory_file] = tried(own);
         Ok(Filter {
             is_there: true,
             count: count.map_or(0, |count| u32::try_from(count).unwrap_or(u32::MAX)),
@@ -77,7 +69,6 @@ impl Filter {
             policy,
             truncate,
             memory_file,
-            process,
         })
     }
 
@@ -101,13 +92,12 @@ impl Filter {
         all.into_iter().any(|answer| answer != Answer::Allowed)
     }
 
-    /// Which of the calls that a watcher of ends takes would end hugectl.
-    pub fn bars_watching(&self) -> Option<&'static str> {
+    /// Which of the calls by which hugectl waits for a program would end hugectl.
+    pub fn bars_waiting(&self) -> Option<&'static str> {
         let all = [
             (self.prctl, "prctl"),
             (self.truncate, "ftruncate"),
             (self.memory_file, "memfd_create"),
-            (self.process, "pidfd_open"),
         ];
         let mut ends = all
             .into_iter()

@@ -25,12 +25,12 @@ use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
 use crate::probe::preflight::{self, Needs};
 use crate::probe::target::Image;
-use crate::report_watcher::To;
 use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Preload, ReportTo, Run};
 use crate::say::note::{Level, Note};
 use crate::say::shortfall::Shortfall;
 use crate::say::subject::Subject;
+use crate::wait::To;
 
 /// Makes the plan: a pure function of its arguments.
 pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {

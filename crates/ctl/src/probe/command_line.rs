@@ -4,7 +4,6 @@
 pub(crate) mod emulator;
 pub mod known_programs;
 pub(crate) mod names;
-mod shell_script;
 pub(crate) mod starter;
 pub(crate) mod wrapped;
 pub(crate) mod wrappers;

@@ -1,8 +1,6 @@
 //! How the request can be met for this target: which library goes with it,
 //! and what serves its heap.
 
-use std::path::PathBuf;
-
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 
 use crate::probe::allocator::Own;
@@ -48,9 +46,6 @@ pub struct Look {
     /// What is to be said of memory that is not malloc's, where a heap is asked
     /// for.
     pub beyond: Option<Beyond>,
-    /// A script, and the word by which it names the program that it becomes, where that
-    /// cannot be read from its text.
-    pub unread: Option<(PathBuf, String)>,
     /// What is known of the program, where a heap is asked for or all is explained.
     pub(crate) known: Option<Entry>,
     /// What of the tables of known programs cannot be used.
@@ -142,13 +137,6 @@ pub fn decide(asked: Wants, means: Means, look: &Look) -> Decision {
         decision.say_own(asked, look);
     }
     decision.say_beyond(asked, means, look, is_static);
-    if let (Some((script, word)), true) = (&look.unread, heap) {
-        decision.notes.push(Note::info(format!(
-            "what {} becomes cannot be read from its text ({word}): whether that takes its memory \
-             from malloc is not known",
-            script.display()
-        )));
-    }
     if preload != Preload::Never {
         // Children of a static program may still be served.
         let children = is_static && !means.wants_libc();

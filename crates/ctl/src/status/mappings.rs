@@ -106,25 +106,6 @@ impl Mappings {
         self.all.is_empty()
     }
 
-    /// Whether the same parts of the same files are mapped at the same places, and code
-    /// lies where it did.
-    pub(super) fn has_same_files(&self, other: &Mappings) -> bool {
-        fn is_of_a_file(record: &Record<'_>) -> bool {
-            record.inode != 0 || record.executable
-        }
-        let place = |record: &Record<'_>| {
-            let rights = [record.writable, record.executable, record.shared];
-            let place = [record.start, record.end, record.offset, record.inode];
-            (place, record.device, rights, record.hugetlb > 0)
-        };
-        let mut others = other.records().filter(is_of_a_file);
-        let mut own = self.records().filter(is_of_a_file);
-        own.by_ref().all(|one| {
-            let other = others.next();
-            other.is_some_and(|other| place(&one) == place(&other) && one.name == other.name)
-        }) && others.next().is_none()
-    }
-
     /// All of them, by address.
     pub(super) fn records(&self) -> impl Iterator<Item = Record<'_>> + Clone {
         self.all.iter().map(|mapping| Record {
@@ -183,22 +164,6 @@ mod tests {
         file.write_all(text).unwrap();
         file.rewind().unwrap();
         Mappings::parse(file).unwrap()
-    }
-
-    #[test]
-    fn other_files_are_seen_and_other_memory_is_not() {
-        let file = "1000-3000 r-xp 00000000 fe:00 7  /bin/a\n";
-        let moved = "2000-4000 r-xp 00000000 fe:00 7  /bin/a\n";
-        let library = "5000-6000 r--p 00000000 fe:00 8  /lib/b\n";
-        let memory = "8000-9000 rw-p 00000000 00:00 0\nRss:     4 kB\n";
-        let code = "8000-9000 r-xp 00000000 00:00 0\nRss:     4 kB\n";
-        let of = |parts: &[&str]| read(parts.concat().as_bytes());
-        let one = of(&[file, memory]);
-        assert!(one.has_same_files(&of(&[file])) && of(&[file]).has_same_files(&one));
-        assert!(!one.has_same_files(&of(&[file, library])));
-        assert!(!of(&[file, library]).has_same_files(&one));
-        assert!(!one.has_same_files(&of(&[moved, memory])));
-        assert!(!one.has_same_files(&of(&[file, code])));
     }
 
     #[test]

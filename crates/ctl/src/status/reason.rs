@@ -23,8 +23,6 @@ pub(super) struct Reasons {
     heap: Option<String>,
     /// Whether the heap was asked for, as its environment says.
     is_heap_asked: bool,
-    /// Whether pages of a pool were asked for, of which it is told what is left.
-    pub(super) asks_pools: bool,
     pub(super) shm: Option<String>,
     pub(super) anon: Option<String>,
     /// Of the main thread's stack.
@@ -117,7 +115,6 @@ impl Reasons {
         };
         Ok(Reasons {
             is_heap_asked: asked.heap.is_some(),
-            asks_pools: asks_pools(&asked),
             heap: match asked.heap {
                 None => Some(not_asked("--heap")),
                 // The program's own glibc may have been told.
@@ -141,11 +138,6 @@ impl Reasons {
             anon: anon(&asked, private, without_library),
         })
     }
-}
-
-fn asks_pools(asked: &Settings<'_>) -> bool {
-    let all = [asked.heap, asked.shm, asked.elfmap.text, asked.elfmap.data];
-    all.into_iter().flatten().any(|pages| pages != Pages::Thp)
 }
 
 /// Why the library is not in a process that was to have it.

@@ -112,12 +112,12 @@ pub(crate) fn huge(pagemap: &File, range: &Range<u64>) -> Option<Vec<Range<u64>>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sys::aside;
+    use crate::sys::pidfd;
     use std::os::fd::AsFd;
 
     #[test]
     fn an_empty_range_asks_for_the_right_alone() {
-        let own = aside::process(std::process::id()).unwrap();
+        let own = pidfd::open(std::process::id()).unwrap();
         match collapse(own.as_fd(), &(0..0)) {
             Ok(()) => {}
             // Before Linux 6.1.

@@ -1,4 +1,4 @@
-//! The memory that the watcher of a report shares with the libraries, and the file in which
+//! The page that hugectl shares with a program whose report it prints, and the file in which
 //! starts are entered.
 #![expect(unsafe_code, reason = "maps memory that other processes write to")]
 
@@ -9,18 +9,18 @@ use std::ptr::NonNull;
 
 use hugetools_contract::said::{self, Ledger};
 use hugetools_contract::segment::WATCHER_PAGE;
-use hugetools_contract::watch::{LEN, Page, TEXT_LEN, text_at};
+use hugetools_contract::watch::{HEAD_LEN, LEN, Page, TEXT_LEN};
 use nix::sys::mman::{MapFlags, ProtFlags, mmap};
 
-/// The memory, mapped for as long as this process lives.
+/// The page, mapped for as long as this process lives.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shared(NonNull<u8>);
 
 impl Shared {
-    /// New memory, empty, and its descriptor.
+    /// A new page, empty, and its descriptor.
     ///
     /// # Errors
-    /// Where there is none to be had.
+    /// Where there is no memory.
     pub(crate) fn new() -> io::Result<(Shared, OwnedFd)> {
         let name = std::ffi::CString::new(WATCHER_PAGE)?;
         let file =
@@ -34,19 +34,19 @@ impl Shared {
         Ok((Shared(at.cast()), file))
     }
 
-    /// The slots.
+    /// The page itself.
     pub(crate) fn page<'p>(self) -> &'p Page {
         let page = self.0.cast::<Page>();
-        // SAFETY: mapped for ever, longer than the slots, which are all atomic
-        // numbers, which may have any value.
+        // SAFETY: mapped for ever, longer than the page, which is all atomic numbers, which
+        // may have any value.
         unsafe { page.as_ref() }
     }
 
-    /// A copy of what a slot's text is.
-    pub(crate) fn text(self, slot: usize, len: usize) -> Vec<u8> {
-        let mut text = vec![0; len.min(TEXT_LEN)];
-        // SAFETY: a slot of the page, whose text is inside of the mapping.
-        let from = unsafe { self.0.as_ptr().add(text_at(slot)) };
+    /// A copy of the report behind it.
+    pub(crate) fn text(self) -> Vec<u8> {
+        let mut text = vec![0; self.page().text_len().min(TEXT_LEN)];
+        // SAFETY: the room for it is inside of the mapping.
+        let from = unsafe { self.0.as_ptr().add(HEAD_LEN) };
         // SAFETY: as long as that, and the two do not overlap.
         unsafe { std::ptr::copy_nonoverlapping(from, text.as_mut_ptr(), text.len()) };
         text

@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_char, c_int};
 use hugetools_pages::sys::{self, cast};
 
 use crate::next::later::{
-    EXECV, EXECVE, EXECVEAT, EXECVP, EXECVPE, EXIT, EXIT_AT_ONCE, FEXECVE, call_later, no_function,
+    EXECV, EXECVE, EXECVP, EXECVPE, EXIT, EXIT_AT_ONCE, call_later, no_function,
 };
 use crate::process::gains;
 use crate::report::end;
@@ -80,14 +80,12 @@ unsafe fn may_become(name: *const c_char, may_begin: fn(&CStr) -> bool) {
 pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
-    end::before_exec(|| {
-        call_later!(
-            EXECVE,
-            fn(*const c_char, Words, Words) -> c_int,
-            (path, words, variables),
-            else no_function()
-        )
-    })
+    call_later!(
+        EXECVE,
+        fn(*const c_char, Words, Words) -> c_int,
+        (path, words, variables),
+        else no_function()
+    )
 }
 
 /// `execv(3)`
@@ -98,14 +96,12 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Words, variables: Wo
 pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(path, gains::look_at) };
-    end::before_exec(|| {
-        call_later!(
-            EXECV,
-            fn(*const c_char, Words) -> c_int,
-            (path, words),
-            else no_function()
-        )
-    })
+    call_later!(
+        EXECV,
+        fn(*const c_char, Words) -> c_int,
+        (path, words),
+        else no_function()
+    )
 }
 
 /// `execvp(3)`
@@ -116,14 +112,12 @@ pub unsafe extern "C" fn execv(path: *const c_char, words: Words) -> c_int {
 pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
-    end::before_exec(|| {
-        call_later!(
-            EXECVP,
-            fn(*const c_char, Words) -> c_int,
-            (name, words),
-            else no_function()
-        )
-    })
+    call_later!(
+        EXECVP,
+        fn(*const c_char, Words) -> c_int,
+        (name, words),
+        else no_function()
+    )
 }
 
 /// `execvpe(3)`
@@ -134,50 +128,10 @@ pub unsafe extern "C" fn execvp(name: *const c_char, words: Words) -> c_int {
 pub unsafe extern "C" fn execvpe(name: *const c_char, words: Words, variables: Words) -> c_int {
     // SAFETY: as the caller says.
     unsafe { may_become(name, gains::look_for) };
-    end::before_exec(|| {
-        call_later!(
-            EXECVPE,
-            fn(*const c_char, Words, Words) -> c_int,
-            (name, words, variables),
-            else no_function()
-        )
-    })
-}
-
-/// `execveat(2)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn execveat(
-    dir: c_int,
-    path: *const c_char,
-    words: Words,
-    variables: Words,
-    flags: c_int,
-) -> c_int {
-    end::before_exec(|| {
-        call_later!(
-            EXECVEAT,
-            fn(c_int, *const c_char, Words, Words, c_int) -> c_int,
-            (dir, path, words, variables, flags),
-            else no_function()
-        )
-    })
-}
-
-/// `fexecve(3)`
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn fexecve(file: c_int, words: Words, variables: Words) -> c_int {
-    end::before_exec(|| {
-        call_later!(
-            FEXECVE,
-            fn(c_int, Words, Words) -> c_int,
-            (file, words, variables),
-            else no_function()
-        )
-    })
+    call_later!(
+        EXECVPE,
+        fn(*const c_char, Words, Words) -> c_int,
+        (name, words, variables),
+        else no_function()
+    )
 }

@@ -14,8 +14,6 @@ pub(crate) static EXECVE: Next = Next::named(c"execve");
 pub(crate) static EXECV: Next = Next::named(c"execv");
 pub(crate) static EXECVP: Next = Next::named(c"execvp");
 pub(crate) static EXECVPE: Next = Next::named(c"execvpe");
-pub(crate) static EXECVEAT: Next = Next::named(c"execveat");
-pub(crate) static FEXECVE: Next = Next::named(c"fexecve");
 pub(crate) static SBRK: Next = Next::named(c"sbrk");
 pub(crate) static GLIBCS_SBRK: Next = Next::named(c"__sbrk");
 pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
@@ -27,15 +25,13 @@ pub(crate) static GETGUARDSIZE: Next = Next::named(c"pthread_attr_getguardsize")
 pub(crate) static GETATTR_DEFAULT: Next = Next::named(c"pthread_getattr_default_np");
 pub(crate) static PTHREAD_SELF: Next = Next::named(c"pthread_self");
 
-static ALL: [&Next; 18] = [
+static ALL: [&Next; 16] = [
     &EXIT,
     &EXIT_AT_ONCE,
     &EXECVE,
     &EXECV,
     &EXECVP,
     &EXECVPE,
-    &EXECVEAT,
-    &FEXECVE,
     &SBRK,
     &GLIBCS_SBRK,
     &PTHREAD_ATFORK,

@@ -22,7 +22,7 @@ use hugetools_pages::sys::{self, Filter};
 use crate::loader::host_malloc;
 use crate::report::extents::Extents;
 use crate::report::own_memory::{Mappings, Status};
-use crate::report::{past_malloc, report_file, required, staying, watched};
+use crate::report::{past_malloc, report_file, required, shared_page};
 use crate::rt::marker;
 use crate::rt::scratch::{self, Text};
 use hugetools_pages::vmops::anon;
@@ -33,20 +33,17 @@ use hugetools_pages::vmops::map_shared::BACKOFF as SHM_BACKOFF;
 static END: extern "C" fn() = end;
 
 /// Whether anything can be asked: not in a program that has filtered its own
-/// system calls. Who watches it reports.
+/// system calls. hugectl reports what it saw last.
 fn may_ask() -> bool {
     marker::is_first() && sys::filter() != Filter::Own
 }
 
 extern "C" fn end() {
-    if !may_ask() || !(is_wanted() || is_handed_on()) || is_told() {
+    if !may_ask() || !is_wanted() || is_told() {
         return;
     }
     // A report that cannot be made must not keep the program from ending.
     let _ = report(status());
-    if is_wanted() {
-        let _ = stayed();
-    }
 }
 
 /// The status that was given to `exit`, which destructors are not told; with
@@ -69,8 +66,8 @@ fn status() -> Ended {
 /// Reports where the program ends without destructors: in the process where it
 /// began, as in a child of `vfork` all memory is its parent's.
 pub(crate) fn at_once(status: c_int) {
-    if watched::has_begun() && tell(status) && is_wanted() {
-        let _ = stayed();
+    if shared_page::has_begun() {
+        tell(status);
     }
 }
 
@@ -80,26 +77,15 @@ const REFUSED: c_int = 125;
 /// The same of a program that does not begin, whether somebody watches it or not; and
 /// ends it.
 pub(crate) fn refuse() -> ! {
-    let _ = tell(REFUSED);
+    tell(REFUSED);
     sys::exit(REFUSED)
 }
 
-/// Whether this was to report, and has not before.
-fn tell(status: c_int) -> bool {
-    let is_wanted = || is_wanted() || is_handed_on();
-    let is_due = may_ask() && is_wanted() && !is_told();
-    if is_due {
+/// Reports, where that was asked for and has not been done.
+fn tell(status: c_int) {
+    if may_ask() && is_wanted() && !is_told() {
         note_status(status);
         let _ = report(self::status());
-    }
-    is_due
-}
-
-/// Reports on what stays, where people or one reader have asked for one report.
-fn stayed() -> Option<()> {
-    match config::get().report {
-        Some(Report::Terminal { .. }) => staying::report(),
-        None | Some(Report::File(_)) => None,
     }
 }
 
@@ -112,59 +98,21 @@ fn is_told() -> bool {
     TOLD.swap(pid, Ordering::AcqRel) == pid
 }
 
-/// So many calls that may fail leave a report: each leaves its memory, too.
-const ATTEMPTS: u32 = 16;
-
-/// Leaves a report where the program may become another one by `call`.
-pub(crate) fn before_exec(call: impl FnOnce() -> c_int) -> c_int {
-    static MADE: AtomicU32 = AtomicU32::new(0);
-    let left = may_ask()
-        && is_wanted()
-        && watched::has_room()
-        && MADE.fetch_add(1, Ordering::Relaxed) < ATTEMPTS
-        && compose(Ended::Exec).is_some_and(|text| watched::leave(text.bytes(), false));
-    let result = call();
-    if left {
-        watched::stay();
-    }
-    result
-}
-
+/// Whether this process reports: to hugectl, or where there is none by itself.
 fn is_wanted() -> bool {
     match config::get().report {
         None => false,
+        Some(_) if shared_page::is_own() => true,
         Some(Report::File(_)) => true,
         Some(Report::Terminal { pid, .. }) => pid == sys::getpid() && outlet::is_open(),
     }
 }
 
-/// Whether the watcher writes the report: the program has closed its standard
-/// error, as many do at their end.
-fn is_handed_on() -> bool {
-    matches!(config::get().report, Some(Report::Terminal { .. })) && watched::has_room()
-}
-
-/// Finds who watches this process, and says what its last image has left.
-pub(crate) fn begin() {
-    let is_watched = match config::get().report {
-        None => false,
-        Some(Report::File(_)) => true,
-        Some(Report::Terminal { pid, .. }) => pid == sys::getpid(),
-    };
-    if is_watched {
-        watched::begin(|text| {
-            let _ = report_file::send(text);
-        });
-    }
-}
-
 fn report(ended: Ended) -> Option<()> {
     let text = compose(ended)?;
-    match is_wanted() {
-        true => report_file::send_own(text.bytes())?,
-        false => watched::leave(text.bytes(), true).then_some(())?,
+    if !shared_page::leave(text.bytes()) {
+        report_file::send(text.bytes());
     }
-    watched::note_told();
     Some(())
 }
 
@@ -186,11 +134,7 @@ fn compose(ended: Ended) -> Option<Text> {
     rows.iter_mut().for_each(|row| give_reason(row, Some(exe)));
     past_malloc::explain(rows, status.most_resident);
     let mut stat = [0; 1024];
-    let known = watched::began().zip(status.name);
-    let own = known.or_else(|| {
-        let (own, name) = Kin::own_and_name(&mut stat)?;
-        Some((watched::start(own.start * TICK), name))
-    });
+    let own = Kin::own_and_name(&mut stat);
     let mut met = required::NONE;
     let mut host = [0; 65];
     let proof = Proof {
@@ -205,7 +149,7 @@ fn compose(ended: Ended) -> Option<Text> {
         required: required::met(rows, &mut met),
         rows,
         warning: None,
-        life: own.map(|(start, _)| life(ended, start, rows, status.most_resident)),
+        life: own.map(|(own, _)| life(ended, own.start * TICK, rows, status.most_resident)),
     };
     written(&proof, SHORT).or_else(|| written(&proof, 1 << 20))
 }
@@ -223,7 +167,7 @@ fn written(proof: &Proof<'_>, room: usize) -> Option<Text> {
 fn life(ended: Ended, start: u64, rows: &[Row<'_>], most: Option<u64>) -> Life {
     let now = sys::wall_clock();
     let age = sys::since_boot().saturating_sub(start);
-    let mut peak = watched::peak().with(&Peak::of(rows, now));
+    let mut peak = shared_page::peak().with(&Peak::of(rows, now));
     peak.resident = peak.resident.max(most.unwrap_or(0));
     Life {
         ended,

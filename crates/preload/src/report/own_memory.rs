@@ -4,7 +4,6 @@ use hugetools_kernfs::keyed;
 use hugetools_kernfs::smaps::{self, Record};
 use hugetools_pages::rt::message::{Level, say};
 
-use crate::report::watched;
 use crate::rt::scratch;
 
 /// The mappings of this process: the text of `/proc/self/smaps`.
@@ -15,13 +14,9 @@ impl Mappings {
     pub(crate) fn find() -> Option<Mappings> {
         let text = scratch::read(c"/proc/self/smaps");
         if text.is_none() {
-            let report = match watched::is_own() {
-                true => "the report is what was last seen",
-                false => "no report",
-            };
             say(
                 Level::Warning,
-                format_args!("{report}: /proc cannot be read here"),
+                format_args!("no report: /proc/self/smaps cannot be read here"),
             );
         }
         text.map(Mappings)
@@ -51,8 +46,6 @@ pub(crate) struct Status {
     /// The most bytes that were resident, pages of pools apart; `None` where that is not
     /// known.
     pub(crate) most_resident: Option<u64>,
-    /// The name by which this process goes, where it is told as it is.
-    pub(crate) name: Option<&'static [u8]>,
 }
 
 impl Status {
@@ -60,11 +53,7 @@ impl Status {
     pub(crate) fn read() -> Status {
         let text = scratch::read_short(c"/proc/self/status").unwrap_or_default();
         let kib = keyed::number(text, b"VmHWM:");
-        let name = text.strip_prefix(b"Name:\t").unwrap_or_default();
-        let name = name.split(|byte| *byte == b'\n').next();
         Status {
-            // A line end in it is told by a backslash, and that by two.
-            name: name.filter(|name| !name.is_empty() && !name.contains(&b'\\')),
             most_resident: kib.and_then(|kib| kib.checked_mul(1024)),
         }
     }

@@ -13,7 +13,6 @@ use hugetools_pages::rt::message::{Level, say};
 use hugetools_pages::rt::outlet;
 use hugetools_pages::sys::{self, Errno, File, Result};
 
-use crate::report::watched;
 use crate::rt::scratch::{self, Text};
 
 /// The open file.
@@ -49,7 +48,7 @@ pub(crate) fn write(proof: &Proof<'_>, text: &mut Text) -> fmt::Result {
 }
 
 /// Whether reports are lines of JSON.
-pub(crate) fn is_json() -> bool {
+fn is_json() -> bool {
     !matches!(
         config::get().report,
         Some(Report::Terminal { json: false, .. })
@@ -58,25 +57,9 @@ pub(crate) fn is_json() -> bool {
 
 /// Where the report goes: a file is appended to with one call, so that reports
 /// of several processes do not mix.
-pub(crate) fn send(text: &[u8]) -> Option<()> {
+pub(crate) fn send(text: &[u8]) {
     if let Err(error) = try_send(text) {
         lost("opened", error);
-    }
-    Some(())
-}
-
-/// The same, of the process itself: a program that has closed all descriptors and is another
-/// user now cannot open the file, but its watcher has it open. Whether it is told: of what
-/// nobody could be given, the watcher tells what it last saw.
-pub(crate) fn send_own(text: &[u8]) -> Option<()> {
-    match try_send(text) {
-        Ok(()) => Some(()),
-        Err(_) if watched::leave(text, true) => Some(()),
-        Err(_) if watched::is_own() => None,
-        Err(error) => {
-            lost("opened", error);
-            Some(())
-        }
     }
 }
 

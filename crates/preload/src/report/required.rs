@@ -31,7 +31,7 @@ use hugetools_pages::sys;
 use crate::loader::host_malloc;
 use crate::loader::objects::{self, Object};
 use crate::program_segments::pages_for;
-use crate::report::watched;
+use crate::report::shared_page;
 use crate::rt::{marker, scratch};
 
 /// Whether what is required of the program's start is met; says what is not.
@@ -60,7 +60,7 @@ pub(crate) fn is_met() -> bool {
     });
     // All of them are said.
     let refused = refused.count();
-    watched::note_required(met(&[], &mut NONE.clone()));
+    shared_page::note_required(met(&[], &mut NONE.clone()));
     refused == 0
 }
 

@@ -11,7 +11,7 @@ mod marks;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hugetools_elf::Elf;
 use hugetools_model::thp::Thp;
@@ -20,7 +20,6 @@ use hugetools_model::{Bytes, Root};
 
 use crate::caller::Caller;
 use crate::probe::allocator::Own;
-use crate::probe::command_line::shell_script::{End, Script};
 use crate::probe::command_line::wrapped::layers;
 use crate::probe::target::{self, Opened};
 use crate::say::shortfall::Shortfall;
@@ -36,13 +35,10 @@ const ALWAYS: &str = "hugeadm --thp-always reaches it, or hugectl --pid once it 
 /// What is known of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Known {
-    /// The program that it leads to by wrappers and scripts.
+    /// The program that it leads to by wrappers.
     pub(crate) program: Option<Entry>,
     /// What is to be said of its memory.
     pub(crate) beyond: Option<Beyond>,
-    /// A script, and the word by which it names the program that it becomes, where that
-    /// cannot be read from its text.
-    pub(crate) unread: Option<(PathBuf, String)>,
     /// What of the tables cannot be used.
     pub(crate) faults: Vec<String>,
 }
@@ -62,16 +58,12 @@ impl Known {
             command,
         };
         let mut known = Known::default();
-        match lookup.leads_to(command, Some(first), &|_| true, DEEPEST) {
-            Way::Nowhere => {}
-            Way::Unread { script, word } => known.unread = Some((script, word)),
-            Way::To(led) => {
-                known.program = Some(led.to.clone());
-                known.beyond = lookup.beyond(&led, root);
-                if led.to.memory.is_none() {
-                    known.beyond = lookup.beyond_of_other(command, first, root);
-                }
-            }
+        if let Some(led) = lookup.leads_to(first, &|_| true) {
+            known.program = Some(led.to.clone());
+            known.beyond = match led.to.memory {
+                Some(_) => lookup.beyond(&led, root),
+                None => lookup.beyond_of_other(first, root),
+            };
         }
         known.faults = catalog.faults;
         known
@@ -91,10 +83,7 @@ pub(crate) fn entry_of(
         command,
     };
     let has_choice: Fits<'_> = &|entry| entry.why.is_some();
-    let found = match lookup.leads_to(command, Some(first), has_choice, DEEPEST) {
-        Way::To(led) => Some(led.to),
-        Way::Nowhere | Way::Unread { .. } => None,
-    };
+    let found = lookup.leads_to(first, has_choice).map(|led| led.to);
     let others = || catalog.entries().find(|entry| entry.is_for_others());
     (found.or_else(others).cloned(), catalog.faults)
 }
@@ -183,28 +172,14 @@ impl Beyond {
     }
 }
 
-/// So many scripts may lead from one to the next.
-const DEEPEST: usize = 4;
-
 /// Which entries are looked for.
 type Fits<'f> = &'f dyn Fn(&Entry) -> bool;
-
-/// Where a command line leads to.
-enum Way<'e> {
-    /// A program that is known.
-    To(Led<'e>),
-    /// One that is not.
-    Nowhere,
-    /// What this script has in a variable.
-    Unread { script: PathBuf, word: String },
-}
 
 /// A program that is known, and how it is come to.
 struct Led<'e> {
     to: &'e Entry,
     /// By which words.
     by: Vec<OsString>,
-    scripts: Vec<Script>,
 }
 
 struct Lookup<'e> {
@@ -216,77 +191,18 @@ struct Lookup<'e> {
 
 impl<'e> Lookup<'e> {
     /// The innermost program that an entry fits.
-    fn leads_to(
-        &self,
-        command: &[OsString],
-        first: Option<&Opened>,
-        which: Fits<'_>,
-        deep: usize,
-    ) -> Way<'e> {
+    fn leads_to(&self, first: &Opened, which: Fits<'_>) -> Option<Led<'e>> {
         let is_program = |name: &OsStr| target::is_program(name, self.caller);
-        let ways = layers(command, &is_program).enumerate().map(|(at, words)| {
-            match first.filter(|_| at == 0) {
-                Some(opened) => self.of_opened(opened, words, which, deep),
-                None => match words.first().map(|name| target::open(name, self.caller)) {
-                    Some(Ok(opened)) => self.of_opened(&opened, words, which, deep),
-                    _ => Way::Nowhere,
-                },
-            }
+        let layers = layers(self.command, &is_program).enumerate();
+        let found = layers.filter_map(|(at, by)| {
+            let to = match at {
+                0 => self.of_target(first, which),
+                _ => self.of_target(&target::open(by.first()?, self.caller).ok()?, which),
+            };
+            let by = by.to_vec();
+            to.map(|to| Led { to, by })
         });
-        let ways = ways.filter(|way| !matches!(way, Way::Nowhere));
-        ways.last().unwrap_or(Way::Nowhere)
-    }
-
-    fn of_opened(
-        &self,
-        opened: &Opened,
-        words: &[OsString],
-        which: Fits<'_>,
-        deep: usize,
-    ) -> Way<'e> {
-        if let Some(to) = self.of_target(opened, which) {
-            let (by, scripts) = (words.to_vec(), Vec::new());
-            return Way::To(Led { to, by, scripts });
-        }
-        let (Some(script), Some(deep)) = (Script::of(&opened.target, words), deep.checked_sub(1))
-        else {
-            return Way::Nowhere;
-        };
-        match script.end(self.caller) {
-            End::Nothing => Way::Nowhere,
-            End::Unread(word) => Way::Unread {
-                script: opened.target.path.clone(),
-                word,
-            },
-            End::Commands(commands) => match self.of_all(&commands, which, deep) {
-                Way::To(mut led) => {
-                    led.scripts.push(script);
-                    Way::To(led)
-                }
-                way => way,
-            },
-        }
-    }
-
-    /// Where each of some commands leads to, as far as there are such programs; nowhere,
-    /// if they do not agree.
-    fn of_all(&self, commands: &[Vec<OsString>], which: Fits<'_>, deep: usize) -> Way<'e> {
-        let is_there = |command: &&Vec<OsString>| {
-            let name = command.first();
-            commands.len() == 1 || name.is_some_and(|name| target::is_program(name, self.caller))
-        };
-        let ways = commands.iter().filter(is_there);
-        let mut ways = ways.map(|command| self.leads_to(command, None, which, deep));
-        let first = ways.next().unwrap_or(Way::Nowhere);
-        let is_same = |way: Way<'_>| match (&first, way) {
-            (Way::To(one), Way::To(other)) => std::ptr::eq(one.to, other.to),
-            (Way::Nowhere, Way::Nowhere) => true,
-            _ => false,
-        };
-        match ways.all(is_same) {
-            true => first,
-            false => Way::Nowhere,
-        }
+        found.last()
     }
 
     fn of_target(&self, Opened { target, elf }: &Opened, which: Fits<'_>) -> Option<&'e Entry> {
@@ -314,25 +230,16 @@ impl<'e> Lookup<'e> {
     }
 
     /// What is to be said where what is known of the program is nothing about its memory.
-    fn beyond_of_other(&self, command: &[OsString], first: &Opened, root: &Root) -> Option<Beyond> {
+    fn beyond_of_other(&self, first: &Opened, root: &Root) -> Option<Beyond> {
         let has_memory: Fits<'_> = &|entry| entry.memory.is_some();
-        match self.leads_to(command, Some(first), has_memory, DEEPEST) {
-            Way::To(led) => self.beyond(&led, root),
-            Way::Nowhere | Way::Unread { .. } => None,
-        }
+        self.beyond(&self.leads_to(first, has_memory)?, root)
     }
 
     /// What is to be said of its memory, unless its own switch is set.
-    fn beyond(&self, Led { to, by, scripts }: &Led<'_>, root: &Root) -> Option<Beyond> {
+    fn beyond(&self, Led { to, by }: &Led<'_>, root: &Root) -> Option<Beyond> {
         let (memory, own) = (to.memory.as_ref()?, to.own.as_ref()?);
-        let is_spoken_of = |text: &Text| scripts.iter().any(|script| script.has(text));
-        let is_left_to_script = match &to.done {
-            Done::Never | Done::Word(Word::ThpAlways) => false,
-            Done::Variable { variable, .. } => is_spoken_of(variable),
-            Done::Argument { arguments, .. } => arguments.iter().any(is_spoken_of),
-        };
         let is_done = is_done(&to.done, by, self.caller, root) || self.sets(&to.done, by);
-        (!is_left_to_script && !is_done).then(|| Beyond {
+        (!is_done).then(|| Beyond {
             memory: memory.to_string(),
             fact: format!("{memory} is not taken from malloc, so --heap does not reach it"),
             instead: match to.anon {

@@ -1,0 +1,19 @@
+//! Clocks.
+
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_gettime};
+
+/// The time that this process has run on processors.
+pub(crate) fn own_time() -> Duration {
+    read(ClockId::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn wall_clock() -> u64 {
+    u64::try_from(read(ClockId::CLOCK_REALTIME).as_millis()).unwrap_or(u64::MAX)
+}
+
+fn read(id: ClockId) -> Duration {
+    clock_gettime(id).map(Duration::from).unwrap_or_default()
+}

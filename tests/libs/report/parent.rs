@@ -1,0 +1,169 @@
+//! hugectl as the parent of a program: signals, status, terminal.
+#![expect(clippy::disallowed_methods, reason = "a terminal is a file")]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::pty::openpty;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::ends::{Running, child_of, hugectl};
+use crate::support::tool::tool;
+
+fn send(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(pid.try_into().unwrap()), signal).unwrap();
+}
+
+/// A program of perl under hugectl with a report that goes nowhere.
+fn perl(program: &str) -> Running {
+    let command = hugectl("--report=/dev/null", Path::new("perl"), &["-e", program]);
+    let mut running = Running::start(command);
+    assert_eq!(running.line(), "ready");
+    running
+}
+
+#[test]
+fn signals_are_passed_on_and_the_end_is_the_program_s() {
+    let says = "$| = 1; $SIG{$_} = sub { print \"$_[0]\\n\" } for qw(HUP INT USR1 TERM ALRM); \
+                print \"ready\\n\"; sleep 60 while 1";
+    let mut running = perl(says);
+    let pid = running.child.id();
+    for (signal, name) in [
+        (Signal::SIGHUP, "HUP"),
+        (Signal::SIGINT, "INT"),
+        (Signal::SIGUSR1, "USR1"),
+        (Signal::SIGTERM, "TERM"),
+        (Signal::SIGALRM, "ALRM"),
+    ] {
+        send(pid, signal);
+        assert_eq!(running.line(), name);
+    }
+    send(pid, Signal::SIGUSR2);
+    assert_eq!(running.end().0.signal(), Some(12));
+}
+
+/// SIGKILL cannot be passed on.
+#[test]
+fn a_program_is_killed_with_hugectl() {
+    let mut running = perl("$| = 1; print \"ready\\n\"; sleep 60");
+    send(running.child.id(), Signal::SIGKILL);
+    // The program holds the other end of this pipe.
+    let since = Instant::now();
+    assert_eq!(running.line(), "");
+    assert!(since.elapsed() < Duration::from_secs(30));
+    assert_eq!(running.end().0.signal(), Some(9));
+}
+
+/// Where SIGCHLD is ignored at the start, the program has it so, and hugectl its status.
+#[test]
+fn the_program_has_the_signals_that_hugectl_was_given() {
+    let asks = &["-s", "SigIgn", "/proc/self/status", "/no/such/file"];
+    let started = hugectl("--report=/dev/null", Path::new("grep"), asks);
+    let mut command = Command::new("perl");
+    command.args(["-e", "$SIG{CHLD} = 'IGNORE'; exec @ARGV"]);
+    command.arg(started.get_program()).args(started.get_args());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    let ignored = String::from_utf8_lossy(&output.stdout);
+    let ignored = ignored.trim().rsplit('\t').next().unwrap();
+    let ignored = u64::from_str_radix(ignored, 16).unwrap();
+    assert_eq!(ignored >> 16 & 1, 1, "{output:?}");
+}
+
+/// An interactive shell at a terminal.
+struct Shell {
+    child: std::process::Child,
+    terminal: File,
+    seen: String,
+}
+
+impl Shell {
+    fn start() -> Shell {
+        let pty = openpty(None, None).unwrap();
+        let slave = File::from(pty.slave);
+        // Whatever runs the tests in the background may ignore ^C.
+        let mut command = Command::new("env");
+        command.args(["--default-signal", "setsid", "-c"]);
+        command.args(["bash", "--norc", "--noprofile", "-i"]);
+        command.env("PS1", "").env("TERM", "dumb");
+        command
+            .stdin(slave.try_clone().unwrap())
+            .stdout(slave.try_clone().unwrap())
+            .stderr(slave);
+        let child = command.spawn().unwrap();
+        Shell {
+            child,
+            terminal: File::from(pty.master),
+            seen: String::new(),
+        }
+    }
+
+    fn types(&mut self, text: &str) {
+        self.terminal.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Reads until this text comes; what stood before it.
+    fn until(&mut self, text: &str) -> String {
+        let mut piece = [0; 4096];
+        loop {
+            if let Some((before, after)) = self.seen.split_once(text) {
+                let (before, after) = (before.to_owned(), after.to_owned());
+                self.seen = after;
+                return before;
+            }
+            let len = self.terminal.read(&mut piece).expect(&self.seen);
+            self.seen += &String::from_utf8_lossy(&piece[..len]);
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `^Z`, `fg` and `^C` do what they do without hugectl, and the program hears of each once.
+#[test]
+fn a_shell_has_its_terminal_back_when_the_program_stops() {
+    let mut shell = Shell::start();
+    let started = tool("hugectl");
+    let program = started.get_program().to_str().unwrap();
+    let says = "$| = 1; $SIG{INT} = sub { print \"in\", \"t\\n\" }; $SIG{CONT} = sub { print \
+                \"con\", \"t\\n\" }; print \"rea\", \"dy\\n\"; sleep 60 while 1";
+    shell.types(&format!(
+        "{program} -q --heap=thp --report=/dev/null perl -e '{says}'\n"
+    ));
+    shell.until("ready");
+    shell.types("\x1a");
+    shell.until("Stopped");
+    shell.types("echo $((40 + 2))\n");
+    shell.until("42");
+    shell.types("fg\n");
+    shell.until("cont");
+    shell.types("\x03");
+    shell.until("int");
+    // Nothing else comes before the end.
+    shell.types("\x1c");
+    let between = shell.until("Quit");
+    assert!(!between.contains("int"), "{between:?}");
+    shell.types("echo status $?\n");
+    shell.until("status 131");
+}
+
+/// The program is no leader of a process group: it stays in that of hugectl.
+#[test]
+fn the_program_stays_in_the_process_group() {
+    let running = perl("$| = 1; print \"ready\\n\"; sleep 60");
+    let (pid, child) = (running.child.id(), child_of(running.child.id()));
+    let group = |pid: u32| nix::unistd::getpgid(Some(Pid::from_raw(pid.try_into().unwrap())));
+    assert_eq!(group(pid), group(child));
+    send(pid, Signal::SIGTERM);
+    assert_eq!(running.end().0.signal(), Some(15));
+}
