@@ -57,7 +57,7 @@ fn leave_pools() {
         return;
     }
     let moved = {
-        let _quiet = NoSignals::begin();
+        let _quiet = NoSignals::where_allowed();
         let _past_limit = PastLimit::begin();
         index::look(|| {
             let total: usize = runs::private().map(runs::hugetlb_bytes).sum();

@@ -62,7 +62,7 @@ fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) ->
     // The program may have no descriptor to spare.
     let _past_limit = PastLimit::begin();
     // A handler that writes there would wait for this thread.
-    let _quiet = NoSignals::but_faults();
+    let _quiet = NoSignals::where_allowed();
     let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
         return Outcome::InUse;
     };

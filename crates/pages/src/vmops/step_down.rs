@@ -146,7 +146,7 @@ pub(super) fn step_down(open: &mut Open, region: Region) -> Result<()> {
 /// Runs `work` with what keeps others from writing.
 fn with_shield(work: impl FnOnce(&Shield) -> Result<()>) -> Result<()> {
     let _past_limit = PastLimit::begin();
-    let _quiet = NoSignals::but_faults();
+    let _quiet = NoSignals::where_allowed();
     work(&Shield::best()?)
 }
 

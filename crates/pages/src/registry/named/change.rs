@@ -124,7 +124,7 @@ fn lower_run(extent: &Extent, run: Range<usize>, from: State) -> Result<()> {
         // SAFETY: for the copy; whoever lowers it gives it its access after.
         unsafe { sys::mprotect(addr, end - addr, libc::PROT_READ)? };
     }
-    let _quiet = NoSignals::but_faults();
+    let _quiet = NoSignals::where_allowed();
     let moved = Shield::best().and_then(|shield| off_pool::move_units(extent, run, from, &shield));
     moved.map(drop).map_err(|_| Errno(libc::ENOMEM))
 }
