@@ -13,7 +13,7 @@ use crate::kernel::facts;
 use crate::migrate::runs;
 use crate::migrate::shield::Shield;
 use crate::policy::pool_backoff::{self, Closed};
-use crate::policy::required;
+use crate::policy::{first_look, required};
 use crate::sys::NoSignals;
 
 use super::evacuate::evacuate;
@@ -25,8 +25,16 @@ static DECIDED: AtomicBool = AtomicBool::new(false);
 #[inline]
 pub fn before_threads() {
     let is_decided = || DECIDED.load(Ordering::Relaxed) || DECIDED.swap(true, Ordering::AcqRel);
-    if !is_decided() && !config::get().kernel_fork && may_have_pages() && Shield::whole().is_none()
-    {
+    if !is_decided() && !config::get().kernel_fork && may_have_pages() {
+        decide();
+    }
+}
+
+#[cold]
+fn decide() {
+    // Until then a filter is supposed, which would forbid userfaultfd.
+    first_look::take();
+    if Shield::whole().is_none() {
         leave_pools();
     }
 }
@@ -42,7 +50,6 @@ fn may_have_pages() -> bool {
 }
 
 /// Moves everything, and closes the pools.
-#[cold]
 fn leave_pools() {
     pool_backoff::close(Closed::Threads);
     // A thread that libc or a raw clone made may be writing by now.
@@ -50,7 +57,7 @@ fn leave_pools() {
         return;
     }
     let moved = {
-        let _quiet = NoSignals::begin();
+        let _quiet = NoSignals::where_allowed();
         index::look(|| {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {

@@ -6,7 +6,8 @@ use core::ffi::c_void;
 use hugetools_pages::sys::{self, Errno};
 use hugetools_pages::vmops::anon;
 
-use crate::next::later::{SBRK, call_later};
+use crate::next::Next;
+use crate::next::later::{GLIBCS_SBRK, SBRK, call_later};
 
 /// `sbrk(2)`
 ///
@@ -14,8 +15,25 @@ use crate::next::later::{SBRK, call_later};
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    unsafe { moved(&SBRK, increment) }
+}
+
+/// `sbrk(2)`, by glibc's own name: tcmalloc's `sbrk` calls it.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
+    // SAFETY: as the caller says.
+    unsafe { moved(&GLIBCS_SBRK, increment) }
+}
+
+/// # Safety
+/// As libc's; `next` is one of the two.
+unsafe fn moved(next: &Next, increment: isize) -> *mut c_void {
     let was = call_later!(
-        SBRK,
+        next,
         fn(isize) -> *mut c_void,
         (increment),
         else sys::c_address(Err(Errno(libc::ENOMEM)))
@@ -25,14 +43,4 @@ pub unsafe extern "C" fn sbrk(increment: isize) -> *mut c_void {
         anon::break_moved(was as usize, grown);
     }
     was
-}
-
-/// `sbrk(2)`, by glibc's own name, which tcmalloc calls.
-///
-/// # Safety
-/// As libc's.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __sbrk(increment: isize) -> *mut c_void {
-    // SAFETY: as the caller says.
-    unsafe { sbrk(increment) }
 }

@@ -17,6 +17,7 @@ pub(crate) static EXECVPE: Next = Next::named(c"execvpe");
 pub(crate) static EXECVEAT: Next = Next::named(c"execveat");
 pub(crate) static FEXECVE: Next = Next::named(c"fexecve");
 pub(crate) static SBRK: Next = Next::named(c"sbrk");
+pub(crate) static GLIBCS_SBRK: Next = Next::named(c"__sbrk");
 pub(crate) static PTHREAD_ATFORK: Next = Next::named(c"pthread_atfork");
 pub(crate) static PTHREAD_CREATE: Next = Next::named(c"pthread_create");
 pub(crate) static THRD_CREATE: Next = Next::named(c"thrd_create");
@@ -26,7 +27,7 @@ pub(crate) static GETGUARDSIZE: Next = Next::named(c"pthread_attr_getguardsize")
 pub(crate) static GETATTR_DEFAULT: Next = Next::named(c"pthread_getattr_default_np");
 pub(crate) static PTHREAD_SELF: Next = Next::named(c"pthread_self");
 
-static ALL: [&Next; 17] = [
+static ALL: [&Next; 18] = [
     &EXIT,
     &EXIT_AT_ONCE,
     &EXECVE,
@@ -36,6 +37,7 @@ static ALL: [&Next; 17] = [
     &EXECVEAT,
     &FEXECVE,
     &SBRK,
+    &GLIBCS_SBRK,
     &PTHREAD_ATFORK,
     &PTHREAD_CREATE,
     &THRD_CREATE,
