@@ -279,11 +279,6 @@ fn fresh_pages_are_on_the_node_of_their_thread_or_where_numactl_says() {
 pub(super) fn binds(said: &Said<'_>) {
     for what in ["fresh bound", "moved bound", "strict bound"] {
         said.is_on(what, 1);
-        let share = match said.pools {
-            Pools::Both if !said.command.contains("thp") => 80,
-            _ => 0,
-        };
-        said.has_of_pool(what, share);
     }
     said.has_policy("fresh bound", "2 nodes=2");
     // What lies beside it in one huge page may go with it.
@@ -367,8 +362,6 @@ fn policies_hold_for_shared_memory_and_variables() {
                 said.is_on("shared bound", 1);
                 said.is_on("shared part", 1);
                 said.is_spread_over("shared spread", &[0, 1], 2048);
-                let share = if said.pools == Pools::Both { 100 } else { 0 };
-                said.has_of_pool("shared bound", share);
             }),
             (
                 "hugectl --shm -q numactl --membind=1 numa shared",

@@ -40,6 +40,7 @@ fn sizes_and_words() {
     assert_eq!(run("--shm=0x40000000 x").shm, Some(Pages::Size(1 << 30)));
     assert_eq!(run("x").heap, None);
     assert_eq!(run("--fallback=base x").fallback, Some(Fallback::Base));
+    assert!(run("--heap --fork=kernel x").kernel_fork && !run("--heap x").kernel_fork);
 }
 
 #[test]

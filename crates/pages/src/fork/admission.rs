@@ -57,7 +57,7 @@ fn leave_pools() {
         return;
     }
     let moved = {
-        let _quiet = NoSignals::begin();
+        let _quiet = NoSignals::where_allowed();
         index::look(|| {
             let total: usize = runs::writable().map(runs::hugetlb_bytes).sum();
             match total {

@@ -60,7 +60,7 @@ fn pages_in(range: &Range<usize>) -> impl Iterator<Item = (&'static Extent, Rang
 fn lower(pages: impl Iterator<Item = (&'static Extent, Range<usize>, State)>) -> Outcome {
     // The program may have no descriptor to spare.
     // A handler that writes there would wait for this thread.
-    let _quiet = NoSignals::but_faults();
+    let _quiet = NoSignals::where_allowed();
     let Some(shield) = Shield::best().ok().filter(|_| !dma_users::may_write()) else {
         return Outcome::InUse;
     };

@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_int};
 
 use super::call::{Errno, Result, ask, call, look, make_file};
-use super::{Filter, NoSignals, filter, limit};
+use super::{NoSignals, limit};
 use crate::sys::cast::{extended, int, unsigned};
 
 /// An open file, closed when dropped, never inherited across `exec`.
@@ -174,8 +174,7 @@ pub fn write_quietly(fd: c_int, buffer: &[u8]) -> Result<()> {
     if !takes_bytes(fd) {
         return Ok(());
     }
-    // A program that filters its own calls may allow none that blocks signals.
-    let _quiet = (filter() != Filter::Own).then(NoSignals::but_faults);
+    let _quiet = NoSignals::where_allowed();
     let before = pending_signals();
     let result = match write(fd, buffer) {
         Ok(written) if written < buffer.len() => Err(Errno(libc::ENOSPC)),

@@ -166,6 +166,12 @@ impl NoSignals {
         set_blocked(libc::SIG_BLOCK, &!FAULTS, &mut before);
         NoSignals(before)
     }
+
+    /// The same, but not in a program that filters its own system calls: it may allow none
+    /// that blocks signals.
+    pub fn where_allowed() -> Option<NoSignals> {
+        (filter() != Filter::Own).then(NoSignals::but_faults)
+    }
 }
 
 impl Drop for NoSignals {
