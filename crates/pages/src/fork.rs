@@ -7,7 +7,7 @@
 //!
 //! [`admission`] sees to it that memory can move: a process has one thread, or write
 //! protection that also stops the kernel, or no private memory on pools. Where memory cannot
-//! move all the same ([`way`]), parent and child share its pages, as the kernel has it, and
+//! move all the same (`way`), parent and child share its pages, as the kernel has it, and
 //! one line says so. `posix_spawn` and `vfork` need nothing. A child by a `clone` of the
 //! program's own gets what the kernel gives it.
 //!

@@ -6,7 +6,7 @@
 //! 1. From `prepare` to parent and child nothing is lost and nobody waits for
 //!    ever: this thread, its signal handlers, other libraries' handlers, other
 //!    threads, the kernel (`forks`).
-//! 2. Inside malloc and inside any hook there is a budget of stack and of
+//! 2. Inside malloc and inside any hook there is a budget of
 //!    system calls; no signal is raised, errno stays (`plain`, `memory`).
 //! 3. What cannot be told is not taken for an answer: without `/proc`, without
 //!    descriptors, with a status file of many groups (`forks`, `User::Crowd`).

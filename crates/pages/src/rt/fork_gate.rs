@@ -14,15 +14,12 @@ use crate::sys;
 /// So many threads inside are known by name; more are only counted.
 const NAMES: usize = 64;
 
-/// In a name: its thread is not inside just now, but waits to go in.
-const OUT: usize = 1;
-
-/// So long waits, in milliseconds, who finds the gate closed: a fork is done in
-/// that time, unless it waits itself.
+/// How long (ms) a thread blocks on a closed gate: a fork is done in that time,
+/// unless it waits itself.
 const MOMENT: u64 = 10;
 
-/// So long waits, in milliseconds, who closes the gate, for those inside: they
-/// may be filling gigabytes, but one of them may have been stopped, too.
+/// How long (ms) the closer waits for those inside: they may be filling gigabytes,
+/// but one of them may have been stopped, too.
 const PATIENCE: u64 = 2000;
 
 /// See the module.
@@ -30,8 +27,7 @@ const PATIENCE: u64 = 2000;
 pub struct Gate {
     /// The thread that has closed it, by name; 0 while it is open.
     closer: AtomicUsize,
-    /// Who is inside, or waits: a name for each time. Names are even. What is
-    /// counted besides would not be right for a thread that a signal has
+    /// Who is inside: a name for each time. What is counted besides would not be right for a thread that a signal has
     /// interrupted in the middle of going in or out.
     names: [AtomicUsize; NAMES],
     /// How many are inside without a name.
@@ -67,9 +63,7 @@ impl Gate {
     pub fn enter(&self) {
         let me = sys::thread_name();
         let is_inside = self.is_inside(me);
-        if !self.names.iter().any(|name| change(name, 0, me)) {
-            self.unnamed.fetch_add(1, Ordering::SeqCst);
-        }
+        self.count_in(me);
         let closer = self.closer.load(Ordering::SeqCst);
         if closer != 0 && closer != me && !is_inside {
             self.wait_outside(me);
@@ -78,34 +72,32 @@ impl Gate {
 
     #[cold]
     fn wait_outside(&self, me: usize) {
-        // Any of its names: a handler of a signal may have left by another.
-        let out = self.names.iter().find(|name| change(name, me, me | OUT));
-        if out.is_none() {
-            self.count_out();
-        }
+        self.count_out(me);
         self.bell.ring();
         self.bell.wait_for(MOMENT, || self.is_open());
-        match out {
-            Some(name) => name.store(me, Ordering::SeqCst),
-            None => drop(self.unnamed.fetch_add(1, Ordering::SeqCst)),
-        }
+        self.count_in(me);
     }
 
     /// Leaves after [`Gate::enter`].
     pub fn leave(&self) {
-        let me = sys::thread_name();
-        if !self.names.iter().any(|name| change(name, me, 0)) {
-            self.count_out();
-        }
+        self.count_out(sys::thread_name());
         if !self.is_open() {
             self.bell.ring();
         }
     }
 
-    fn count_out(&self) {
-        let one_less = |count: u32| count.checked_sub(1);
-        // Nobody is counted who was inside in the parent of a fork.
-        let _ = (self.unnamed).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+    fn count_in(&self, me: usize) {
+        if !self.names.iter().any(|name| change(name, 0, me)) {
+            self.unnamed.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn count_out(&self, me: usize) {
+        if !self.names.iter().any(|name| change(name, me, 0)) {
+            let one_less = |count: u32| count.checked_sub(1);
+            // Nobody is counted who was inside in the parent of a fork.
+            let _ = (self.unnamed).fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+        }
     }
 
     fn is_open(&self) -> bool {
@@ -113,7 +105,7 @@ impl Gate {
     }
 
     fn is_inside(&self, me: usize) -> bool {
-        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) & !OUT == me;
+        let is_mine = |name: &AtomicUsize| name.load(Ordering::Relaxed) == me;
         self.names.iter().any(is_mine)
     }
 
@@ -121,7 +113,7 @@ impl Gate {
     fn has_no_other(&self, me: usize) -> bool {
         let is_other = |name: &AtomicUsize| {
             let name = name.load(Ordering::SeqCst);
-            name != 0 && name != me && name & OUT == 0
+            name != 0 && name != me
         };
         self.unnamed.load(Ordering::SeqCst) == 0 && !self.names.iter().any(is_other)
     }
@@ -157,7 +149,7 @@ impl Gate {
     pub fn forget_others(&self) {
         let me = sys::thread_name();
         for name in &self.names {
-            if name.load(Ordering::Relaxed) & !OUT != me {
+            if name.load(Ordering::Relaxed) != me {
                 name.store(0, Ordering::Relaxed);
             }
         }
@@ -245,25 +237,6 @@ mod tests {
         assert!(gate.close());
         drop(gate.pass());
         assert!(gate.is_empty());
-    }
-
-    /// A thread that waits outside is interrupted, and its handler forks.
-    #[test]
-    fn who_waits_outside_is_not_counted_twice() {
-        let gate = Gate::new();
-        assert!(gate.close());
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let me = sys::thread_name();
-                gate.names[0].store(me | OUT, Ordering::SeqCst);
-                assert!(!gate.close());
-                drop(gate.pass());
-                assert!(gate.is_empty());
-                gate.names[0].store(0, Ordering::SeqCst);
-            });
-        });
-        gate.open();
-        assert!(gate.is_empty() && gate.close());
     }
 
     #[test]
