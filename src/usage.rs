@@ -294,8 +294,8 @@ mod tests {
             "--lib is ambiguous: --library-path, --library-use-path"
         );
         assert_eq!(
-            wrong("--foo"),
-            "unexpected argument '--foo' found (see hugectl --help)"
+            wrong("--quux"),
+            "unexpected argument '--quux' found (see hugectl --help)"
         );
         assert_eq!(
             wrong("--haep x"),

@@ -76,6 +76,7 @@ fn judge(bytes: &[u8], before: &Table, edit: &Edit, after: &Table) {
         assert_eq!(old.flags & !MARK, new.flags & !MARK);
         let mut load = new.load;
         load.align = old.load.align;
+        load.marked = old.load.marked;
         assert_eq!(load, old.load);
         let wanted = match (edit.marks, old.role) {
             (None, _) => old.is_marked(),

@@ -31,10 +31,10 @@ fn opinion(text: &str) -> Option<(u128, bool)> {
     let number = u128::from_str_radix(&digits[..end], radix).ok()?;
     let factor = match &digits[end..] {
         "" => return Some((number, false)),
-        "k" | "kb" | "kib" => 1u128 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        "t" | "tb" | "tib" => 1 << 40,
+        "k" | "kb" | "ki" | "kib" => 1u128 << 10,
+        "m" | "mb" | "mi" | "mib" => 1 << 20,
+        "g" | "gb" | "gi" | "gib" => 1 << 30,
+        "t" | "tb" | "ti" | "tib" => 1 << 40,
         _ => return None,
     };
     Some((number.checked_mul(factor)?, true))
