@@ -138,7 +138,8 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
 }
 
 /// `mbind(2)`, with a mask that the caller vouches for. Private memory on pages of a pool
-/// becomes ordinary memory for it; of shared memory the kernel takes whole huge pages.
+/// becomes ordinary memory for it, and moves: it was populated before the program touched it.
+/// Of shared memory the kernel takes whole huge pages.
 ///
 /// # Safety
 /// As for [`sys::mbind`].
@@ -149,7 +150,10 @@ pub unsafe fn mbind(
     (mask, max): (usize, usize),
     flags: usize,
 ) -> Result<()> {
-    private::before_change(&pages(addr, len)?);
+    const MOVE: usize = 2;
+    let range = pages(addr, len)?;
+    private::before_change(&range);
+    let flags = flags | if index::meets(&range) { MOVE } else { 0 };
     // SAFETY: as the caller says.
     unsafe { sys::mbind(addr, len, mode, mask, max, flags) }
 }
