@@ -1,7 +1,6 @@
 //! How the request can be met for this target: which library goes with it,
 //! and what serves its heap.
 
-
 use hugetools_contract::env::{HEAP_LIBRARY, LIBRARY};
 
 use crate::probe::allocator::Own;
