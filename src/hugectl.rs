@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use clap::error::ErrorKind;
 use hugetools_ctl::apply::exec;
 use hugetools_ctl::apply::live::Live;
-use hugetools_ctl::apply::{Applied, rights, said};
+use hugetools_ctl::apply::{self, Applied, rights};
 use hugetools_ctl::args;
 
 use hugetools_ctl::caller::Caller;
@@ -19,8 +19,7 @@ use hugetools_ctl::plan;
 use hugetools_ctl::plan::Plan;
 use hugetools_ctl::probe::auto;
 use hugetools_ctl::probe::bundle::Bundle;
-use hugetools_ctl::probe::dry_run::Foreseen;
-use hugetools_ctl::probe::{Findings, probe};
+use hugetools_ctl::probe::probe;
 use hugetools_ctl::request::thp_policy::ThpPolicy;
 use hugetools_ctl::request::{Emit, Request, Run, verbosity};
 use hugetools_ctl::say::failure::Failure;
@@ -154,16 +153,8 @@ fn start(run: &Run, caller: Caller) -> Result<u8, Failure> {
 /// The same, on this machine.
 fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8, Failure> {
     let outlet = outlet(run, caller)?;
-    // Before the look, which then finds what the program will have.
-    let policy = match run.thp_policy {
-        Some(policy) => policy.set(root, caller)?,
-        None => None,
-    };
-    let findings = find_out(run, caller, root)?;
-    let mut plan = plan::make(run, caller, &findings);
-    // What --anon advises has them also where a machine gives them to nobody unasked.
-    let policy = policy.filter(|_| run.anon.is_none());
-    plan.notes.extend(policy.map(Note::warning));
+    let findings = probe(run, caller, root, Some(&BUNDLE), outlet.as_ref())?;
+    let plan = plan::make(run, caller, &findings);
     if run.explain {
         let explained = explain::explain(run, &findings, &plan);
         let text = match run.json {
@@ -173,16 +164,16 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
         return print(&text).map(|()| explained.status());
     }
     let refused = required::refusal(run, &findings, &plan);
-    if run.starts() {
-        refuse(refused, run.json, findings.verbosity)?;
-    } else {
-        plan.notes.extend(refused.into_iter().map(Note::warning));
-    }
     if run.dry_run && run.json {
-        return print(&plan.to_json()).map(|()| 0);
+        return print(&plan.to_json(&refused)).map(|()| 0);
     }
+    let refused = match run.starts() {
+        true => refuse(refused, run.json, findings.verbosity).map(|()| Vec::new())?,
+        false => refused.into_iter().map(Note::warning).collect(),
+    };
     say_chosen(run, findings.verbosity);
     say(&plan.notes, findings.verbosity);
+    say(&refused, findings.verbosity);
     if run.dry_run {
         let comment = run.thp_policy.map(ThpPolicy::comment).unwrap_or_default();
         let shell = [comment.into_bytes(), plan.to_shell()].concat();
@@ -197,23 +188,27 @@ fn start_on(root: &Root, run: &Run, caller: &Caller, quiet: Quiet) -> Result<u8,
             findings.verbosity,
         );
     }
-    if let Some(outlet) = outlet.as_ref().filter(|_| run.messages.is_some()) {
-        plan.set_messages(outlet.value());
-    }
-    keep_said(&mut plan, caller);
-    dump_pools(root, &plan, findings.verbosity);
+    let applied = apply::apply(&plan, &BUNDLE, caller, root, &mut Live::new(root))?;
+    say(&applied.notes, findings.verbosity);
     // The time in which signals are ignored ends: the program would have them ignored, too.
     drop(quiet);
     let messages = outlet.as_ref().map(Outlet::file);
     match plan.report.clone() {
-        Some(to) => run_with_report(root, plan, &to, messages, caller, findings.verbosity),
-        None => Err(become_program(&plan, caller, findings.verbosity)),
+        Some(to) => run_with_report(
+            root,
+            (&plan, applied),
+            &to,
+            messages,
+            caller,
+            findings.verbosity,
+        ),
+        None => Err(become_program(&plan, &applied, caller, findings.verbosity)),
     }
 }
 
 /// Becomes the program.
-fn become_program(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
-    let unstarted = exec::exec(plan, caller);
+fn become_program(plan: &Plan, applied: &Applied, caller: &Caller, verbosity: u8) -> Failure {
+    let unstarted = exec::exec(plan, applied, caller);
     match unstarted.is_too_long && !plan.requires() {
         true => become_plainly(plan, caller, verbosity),
         false => unstarted.failure,
@@ -236,7 +231,7 @@ fn become_plainly(plan: &Plan, caller: &Caller, verbosity: u8) -> Failure {
 /// reports by itself.
 fn run_with_report(
     root: &Root,
-    mut plan: Plan,
+    (plan, mut applied): (&Plan, Applied),
     to: &wait::To,
     messages: Option<&std::fs::File>,
     caller: &Caller,
@@ -254,8 +249,8 @@ fn run_with_report(
             say(&[Note::warning(text)], verbosity);
         })),
         Ok(Role::Program(program)) => {
-            plan.set_watcher(program.variable());
-            let failure = become_program(&plan, &caller.this_process(), verbosity);
+            applied.set_watcher(program.variable());
+            let failure = become_program(plan, &applied, &caller.this_process(), verbosity);
             program.cancel();
             Err(failure)
         }
@@ -265,36 +260,9 @@ fn run_with_report(
                  for the program ({why})"
             );
             say(&[Note::warning(text)], verbosity);
-            Err(become_program(&plan, caller, verbosity))
+            Err(become_program(plan, &applied, caller, verbosity))
         }
     }
-}
-
-/// Has core dumps keep what they have where a pool serves it.
-fn dump_pools(root: &Root, plan: &Plan, verbosity: u8) {
-    let set = plan.core_dump.map(|filter| filter.set(root));
-    if let Some(Err(error)) = set {
-        let text = format!("a core dump is without what is on pages of a pool: {error}");
-        say(&[Note::info(text)], verbosity);
-    }
-}
-
-/// Has the libraries know what this start has said, where they may have more to say.
-fn keep_said(plan: &mut Plan, caller: &Caller) {
-    if plan.leaves_news() {
-        let place = said::enter(caller, plan.said());
-        place.iter().for_each(|place| plan.set_said(place));
-    }
-}
-
-/// What the plan depends on: with the changes of a start made, or only foreseen.
-fn find_out(run: &Run, caller: &Caller, root: &Root) -> Result<Findings, Failure> {
-    let bundle = Some(&BUNDLE);
-    if run.starts() {
-        let mut effects = Live::new(root);
-        return probe(run, caller, root, bundle, &mut Applied(&mut effects));
-    }
-    probe(run, caller, root, bundle, &mut Foreseen)
 }
 
 /// The place for messages, where the program is started and they go elsewhere.
@@ -315,7 +283,7 @@ fn outlet(run: &Run, caller: &Caller) -> Result<Option<Outlet>, Failure> {
 fn emit_text(emit: &Emit, caller: &Caller) -> Result<u8, Failure> {
     let caller = emit::service(caller);
     let root = root(None)?;
-    let findings = probe(&emit.run, &caller, &root, None, &mut Foreseen)?;
+    let findings = probe(&emit.run, &caller, &root, None, None)?;
     let plan = plan::make(&emit.run, &caller, &findings);
     say(&plan.notes, findings.verbosity);
     let text = emit::text(emit, &caller, &findings, &plan)?;

@@ -254,6 +254,10 @@ mod tests {
             notes: Vec::new(),
             report: None,
             core_dump: None,
+            thp_policy: None,
+            library: None,
+            text: Vec::new(),
+            text_is_static: false,
         };
         let told = |name: &'static str, value: &str| (name, value.to_owned());
         assert_eq!(

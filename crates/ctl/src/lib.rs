@@ -3,8 +3,8 @@
 //! ```text
 //! argv --args--> Args (--auto: again, with the options that suit the program)
 //!      --request--> Request
-//!   Run:    probe (looks; changes are behind a seam) --plan--> Plan
-//!           --> print as shell | apply (exec); with a report: wait
+//!   Run:    probe (looks, changes nothing) --plan--> Plan
+//!           --> print as shell | apply --> exec; with a report: wait
 //!   Status: status --> Proof --> table | JSON
 //!   Adopt:  adopt (probe --plan--> steps --apply--> report)
 //! ```

@@ -4,7 +4,7 @@
 mod make;
 
 pub use make::make;
-pub(crate) use make::segment_notes::RELINK;
+pub(crate) use make::segment_notes::{RELINK, describe, static_text_is_short};
 pub(crate) use make::whom::{is_left_out, is_shut_out, pages_within};
 
 use std::ffi::{OsStr, OsString};
@@ -12,13 +12,15 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use hugetools_contract::env::{MESSAGES, PID, REPORT_WATCH, REQUIRE, RESTRICT_EXE, STARTER};
-use hugetools_contract::said::{Kind, Place};
+use hugetools_contract::env::{PID, REQUIRE, RESTRICT_EXE, STARTER};
+use hugetools_contract::said::Kind;
 use hugetools_model::Head;
 use serde::Serialize;
 
 use crate::probe::core_dump::CoreDump;
+use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Engine;
+use crate::request::thp_policy::ThpPolicy;
 use crate::say::note::{Level, Note};
 use crate::shell::quote;
 use crate::wait::To;
@@ -70,28 +72,30 @@ pub struct Plan {
     pub engine: Engine,
     /// What there is to say.
     pub notes: Vec<Note>,
-    /// Where a report goes of ends that the library does not see.
+    /// Where the report goes, if hugectl waits for the program.
     pub report: Option<To>,
+    /// What becomes of transparent huge pages, where that is set.
+    pub thp_policy: Option<ThpPolicy>,
+    /// The library inside hugectl that is put on disk.
+    pub library: Option<Bundled>,
+    /// The files whose text is put on huge pages of the page cache.
+    pub text: Vec<Job>,
+    /// Whether the program could have no other huge pages for its text.
+    pub text_is_static: bool,
+}
+
+/// The library inside hugectl that is to be preloaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundled {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it will be, if nothing goes wrong there.
+    pub path: PathBuf,
+    /// What follows it in `LD_PRELOAD`.
+    pub rest: OsString,
 }
 
 impl Plan {
-    /// Sets where the library finds the page for the report of the program.
-    pub fn set_watcher(&mut self, value: String) {
-        self.variables.push(Variable {
-            name: REPORT_WATCH,
-            value: Value::ProcessAnd(value.into()),
-        });
-    }
-
-    /// Sets where the libraries find the open place for their messages, instead of
-    /// what the plan has as its name.
-    pub fn set_messages(&mut self, value: &OsStr) {
-        let mut variables = self.variables.iter_mut();
-        if let Some(variable) = variables.find(|variable| variable.name == MESSAGES) {
-            variable.value = Value::Text(value.to_owned());
-        }
-    }
-
     /// Whether the program is not to run without what it is told.
     pub fn requires(&self) -> bool {
         let mut variables = self.variables.iter();
@@ -124,15 +128,6 @@ impl Plan {
         });
         let said = said.filter(|(is_said, _)| *is_said);
         said.fold(0, |bits, (_, kind)| bits | kind.bit())
-    }
-
-    /// Sets where the libraries find what this start has said.
-    pub fn set_said(&mut self, place: &Place) {
-        self.variables.retain(|variable| variable.name != STARTER);
-        self.variables.push(Variable {
-            name: STARTER,
-            value: Value::ProcessAnd(place.to_string().into()),
-        });
     }
 
     /// The shell commands, byte for byte: a line `NAME='value'` for each
@@ -182,8 +177,9 @@ impl Plan {
         out
     }
 
-    /// The plan as one line of JSON; what is no UTF-8 becomes U+FFFD.
-    pub fn to_json(&self) -> String {
+    /// The plan as one line of JSON, with these warnings besides; what is no UTF-8 becomes
+    /// U+FFFD.
+    pub fn to_json(&self, warnings: &[String]) -> String {
         let lossy = |text: &OsStr| text.to_string_lossy().into_owned();
         let variables = self.variables.iter();
         let value = |value: &Value| match value {
@@ -202,6 +198,7 @@ impl Plan {
         let mut head = Head::new("hugectl");
         head.warnings
             .extend(told(Level::Warning).map(str::to_owned));
+        head.warnings.extend(warnings.iter().cloned());
         let document = Document {
             head,
             environment: variables,
@@ -264,6 +261,10 @@ mod tests {
             notes: Vec::new(),
             report: None,
             core_dump: None,
+            thp_policy: None,
+            library: None,
+            text: Vec::new(),
+            text_is_static: false,
         }
     }
 
@@ -289,7 +290,7 @@ mod tests {
     #[test]
     fn json_holds_the_same() {
         let plan = plan(&[("HUGETLB_SHM", "yes")], &[b"echo", b"\xff"]);
-        let value: serde_json::Value = serde_json::from_str(&plan.to_json()).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&plan.to_json(&[])).unwrap();
         assert_eq!(value["environment"]["HUGETLB_SHM"], "yes");
         assert_eq!(value["arguments"][1], "\u{fffd}");
         assert_eq!(value["heap_engine"], "none");

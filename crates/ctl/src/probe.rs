@@ -3,11 +3,9 @@
 pub(crate) mod allocator;
 pub mod auto;
 pub mod bundle;
-pub mod changes;
 pub mod command_line;
 pub mod core_dump;
 pub mod coverage;
-pub mod dry_run;
 pub(crate) mod dynamic_loader;
 pub mod heap_engine;
 pub mod kernel;
@@ -28,7 +26,6 @@ use hugetools_model::{FileError, KPath, Root};
 
 use crate::caller::Caller;
 use crate::probe::bundle::Bundle;
-use crate::probe::changes::Changes;
 use crate::probe::command_line::known_programs::{self, Known};
 use crate::probe::command_line::starter::{self, Start};
 use crate::probe::command_line::{names, wrappers};
@@ -45,6 +42,7 @@ use crate::probe::target::{Image, Libc, Opened};
 use crate::request::thp_policy::ThpPolicy;
 use crate::request::{Library, Preload, ReportTo, Run, verbosity};
 use crate::say::failure::Failure;
+use crate::say::messages::Outlet;
 use crate::say::shortfall::Shortfall;
 
 /// What was found: all that the plan depends on.
@@ -67,8 +65,9 @@ pub struct Findings {
     pub decision: Decision,
     /// The library, where one is to be preloaded.
     pub library: Option<Found>,
-    /// Whether that file is on disk: a dry run leaves the copy inside hugectl
-    /// where it is.
+    /// The name of the library, where that is the copy inside hugectl.
+    pub library_inside: Option<&'static str>,
+    /// Whether the file is on disk.
     pub library_is_there: bool,
     /// What goes in front of `LD_LIBRARY_PATH`.
     pub library_dir: Option<PathBuf>,
@@ -92,6 +91,10 @@ pub struct Findings {
     pub limit: Option<Limit>,
     /// The file of the report.
     pub report: Option<PathBuf>,
+    /// What comes short of the word of `--thp-policy`.
+    pub policy_short: Option<String>,
+    /// The value of `HUGETLB_MESSAGES`.
+    pub messages: Option<OsString>,
 }
 
 /// What is asked for, by option or by inherited variable.
@@ -140,7 +143,8 @@ impl Asked {
     }
 }
 
-/// Finds out what the plan depends on. Nothing is changed but by `changes`.
+/// Finds out what the plan depends on, and changes nothing. `outlet` is where messages go,
+/// once that is open.
 ///
 /// # Errors
 /// When the program cannot be run, or something was asked that cannot be had.
@@ -149,18 +153,25 @@ pub fn probe(
     caller: &Caller,
     root: &Root,
     bundle: Option<&Bundle<'_>>,
-    changes: &mut dyn Changes,
+    outlet: Option<&Outlet>,
 ) -> Result<Findings, Failure> {
     let given = Asked::find(run, caller);
     let (wants, elfmap) = (given.wants, given.elfmap);
     check_sizes(root, run)?;
     let report = report_to(run)?;
+    let policy_short = match run.thp_policy {
+        Some(policy) => policy.short(root, caller)?,
+        None => None,
+    };
     let look = look(run, wants, caller, root)?;
     let asked = coverage::with_marks(wants, elfmap, &look);
     let decision = heap_engine::decide(asked, Means::of(run), &look);
-    let library = match decision.library {
-        None => None,
-        Some(name) => Some(find_library(run, name, caller, bundle, changes)?),
+    let (library, library_inside) = match decision.library {
+        None => (None, None),
+        Some(name) => match find_library(run, name, caller)? {
+            Some(found) => (Some(found), None),
+            None => (Some(library::inside(caller, name, bundle)), Some(name)),
+        },
     };
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
@@ -175,8 +186,11 @@ pub fn probe(
     let mut parts = search.measure(root, &look).map_err(own)?;
     let mut kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
     kernel.thp_banned = is_banned(run, &look);
+    if let Some(policy) = run.thp_policy.filter(|_| root.is_live()) {
+        kernel.thp_disabled = policy == ThpPolicy::Never;
+    }
     search
-        .prepare(root, &look, &kernel, &mut parts, changes)
+        .text_files(root, &look, &kernel, &mut parts)
         .map_err(own)?;
     let scene = |target| Scene {
         needs: parts.needs(target, served, &kernel),
@@ -202,13 +216,16 @@ pub fn probe(
         look,
         decision,
         library_dir: library_dir(run, library.as_ref())?,
-        library_is_there: is_there(library.as_ref(), changes),
+        library_inside,
+        library_is_there: matches!(&library, Some(Found::At(path)) if path.exists()),
         library,
         ours,
         other_mallocs,
         only: given.only,
         limit: given.limit,
         report,
+        policy_short,
+        messages: messages(run, outlet),
     })
 }
 
@@ -217,6 +234,12 @@ pub fn probe(
 fn is_banned(run: &Run, look: &Look) -> bool {
     let bans = look.known.as_ref().is_some_and(|entry| entry.bans);
     run.explain && bans && run.thp_policy != Some(ThpPolicy::Always)
+}
+
+/// Where messages are to go: by the place that is open for them, else by its name.
+fn messages(run: &Run, outlet: Option<&Outlet>) -> Option<OsString> {
+    let to = run.messages.as_ref()?;
+    Some(outlet.map_or_else(|| to.value(), |outlet| outlet.value().to_owned()))
 }
 
 /// The report's file, if it can be written.
@@ -239,14 +262,6 @@ fn lost_on_the_way(run: &Run, caller: &Caller, library: Option<&Found>) -> Optio
         _ => None,
     };
     starter::warning(&Start::new(run, caller, &is_program, preloaded)).or_else(lost)
-}
-
-/// Whether the library's file will be on disk.
-fn is_there(library: Option<&Found>, changes: &dyn Changes) -> bool {
-    match library {
-        Some(Found::At(path)) => changes.are_made() || path.exists(),
-        _ => false,
-    }
 }
 
 /// Entries of ours in the caller's `LD_PRELOAD`.
@@ -418,26 +433,21 @@ fn library_dir(run: &Run, library: Option<&Found>) -> Result<Option<PathBuf>, Fa
     })
 }
 
-fn find_library(
-    run: &Run,
-    name: &str,
-    caller: &Caller,
-    bundle: Option<&Bundle<'_>>,
-    changes: &mut dyn Changes,
-) -> Result<Found, Failure> {
+/// Looks for a library on disk; `None` where the one inside hugectl is meant.
+fn find_library(run: &Run, name: &str, caller: &Caller) -> Result<Option<Found>, Failure> {
     match &run.library {
-        Library::At(dir) => library::below(dir, name).map(Found::At),
-        Library::Auto => Ok(library::find(caller, name, bundle, changes)),
+        Library::At(dir) => Ok(Some(Found::At(library::below(dir, name)?))),
+        Library::Auto => Ok(library::near(caller, name).map(Found::At)),
         Library::ByName => {
             let found = loader(caller).find_preload(name.as_bytes());
-            Ok(match found {
+            Ok(Some(match found {
                 Some((path, _)) if library::is_ours(&path) => Found::At(PathBuf::from(name)),
                 Some((path, _)) => Found::Nowhere(format!(
                     "the {name} that the loader finds, {}, is not ours",
                     path.display()
                 )),
                 None => Found::Nowhere(format!("the loader finds no {name}")),
-            })
+            }))
         }
     }
 }

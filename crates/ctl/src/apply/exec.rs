@@ -7,7 +7,7 @@ use hugetools_model::root::error::describe_errno;
 use nix::errno::Errno;
 use nix::unistd::execve;
 
-use crate::apply::writers;
+use crate::apply::{Applied, writers};
 use crate::caller::{Caller, value};
 use crate::plan::{Plan, Program, Value};
 use crate::probe::target::SHELL;
@@ -36,12 +36,12 @@ impl Unstarted {
     }
 }
 
-/// Becomes the program of the plan.
+/// Becomes the program of the plan, as far as that was applied.
 ///
 /// # Errors
 /// There is no way back but an error; with a plan that has no program, too.
-pub fn exec(plan: &Plan, caller: &Caller) -> Unstarted {
-    exec_with(plan, &environment(plan, caller))
+pub fn exec(plan: &Plan, applied: &Applied, caller: &Caller) -> Unstarted {
+    exec_with(plan, &environment(plan, applied, caller))
 }
 
 /// Becomes it with the caller's environment and nothing of ours.
@@ -106,9 +106,9 @@ fn refused(program: &Program, errno: Errno) -> Failure {
 
 /// The caller's environment with the plan's variables: in the place of an old
 /// value, else at the end.
-fn environment(plan: &Plan, caller: &Caller) -> Vec<CString> {
+fn environment(plan: &Plan, applied: &Applied, caller: &Caller) -> Vec<CString> {
     let mut env = caller.env.clone();
-    for variable in &plan.variables {
+    for variable in plan.variables.iter().chain(&applied.variables) {
         let new = match &variable.value {
             Value::Text(text) => text.clone(),
             Value::Process => caller.pid.to_string().into(),
@@ -168,12 +168,17 @@ mod tests {
             notes: Vec::new(),
             report: None,
             core_dump: None,
+            thp_policy: None,
+            library: None,
+            text: Vec::new(),
+            text_is_static: false,
         };
-        let env = environment(&plan, &caller);
+        let applied = Applied::default();
+        let env = environment(&plan, &applied, &caller);
         assert_eq!(
             env,
             [c"A=x", c"B=2", c"AB", c"C=y"].map(|entry| entry.to_owned())
         );
-        assert_eq!(exec(&plan, &caller).failure.status(), 125);
+        assert_eq!(exec(&plan, &applied, &caller).failure.status(), 125);
     }
 }

@@ -33,29 +33,24 @@ const INTERVAL: Duration = Duration::from_millis(10);
 const ATTEMPTS: u32 = 3;
 
 /// Prepares the page cache for one file.
-pub(super) fn run(
-    job: &Job,
-    size: PageSize,
-    caller: &Caller,
-    effects: &mut dyn Effects,
-) -> Prepared {
-    with_memory(job, size, &Memory::of(caller), effects)
+pub(super) fn run(job: &Job, caller: &Caller, effects: &mut dyn Effects) -> Prepared {
+    with_memory(job, &Memory::of(caller), effects)
 }
 
-fn with_memory(job: &Job, size: PageSize, memory: &Memory, effects: &mut dyn Effects) -> Prepared {
+fn with_memory(job: &Job, memory: &Memory, effects: &mut dyn Effects) -> Prepared {
     let start = effects.now();
-    let state = match open(job, size) {
+    let state = match open(job) {
         Err(error) => failed(&error),
         Ok(opened) => Attempt {
             opened,
-            size,
+            size: job.size,
             memory,
             effects,
         }
         .run(),
     };
     let cost = effects.now().saturating_sub(start);
-    prepared(job, state, cost)
+    prepared(job.clone(), state, cost)
 }
 
 fn piece(opened: &Opened, size: PageSize) -> Piece<'_> {

@@ -22,7 +22,7 @@ const NAME: &str = "starts";
 
 /// Enters this start, which has said these kinds of lines already. `None` where there is
 /// no place for the file: then each process says what it has to say.
-pub fn enter(caller: &Caller, said: u64) -> Option<Place> {
+pub(super) fn enter(caller: &Caller, said: u64) -> Option<Place> {
     if caller.filter.truncate == Answer::Ends {
         return None;
     }

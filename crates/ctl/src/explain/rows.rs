@@ -131,7 +131,7 @@ impl Maker<'_> {
         let target = self.findings.look.target.as_ref();
         let is_other = |path: &std::path::Path| target.is_none_or(|t| t.program != path);
         for prepared in &self.findings.parts.prepared {
-            if !is_other(&prepared.path) {
+            if !is_other(&prepared.job.path) {
                 continue;
             }
             let rung = match prepared.is_huge() && self.served.text.is_some() {
@@ -139,7 +139,7 @@ impl Maker<'_> {
                 false => Rung::Base,
             };
             let size = self.findings.parts.text.map(|part| part.size);
-            let object = Some(prepared.path.display().to_string());
+            let object = Some(prepared.job.path.display().to_string());
             let taken = Taken {
                 rung,
                 size: size.filter(|_| rung == Rung::File),

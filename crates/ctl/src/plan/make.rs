@@ -15,11 +15,12 @@ use hugetools_contract::report::{base, is_shell};
 use hugetools_elf::Ident;
 use hugetools_model::Bytes;
 
-use super::{Plan, Program, Value, Variable};
+use super::{Bundled, Plan, Program, Value, Variable};
 use crate::caller::Caller;
 use crate::probe::Findings;
 use crate::probe::command_line::emulator;
 use crate::probe::core_dump::CoreDump;
+use crate::probe::coverage::page_cache::{Job, State};
 use crate::probe::dynamic_loader::ld_preload::{self, OtherMalloc};
 use crate::probe::heap_engine::{self, Engine};
 use crate::probe::library::Found;
@@ -59,10 +60,17 @@ pub fn make(run: &Run, caller: &Caller, findings: &Findings) -> Plan {
     maker
         .notes
         .extend(findings.surroundings.notes.iter().cloned());
+    // What --anon advises has them also where a machine gives them to nobody unasked.
+    let policy = findings.policy_short.iter().filter(|_| run.anon.is_none());
+    maker.notes.extend(policy.map(Note::warning));
     maker.hush();
     Plan {
         report: maker.watched(),
         core_dump: maker.core_dump(),
+        thp_policy: run.thp_policy,
+        library: maker.bundled(),
+        text: maker.text(),
+        text_is_static: maker.is_static(),
         variables: maker.variables,
         program: target.map(|target| Program {
             path: target.path.clone(),
@@ -122,8 +130,8 @@ impl Maker<'_> {
     }
 
     fn messages(&mut self) {
-        if let Some(to) = &self.run.messages {
-            self.set(env::MESSAGES, to.value());
+        if let Some(value) = &self.findings.messages {
+            self.set(env::MESSAGES, value);
         }
     }
 
@@ -350,8 +358,7 @@ impl Maker<'_> {
                     self.info(text);
                 }
                 self.info(format!("library: {}", path.display()));
-                // Only a dry run leaves it inside.
-                if path.is_absolute() && !self.findings.library_is_there {
+                if path.is_absolute() && !self.findings.library_is_there && !self.run.starts() {
                     self.warn(format!(
                         "{} is not there yet: it is inside hugectl, whose first start puts it there",
                         path.display()
@@ -369,6 +376,29 @@ impl Maker<'_> {
                 }
             }
         }
+    }
+
+    /// The library that a start puts on disk.
+    fn bundled(&self) -> Option<Bundled> {
+        let Some(Found::At(path)) = &self.findings.library else {
+            return None;
+        };
+        let name = self.findings.library_inside?;
+        let list = self.caller.var("LD_PRELOAD");
+        let merged = ld_preload::merge(path.as_os_str(), list, &self.findings.ours);
+        let rest = merged.as_bytes().get(path.as_os_str().len()..)?;
+        Some(Bundled {
+            name,
+            path: path.clone(),
+            rest: OsStr::from_bytes(rest).to_owned(),
+        })
+    }
+
+    /// The files whose text a start puts on huge pages of the page cache.
+    fn text(&self) -> Vec<Job> {
+        let all = self.findings.parts.prepared.iter();
+        let left = all.filter(|prepared| prepared.state == State::Left);
+        left.map(|prepared| prepared.job.clone()).collect()
     }
 
     fn report(&mut self) {

@@ -9,7 +9,6 @@ use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root, thp};
 
 use crate::caller::Caller;
-use crate::probe::changes::Changes;
 use crate::probe::coverage::alignment::Parts;
 use crate::probe::coverage::page_cache::Job;
 use crate::probe::heap_engine::Look;
@@ -60,15 +59,14 @@ impl Search<'_> {
         target.filter(|target| alignment::is_reachable(target))
     }
 
-    /// Has the page cache hold the text in huge pages, where that is what it
-    /// comes to.
-    pub(super) fn prepare(
+    /// Finds the files whose text a start puts on huge pages of the page cache, where that
+    /// is what it comes to.
+    pub(super) fn text_files(
         &self,
         root: &Root,
         look: &Look,
         kernel: &Kernel,
         parts: &mut Parts,
-        changes: &mut dyn Changes,
     ) -> Result<(), FileError> {
         let target = self.target(look);
         let target = target.filter(|target| text_files::are_tried(target, self.asked, kernel));
@@ -81,10 +79,10 @@ impl Search<'_> {
         };
         if let Some(size) = size {
             let jobs = self.jobs(target, size, parts);
-            let one = |job: &Job| changes.prepare_text(job, size, self.caller);
+            let one = |job: Job| page_cache::foresee(job, self.caller);
             // A recorded machine has no page cache.
             if root.is_live() {
-                parts.prepared = jobs.iter().map(one).collect();
+                parts.prepared = jobs.into_iter().map(one).collect();
             }
         }
         Ok(())

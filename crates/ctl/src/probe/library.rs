@@ -22,7 +22,6 @@ use hugetools_elf::{Elf, Ident};
 use crate::caller::Caller;
 use crate::files;
 use crate::probe::bundle::{self, Bundle};
-use crate::probe::changes::Changes;
 use crate::say::failure::Failure;
 
 /// A library that was found, or why there is none.
@@ -117,22 +116,13 @@ pub fn near(caller: &Caller, name: &str) -> Option<PathBuf> {
     })
 }
 
-/// Looks for the library `name` near hugectl, then inside it. The copy inside is put
-/// on disk where changes are made; else its future path is the answer.
-pub fn find(
-    caller: &Caller,
-    name: &str,
-    bundle: Option<&Bundle<'_>>,
-    changes: &mut dyn Changes,
-) -> Found {
-    if let Some(path) = near(caller, name) {
-        return Found::At(path);
-    }
+/// Looks for the library `name` inside hugectl; the answer is where a start puts it.
+pub fn inside(caller: &Caller, name: &str, bundle: Option<&Bundle<'_>>) -> Found {
     match bundle {
         None => Found::Nowhere(format!(
             "there is no {name} beside hugectl or in its prefix"
         )),
-        Some(bundle) => match changes.place_library(bundle, name, caller) {
+        Some(bundle) => match bundle::future_place(bundle, name, caller) {
             Ok(path) => Found::At(path),
             Err(why) => Found::Nowhere(format!(
                 "the {name} inside hugectl cannot be put anywhere: {why}"
@@ -193,7 +183,6 @@ fn absolute(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::probe::dry_run::Foreseen;
 
     const BUNDLE: Bundle<'static> = Bundle {
         digest: "0123abcd",
@@ -205,7 +194,8 @@ mod tests {
     fn the_copy_inside_is_the_last_resort() {
         let mut caller = Caller::this([]);
         caller.exe = Some(PathBuf::from("/no/such/bin/hugectl"));
-        let found = find(&caller, LIBRARY, Some(&BUNDLE), &mut Foreseen);
+        assert_eq!(near(&caller, LIBRARY), None);
+        let found = inside(&caller, LIBRARY, Some(&BUNDLE));
         let Found::At(path) = found else {
             panic!("{found:?}");
         };
@@ -215,7 +205,7 @@ mod tests {
             path.display()
         );
         assert!(!path.exists());
-        let nowhere = find(&caller, LIBRARY, None, &mut Foreseen);
+        let nowhere = inside(&caller, LIBRARY, None);
         let text = "there is no libhugetlbfs.so beside hugectl or in its prefix";
         assert_eq!(nowhere, Found::Nowhere(text.to_owned()));
     }

@@ -39,22 +39,29 @@ impl ThpPolicy {
         }
     }
 
-    /// Sets it for this process, and so for the program; on a recorded machine, for nobody.
-    /// What comes short of the word, if anything does.
+    /// What will come short of the word, if anything does.
+    ///
+    /// # Errors
+    /// When the call that sets it would end hugectl.
+    pub fn short(self, root: &Root, caller: &Caller) -> Result<Option<String>, Failure> {
+        match caller.filter.prctl {
+            Answer::Ends => Err(self.ended()),
+            _ => Ok(self.short_of(mode(root).as_deref(), is_banned(root))),
+        }
+    }
+
+    /// Sets it for this process, and so for the program. What comes short, if anything does.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn set(self, root: &Root, caller: &Caller) -> Result<Option<String>, Failure> {
-        let was_banned = is_banned(root);
+    pub fn set(self) -> Result<Option<String>, Failure> {
         let set = match self {
-            _ if !root.is_live() => Ok(()),
-            _ if caller.filter.prctl == Answer::Ends => return Err(self.ended()),
             ThpPolicy::Always => ban(Ban::Lifted),
             ThpPolicy::Advised => ban(Ban::ExceptAdvised),
             ThpPolicy::Never => ban(Ban::Complete),
         };
         match set {
-            Ok(()) => Ok(self.short(mode(root).as_deref(), was_banned)),
+            Ok(()) => Ok(None),
             Err(error) if self == ThpPolicy::Advised => Ok(Some(format!(
                 "--thp-policy=advised: this kernel does not have it ({}), nothing was changed\n  \
                  Linux 6.18 has it (PR_THP_DISABLE_EXCEPT_ADVISED)",
@@ -79,7 +86,7 @@ impl ThpPolicy {
 
     /// What a machine whose `enabled` is this word leaves to be desired. A ban that was
     /// lifted is all that was to be had.
-    fn short(self, mode: Option<&str>, was_banned: bool) -> Option<String> {
+    fn short_of(self, mode: Option<&str>, was_banned: bool) -> Option<String> {
         match (self, mode) {
             (ThpPolicy::Always, Some("always")) | (ThpPolicy::Never, _) => None,
             (ThpPolicy::Always, Some("madvise")) if was_banned => None,
@@ -128,10 +135,10 @@ mod tests {
             assert_eq!(ThpPolicy::of_word(word).map(ThpPolicy::word), Some(word));
         }
         assert_eq!(ThpPolicy::of_word("madvise"), None);
-        let short = |policy: ThpPolicy, mode| policy.short(mode, false).unwrap_or_default();
+        let short = |policy: ThpPolicy, mode| policy.short_of(mode, false).unwrap_or_default();
         assert_eq!(short(ThpPolicy::Always, Some("always")), "");
         assert!(short(ThpPolicy::Always, Some("madvise")).contains("set to madvise"));
-        assert_eq!(ThpPolicy::Always.short(Some("madvise"), true), None);
+        assert_eq!(ThpPolicy::Always.short_of(Some("madvise"), true), None);
         assert_eq!(short(ThpPolicy::Advised, Some("madvise")), "");
         assert!(short(ThpPolicy::Advised, Some("never")).contains("there are no"));
         assert_eq!(short(ThpPolicy::Never, Some("always")), "");

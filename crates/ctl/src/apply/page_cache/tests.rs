@@ -92,14 +92,14 @@ impl Place4 {
             job: Job {
                 path,
                 parts: vec![0..2 * MB, 2 * MB..WHOLE],
+                size: PageSize::new(2 * MB).unwrap(),
             },
             dir,
         }
     }
 
     fn run(&self, effects: &mut Simulated) -> State {
-        let size = PageSize::new(2 * MB).unwrap();
-        let prepared = with_memory(&self.job, size, &self.memory, effects);
+        let prepared = with_memory(&self.job, &self.memory, effects);
         assert_eq!(prepared.wanted, Bytes::new(WHOLE));
         prepared.state
     }
@@ -297,8 +297,7 @@ fn what_fails_is_said_and_not_remembered() {
     assert!(place.remembered().is_empty());
     let mut place = Place4::new();
     place.job.parts.push(WHOLE..WHOLE + 2 * MB);
-    let size = PageSize::new(2 * MB).unwrap();
-    let prepared = with_memory(&place.job, size, &place.memory, &mut slow);
+    let prepared = with_memory(&place.job, &place.memory, &mut slow);
     let shorter = Why::Failed("the file is shorter than its headers say".to_owned());
     assert!(is_short(&prepared.state, &shorter), "{prepared:?}");
 }

@@ -41,7 +41,9 @@ pub(super) fn notes(run: &Run, findings: &Findings) -> Vec<Note> {
                 .obstacle
                 .and_then(|why| obstacle(why, target)),
         );
-        notes.extend(findings.parts.prepared.iter().map(describe));
+        // What is left to a start is said by that.
+        let is_said = |prepared: &&Prepared| !run.starts() || prepared.state != State::Left;
+        notes.extend(findings.parts.prepared.iter().filter(is_said).map(describe));
     }
     notes
 }
@@ -190,12 +192,15 @@ fn measure(class: &Class) -> Option<Note> {
 fn static_text(findings: &Findings, target: &Target) -> Option<Note> {
     let is_asked = findings.asked.text.is_some() && findings.parts.text?.inner > Bytes::default();
     let has_own = findings.parts.own(target) > Bytes::default();
-    (target.image == Image::Static && is_asked && !has_own).then(|| {
-        let fact = "the program is static, so no library can be added to it, and the huge pages \
+    (target.image == Image::Static && is_asked && !has_own).then(static_text_is_short)
+}
+
+/// The huge pages of the file are all that a static program could have.
+pub(crate) fn static_text_is_short() -> Note {
+    let fact = "the program is static, so no library can be added to it, and the huge pages \
                     of its file cannot be had";
-        let short = Shortfall::new(Subject::TEXT, fact).outcome("text stays on base pages");
-        Note::short(Level::Warning, short)
-    })
+    let short = Shortfall::new(Subject::TEXT, fact).outcome("text stays on base pages");
+    Note::short(Level::Warning, short)
 }
 
 fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
@@ -216,8 +221,8 @@ fn obstacle(why: Obstacle, target: &Target) -> Option<Note> {
 }
 
 /// What became of the page cache, and what it cost.
-fn describe(prepared: &Prepared) -> Note {
-    let (wanted, path) = (Amount(prepared.wanted), prepared.path.display());
+pub(crate) fn describe(prepared: &Prepared) -> Note {
+    let (wanted, path) = (Amount(prepared.wanted), prepared.job.path.display());
     let cost = Milliseconds(prepared.cost);
     Note::info(match &prepared.state {
         State::Ready => format!("text: {wanted} are huge pages of {path} already ({cost})"),

@@ -11,6 +11,7 @@ use crate::probe::surroundings::Surroundings;
 use crate::probe::target::elf_layout::Layout;
 use crate::probe::target::{Libc, Target};
 use crate::request::{Library, Request, verbosity};
+use crate::say::messages;
 use crate::wait::To;
 use hugetools_contract::env::Settings;
 use hugetools_elf::Load;
@@ -136,6 +137,7 @@ fn findings(run: &Run, look: Look) -> Findings {
         look,
         decision,
         library,
+        library_inside: None,
         library_is_there: true,
         only: run.only.clone(),
         limit: run.limit,
@@ -145,6 +147,8 @@ fn findings(run: &Run, look: Look) -> Findings {
         kernel: kernel(),
         core_dump: None,
         report: run.report.is_some().then(|| "/d/report".into()),
+        policy_short: None,
+        messages: run.messages.as_ref().map(messages::To::value),
     }
 }
 
@@ -335,6 +339,21 @@ fn a_dry_run_says_what_is_still_inside_hugectl() {
     findings.library_is_there = false;
     let plan = make(&run, &caller(&[]), &findings);
     assert!(warnings(&plan)[0].starts_with("/l/libhugetlbfs.so is not there yet"));
+}
+
+#[test]
+fn the_library_inside_hugectl_is_a_step_of_the_plan() {
+    let run = run("--shm x");
+    let mut findings = findings(&run, dynamic());
+    let caller = caller(&[("LD_PRELOAD", "/a.so /b.so")]);
+    assert_eq!(make(&run, &caller, &findings).library, None);
+    findings.library_inside = Some("libhugetlbfs.so");
+    findings.library_is_there = false;
+    let plan = make(&run, &caller, &findings);
+    let library = plan.library.as_ref().unwrap();
+    assert_eq!(library.path, Path::new("/l/libhugetlbfs.so"));
+    assert_eq!(library.rest, ":/a.so /b.so");
+    assert_eq!(warnings(&plan), [""; 0]);
 }
 
 #[test]

@@ -49,7 +49,7 @@ impl Parts {
     /// What of the program's text is on huge pages of its file.
     pub fn own(&self, target: &Target) -> Bytes {
         let mut own = self.prepared.iter();
-        let own = own.find(|prepared| prepared.path == target.program && prepared.is_huge());
+        let own = own.find(|prepared| prepared.job.path == target.program && prepared.is_huge());
         own.map_or(Bytes::default(), |prepared| prepared.wanted)
     }
 

@@ -22,13 +22,15 @@ pub struct Job {
     pub path: PathBuf,
     /// The parts of it, in whole pages.
     pub parts: Vec<Range<u64>>,
+    /// The size of these pages.
+    pub size: PageSize,
 }
 
 /// What the page cache has of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     /// The file.
-    pub path: PathBuf,
+    pub job: Job,
     /// What can be huge.
     pub wanted: Bytes,
     /// How it went.
@@ -44,7 +46,7 @@ pub enum State {
     Ready,
     /// All is huge now.
     Made,
-    /// A dry run leaves it to the start.
+    /// It is left to the start.
     Left,
     /// Not all is huge.
     Short {
@@ -79,8 +81,8 @@ impl Prepared {
 
 /// What a start would begin with; nothing is changed, nor looked at but the
 /// memory of earlier starts.
-pub(crate) fn foresee(job: &Job, size: PageSize, caller: &Caller) -> Prepared {
-    let state = match open(job, size) {
+pub(crate) fn foresee(job: Job, caller: &Caller) -> Prepared {
+    let state = match open(&job) {
         Err(error) => failed(&error),
         Ok(opened) => match Memory::of(caller).recall(&opened.identity) {
             Some(why) => short(None, why),
@@ -90,10 +92,10 @@ pub(crate) fn foresee(job: &Job, size: PageSize, caller: &Caller) -> Prepared {
     prepared(job, state, Duration::ZERO)
 }
 
-pub(crate) fn prepared(job: &Job, state: State, cost: Duration) -> Prepared {
+pub(crate) fn prepared(job: Job, state: State, cost: Duration) -> Prepared {
     Prepared {
-        path: job.path.clone(),
         wanted: sum(&job.parts),
+        job,
         state,
         cost,
     }
@@ -106,9 +108,9 @@ pub(crate) struct Opened {
     pub(crate) parts: Vec<Range<u64>>,
 }
 
-pub(crate) fn open(job: &Job, size: PageSize) -> io::Result<Opened> {
+pub(crate) fn open(job: &Job) -> io::Result<Opened> {
     let (file, metadata) = files::open_regular(&job.path)?;
-    let whole = metadata.len() - metadata.len() % size.get();
+    let whole = metadata.len() - metadata.len() % job.size.get();
     match job.parts.iter().all(|part| part.end <= whole) {
         true => Ok(Opened {
             file,

@@ -37,6 +37,7 @@ pub(crate) fn program(target: &Target, size: PageSize) -> Result<Job, Obstacle> 
     Ok(Job {
         path: target.program.clone(),
         parts,
+        size,
     })
 }
 
@@ -52,7 +53,7 @@ pub(crate) fn libraries(
         dt_needed::find(program, &elf, library_path, libc, &[], |path, elf| {
             if let Ok(parts) = Layout::of(elf).own_pages(size, Place::Library) {
                 let path = path.to_owned();
-                jobs.push(Job { path, parts });
+                jobs.push(Job { path, parts, size });
             }
             None::<()>
         });

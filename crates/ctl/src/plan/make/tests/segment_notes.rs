@@ -113,7 +113,11 @@ fn where_nothing_can_be_huge_one_line_says_so() {
 
 fn prepared(state: State) -> Prepared {
     Prepared {
-        path: "/bin/x".into(),
+        job: Job {
+            path: "/bin/x".into(),
+            parts: vec![0..4 << 20],
+            size: PageSize::new(2 << 20).unwrap(),
+        },
         wanted: Bytes::new(4 << 20),
         state,
         cost: Duration::from_micros(1500),
@@ -143,6 +147,26 @@ fn text_that_its_file_holds_needs_no_pool() {
     );
     let lines = lines(&plan);
     assert!(lines.ends_with(&["HUGETLB_PID='0'".into(), "HUGETLB_STARTER=$$".into()]));
+}
+
+/// A look changes nothing: what it leaves to the start is a step of the plan.
+#[test]
+fn text_that_is_left_to_the_start_is_a_step_of_the_plan() {
+    for (line, is_said) in [("--text x", false), ("--dry-run --text x", true)] {
+        let run = run(line);
+        let mut findings = findings(&run, large(Image::Dynamic(Libc::Glibc)));
+        findings.parts.prepared = vec![prepared(State::Left)];
+        let plan = make(&run, &caller(&[]), &findings);
+        assert_eq!(plan.text, [prepared(State::Left).job], "{line}");
+        assert_eq!(
+            infos(&plan).contains("the start will try"),
+            is_said,
+            "{line}"
+        );
+        let why = Why::FileSystem;
+        findings.parts.prepared = vec![prepared(State::Short { huge: None, why })];
+        assert!(make(&run, &caller(&[]), &findings).text.is_empty());
+    }
 }
 
 #[test]
