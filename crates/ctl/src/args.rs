@@ -54,7 +54,7 @@ Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [OPTION]...\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=KIND [OPTION]... [UNIT|PROGRAM]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [OPTION]...\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT]",
     after_help = EXAMPLES,
     groups = given::groups(),
     infer_long_args = true,
