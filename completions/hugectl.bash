@@ -261,7 +261,7 @@ _hugectl_value_of() {
     --disable) echo 'WORD' ;;
     --limit | '--limit ') echo 'SIZE|1/N' ;;
     --only | '--only ') echo 'NAME[,NAME]' ;;
-    --require | '--require ') echo 'SEGMENT[:PERCENT],...' ;;
+    --require | '--require ') echo 'LIST' ;;
     --report) echo 'FILE' ;;
     --status | '--status ') echo 'PID|NAME|all' ;;
     --watch) echo 'SECONDS' ;;

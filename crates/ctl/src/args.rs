@@ -30,33 +30,31 @@ pub const TERMINAL: &str = "-";
 
 const EXAMPLES: &str = "\
 Examples:
-  hugectl --heap ./solver input         heap on huge pages, from the pool or transparent
-  hugectl --heap=1GB ./solver input     the same, on 1 GB pages first
-  hugectl --thp python3 job.py          transparent huge pages only; needs no pool
-  hugectl --text python3 job.py         code on huge pages, those of its file first
-  hugectl --data --bss ./solver input   what a program has static
-  hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory (as its user)
-  hugectl --anon java -jar server.jar   what a program maps by itself: its own heap
-  hugectl --heap --limit=1/8 ./solver   at most one eighth of the pool
-  hugectl --heap --report ./solver      and say at the end what was huge
-  hugectl --require=heap ./solver       on huge pages, or not at all
-  hugectl --status postgres             what running programs have on huge pages
-  hugectl --pid 1234                    a running program's memory, as root
-  hugectl --heap --explain ./solver     what it would get, what falls short and why
-  hugectl --heap --dry-run ./solver     show what would be done
-  hugectl --auto redis-server           what is known to suit this program
-  hugectl --emit=systemd --heap UNIT    a drop-in, for what systemd starts
+  hugectl --heap ./solver input         heap: pool pages, else transparent ones
+  hugectl --heap=1GB ./solver input     the same, 1 GB pages first
+  hugectl --thp python3 job.py          heap: transparent only; needs no pool
+  hugectl --text python3 job.py         code: huge pages of its file first
+  hugectl --data --bss ./solver input   static variables
+  hugectl --shm pg_ctl -D data start    PostgreSQL's shared memory
+  hugectl --anon java -jar server.jar   the heap of a virtual machine
+  hugectl --auto redis-server           options known to suit Redis
+  hugectl --heap --report ./solver      print at the end what was huge
+  hugectl --require=heap ./solver       huge pages, or don't start
+  hugectl --heap --explain ./solver     predict pages, shortfalls and cures
+  hugectl --status postgres             look at running processes
+  hugectl --pid 1234                    move a running process, as root
+  hugectl --emit=systemd --heap UNIT    a drop-in for a service
 
-Sizes are those of the machine's pools (see hugeadm --page-sizes-all).
+SIZE is a page size of the machine (see hugeadm --page-sizes-all).
 Exit status: 125 if hugectl itself fails, 126 if PROGRAM cannot be run,
-127 if it is not found, else that of PROGRAM. See also hugectl(8).";
+127 if it is not found, else that of PROGRAM. All details: hugectl(8).";
 
 /// Start a program with its memory on huge pages, and prove it.
 #[derive(Debug, Parser)]
 #[command(
     name = "hugectl",
     version,
-    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [--tree] [--sizes|--totals] [--watch] [--json]\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT|PROGRAM]",
+    override_usage = "hugectl [OPTION]... PROGRAM [ARGUMENT]...\n       hugectl --status PID|NAME|all... [OPTION]...\n       hugectl --pid PID|NAME[,...] [OPTION]...\n       hugectl --emit=systemd|environment|docker|kubernetes [OPTION]... [UNIT]",
     after_help = EXAMPLES,
     groups = given::groups(),
     infer_long_args = true,

@@ -9,14 +9,17 @@ use super::given::{NOT_EMITTED, PID_TOO};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "What goes on huge pages")]
 pub struct Segments {
-    /// Choose by what is known of the program, and say what was chosen and why;
-    /// other options count besides, and before it
+    /// Choose options known to suit the program
+    ///
+    /// Prints the options and the reason for each. Explicit options win.
     #[arg(long, group = NOT_EMITTED)]
     pub auto: bool,
 
-    /// Put code and read-only data on huge pages: those of the file itself, of
-    /// the default size, of SIZE, or transparent ones; where text is a copy, some
-    /// crash reports lose names: see hugeedit --align
+    /// Code and read-only data
+    ///
+    /// Tries the huge pages of the file itself, then pool pages of the default size or of SIZE,
+    /// then transparent huge pages. The latter two hold a copy of the code; some crash
+    /// reporters then lose function names. See hugeedit --align.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
@@ -25,19 +28,20 @@ pub struct Segments {
     )]
     pub text: Option<String>,
 
-    /// The code of shared libraries, too; implies --text
+    /// Code of shared libraries; implies --text
     #[arg(long)]
     pub text_libs: bool,
 
-    /// Put initialised data on huge pages, and bss with it
+    /// Initialised data, and bss with it
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
     pub data: Option<String>,
 
-    /// Put data that starts as zero on huge pages, and data with it; where both
-    /// have a size, that of --data counts
+    /// Zero-initialised data, and data with it
+    ///
+    /// If both have a size, the size of --data counts.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
@@ -46,8 +50,10 @@ pub struct Segments {
     )]
     pub bss: Option<String>,
 
-    /// Put what malloc hands out on huge pages: of the default size, of SIZE,
-    /// or transparent ones
+    /// Memory that malloc returns
+    ///
+    /// Uses pool pages of the default size or of SIZE, then transparent huge pages; with thp
+    /// only the latter.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
@@ -56,26 +62,30 @@ pub struct Segments {
     )]
     pub heap: Option<String>,
 
-    /// Who serves the heap: arena (our malloc; the default) or libc (the
-    /// program's own glibc, told by GLIBC_TUNABLES; the default for static
-    /// programs)
+    /// Which malloc: arena (ours) or libc's
+    ///
+    /// The default is arena, and libc for static programs. glibc's malloc is configured by
+    /// GLIBC_TUNABLES.
     #[arg(
         long, value_name = "libc|arena",
         value_parser = ["libc", "arena"], hide_possible_values = true,
     )]
     pub heap_engine: Option<String>,
 
-    /// Put shared memory on huge pages: shmget, shared anonymous mappings, and files in
-    /// memory on transparent ones
+    /// Shared memory (shmget, mmap, memfd)
+    ///
+    /// Pool pages back System V segments and shared anonymous mappings. Files in memory
+    /// (memfd_create, shm_open, tmpfs) get transparent huge pages.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
     pub shm: Option<String>,
 
-    /// Put large private memory that the program maps by itself on transparent huge
-    /// pages, as its own allocator or virtual machine does; with a SIZE, too, since
-    /// pages of a pool cannot be freed in part
+    /// Large private mappings of the program
+    ///
+    /// Serves programs with their own allocator or virtual machine. They get transparent huge
+    /// pages, with SIZE too, since pool pages cannot be freed in part.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
@@ -84,13 +94,16 @@ pub struct Segments {
     )]
     pub anon: Option<String>,
 
-    /// With --anon: mappings of this length and more; one huge page by default
+    /// With --anon: minimum length of a mapping
+    ///
+    /// The default is one huge page.
     #[arg(long, value_name = "SIZE")]
     pub anon_min: Option<String>,
 
-    /// Put the main thread's stack and those of its threads on transparent huge pages;
-    /// with a SIZE, too, since pages of a pool have no place in a stack that grows. With
-    /// --pid: the main thread's
+    /// Stacks of all threads
+    ///
+    /// They get transparent huge pages, with SIZE too, since a stack on pool pages cannot grow.
+    /// With --pid: the stack of the main thread.
     #[arg(
         long, group = PID_TOO, value_name = "SIZE|thp",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
@@ -99,11 +112,11 @@ pub struct Segments {
     )]
     pub stack: Option<String>,
 
-    /// With --stack: so much of each stack is there before it is used
+    /// With --stack: prefault BYTES of each
     #[arg(long, value_name = "BYTES")]
     pub stack_depth: Option<String>,
 
-    /// The heap on transparent huge pages, as --heap=thp
+    /// Same as --heap=thp; needs no pool
     #[arg(
         long, group = PID_TOO,
         // What was unambiguous before there was --thp-policy stays so.
@@ -111,43 +124,51 @@ pub struct Segments {
     )]
     pub thp: bool,
 
-    /// Transparent huge pages of the program and of all that it starts: always (bans
-    /// are lifted, one that was inherited and the program's own), advised (only where it asks for them;
-    /// Linux 6.18) or never
+    /// THP by prctl: always, advised or never
+    ///
+    /// Applies to the program and all its children. always lifts an inherited ban and ignores
+    /// bans by the program; advised allows only advised memory (Linux 6.18); never forbids
+    /// transparent huge pages.
     #[arg(
-        long, value_name = "always|advised|never",
+        long, value_name = "POLICY",
         value_parser = ["always", "advised", "never"], hide_possible_values = true,
     )]
     pub thp_policy: Option<String>,
 
-    /// Fork private pool memory as the kernel does: it stays on the pool beside threads, and
-    /// whoever writes to it after a fork needs a free page
+    /// Keep private memory on the pool at forks
+    ///
+    /// Forks are then the kernel's, and threads do not move memory off the pool. After a fork,
+    /// a process that writes to such memory needs a free page of the pool; without one the
+    /// kernel kills it.
     #[arg(long, value_name = "kernel", value_parser = ["kernel"], hide_possible_values = true)]
     pub fork: Option<String>,
 
-    /// What follows when huge pages run out: thp (transparent ones, then base
-    /// pages; the default), base (base pages at once) or none (the request
-    /// fails)
+    /// What follows the pool; thp by default
+    ///
+    /// thp: transparent huge pages, then base pages. base: base pages at once. none: the
+    /// request fails.
     #[arg(
         long, value_name = "thp|base|none",
         value_parser = ["thp", "base", "none"], hide_possible_values = true,
     )]
     pub fallback: Option<String>,
 
-    /// Leave text, data and bss where they are, also those that are marked in
-    /// the file; WORD has no meaning
+    /// Leave text, data and bss alone
+    ///
+    /// Ignores the marks in the file, too. WORD has no meaning.
     #[arg(
         long, value_name = "WORD",
         num_args = 0..=1, require_equals = true, default_missing_value = DEFAULT,
     )]
     pub disable: Option<String>,
 
-    /// One copy of the text for all processes that run the program, where it
-    /// must be copied
+    /// Share one copy of the text
+    ///
+    /// All processes of the program use the same copy, if its text must be copied.
     #[arg(long)]
     pub share_text: bool,
 
-    /// Let the kernel promise no pages of a pool beforehand
+    /// Don't reserve pool pages (MAP_NORESERVE)
     #[arg(long)]
     pub no_reserve: bool,
 }

@@ -8,11 +8,13 @@ use clap::{Args, ValueHint};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "The library")]
 pub struct Library {
-    /// Set the variables only, for a program linked with the library
+    /// Only set variables, for linked programs
+    ///
+    /// For a program that is linked with the library.
     #[arg(long, overrides_with = "force_preload")]
     pub no_preload: bool,
 
-    /// Preload even where it looks useless, or unwise for this program
+    /// Preload even if it looks useless or unwise
     #[arg(
         long, overrides_with = "no_preload",
         // What was unambiguous before there were --fallback and --fork stays so.
@@ -20,12 +22,11 @@ pub struct Library {
     )]
     pub force_preload: bool,
 
-    /// Take the library from this directory, or from the prefix it is
-    /// installed below
+    /// Directory or prefix of the library
     #[arg(long, value_name = "PREFIX", value_hint = ValueHint::DirPath)]
     pub library_path: Option<PathBuf>,
 
-    /// Name the library only, and let the loader find it
+    /// Let the loader find the library by name
     #[arg(long, overrides_with = "library_path")]
     pub library_use_path: bool,
 }

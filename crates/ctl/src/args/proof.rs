@@ -6,24 +6,29 @@ use clap::{Args, ColorChoice, ValueHint};
 
 use super::TERMINAL;
 use super::given::{ANY, NOT_EMITTED, OF_PID, OF_STATUS, PID_TOO};
+use super::running::RUNNING;
 
 /// What is said of it: before, at the end, of what runs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Proof")]
 pub struct Proof {
-    /// Do not start the program, or fail its request, where less of a segment (text,
-    /// data, bss, heap, shm, anon, stack) is on huge pages: PERCENT of it, or all that
-    /// lies in whole huge pages; asks for the segment, too
-    #[arg(long, value_name = "SEGMENT[:PERCENT],...")]
+    /// Don't start with less, as in text:90,heap
+    ///
+    /// LIST is SEGMENT[:PERCENT],... of text, data, bss, heap, shm, anon and stack. Without
+    /// PERCENT, all whole huge pages of the segment are required. A later request that falls
+    /// short fails. Implies the option of the segment.
+    #[arg(long, value_name = "LIST")]
     pub require: Option<String>,
 
-    /// Write /tmp/perf-PID.map where text is a copy, so that perf finds its
-    /// symbols
+    /// Write /tmp/perf-PID.map if text is a copy
+    ///
+    /// perf then finds its symbols.
     #[arg(long)]
     pub perf_map: bool,
 
-    /// When the program ends, say what was on huge pages: a table on standard
-    /// error, or JSON lines appended to FILE
+    /// Print what was huge when the program ends
+    ///
+    /// A table goes to standard error, or a line of JSON is appended to FILE.
     #[arg(
         long, value_name = "FILE",
         num_args = 0..=1, require_equals = true, default_missing_value = TERMINAL,
@@ -31,44 +36,49 @@ pub struct Proof {
     )]
     pub report: Option<PathBuf>,
 
-    /// Say what running processes have on huge pages: by number, by name, or all
-    /// that have any
+    /// Show what processes have on huge pages
+    ///
+    /// Takes process numbers, names, or all for every process with huge pages.
     #[arg(
-        long, group = OF_STATUS,
+        long, group = OF_STATUS, help_heading = RUNNING,
         value_name = "PID|NAME|all",
         num_args = 1..,
         allow_negative_numbers = true
     )]
     pub status: Vec<String>,
 
-    /// With --status: the processes that these have started, too
-    #[arg(long, group = OF_STATUS)]
+    /// With --status: their children, too
+    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
     pub tree: bool,
 
-    /// With --status, as root: what sizes of folios really lie in each segment,
-    /// multi-size THP included
-    #[arg(long, group = OF_STATUS)]
+    /// With --status, as root: folio sizes
+    ///
+    /// Includes multi-size THP.
+    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
     pub sizes: bool,
 
-    /// With --status: only what each process has in all, which the kernel adds up; cheap
-    /// where there are many processes or mappings
-    #[arg(long, group = OF_STATUS)]
+    /// With --status: one line a process
+    ///
+    /// The kernel adds it up, which is cheap with many processes or mappings.
+    #[arg(long, group = OF_STATUS, help_heading = RUNNING)]
     pub totals: bool,
 
-    /// With --status or --pid: again and again, each SECONDS, until the processes
-    /// have ended
+    /// Repeat --status or --pid
+    ///
+    /// Repeats each SECONDS (default 2) until the processes have ended.
     #[arg(
-        long, groups = [OF_STATUS, OF_PID], value_name = "SECONDS",
+        long, groups = [OF_STATUS, OF_PID], help_heading = RUNNING, value_name = "SECONDS",
         num_args = 0..=1, require_equals = true, default_missing_value = "2",
     )]
     pub watch: Option<String>,
 
-    /// What goes to the terminal as JSON
+    /// Print JSON instead of text
     #[arg(long, groups = [ANY, NOT_EMITTED])]
     pub json: bool,
 
-    /// Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the
-    /// default), always or never
+    /// Colours: auto, always or never
+    ///
+    /// auto, the default, means on a terminal, unless NO_COLOR is set.
     #[arg(
         long, group = ANY, value_name = "WHEN", value_enum,
         num_args = 0..=1, require_equals = true,
@@ -77,27 +87,30 @@ pub struct Proof {
     )]
     pub color: ColorChoice,
 
-    /// Print what would be done, as shell commands, and do nothing
+    /// Print shell commands; start nothing
     #[arg(long, groups = [PID_TOO, NOT_EMITTED])]
     pub dry_run: bool,
 
-    /// Say what each segment would get, what would fall short, why, and what
-    /// mends it, and do nothing; status 0 when all that is asked for will be
-    /// had, else 3
+    /// Predict pages, shortfalls and cures
+    ///
+    /// Starts nothing. The status is 0 if all that is asked for will be had, else 3.
     #[arg(long, group = NOT_EMITTED)]
     pub explain: bool,
 
-    /// Print what tells a service or a container of all this, in which hugectl
-    /// starts nothing: a drop-in for a UNIT of systemd, lines of an environment
-    /// file (with PROGRAM or without), options of docker run, parts of a pod
+    /// Print settings for a service
+    ///
+    /// Starts nothing. KIND is systemd (a drop-in for UNIT), environment (lines for an
+    /// environment file), docker (options of docker run) or kubernetes (parts of a pod).
     #[arg(
-        long, value_name = "systemd|environment|docker|kubernetes",
+        long, value_name = "KIND",
         value_parser = ["systemd", "environment", "docker", "kubernetes"], hide_possible_values = true,
         require_equals = true,
     )]
     pub emit: Option<String>,
 
-    /// With --status, --dry-run or --explain: read the kernel's state below DIR
+    /// Read the kernel's state below DIR
+    ///
+    /// With --status, --dry-run or --explain.
     #[arg(long, groups = [ANY, NOT_EMITTED], value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub sysroot: Option<PathBuf>,
 }

@@ -4,13 +4,17 @@ use clap::Args;
 
 use super::given::OF_PID;
 
-/// What is done to programs that run already.
+/// Heading of the options for running programs.
+pub(super) const RUNNING: &str = "Running programs";
+
+/// Options for running programs.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Programs that run already")]
+#[command(next_help_heading = RUNNING)]
 pub struct Running {
-    /// Put the memory of running programs on transparent huge pages: by number or
-    /// by name; their heap, stack, bss and other private memory, or those of
-    /// --text, --data, --bss, --heap, --stack, --shm and --anon that are given
+    /// Move their memory to huge pages
+    ///
+    /// They get transparent huge pages in heap, stack, data, bss and other private memory, or
+    /// in the segments named by --text, --data, --bss, --heap, --stack, --shm and --anon.
     #[arg(
         long, group = OF_PID,
         value_name = "PID|NAME[,...]",
@@ -19,22 +23,23 @@ pub struct Running {
     )]
     pub pid: Vec<String>,
 
-    /// With --pid: take at most so much of one CPU; 25 by default
+    /// With --pid: share of a CPU; default 25
     #[arg(
         long, group = OF_PID, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
     pub budget: Option<u8>,
 
-    /// With --pid: leave a huge page of which less than so much is touched; 50 by
-    /// default
+    /// With --pid: skip less touched pages
+    ///
+    /// Skips a huge page if less than PERCENT of it is touched; the default is 50.
     #[arg(
         long, group = OF_PID, value_name = "PERCENT",
         value_parser = clap::value_parser!(u8).range(1..=100),
     )]
     pub touched: Option<u8>,
 
-    /// With --pid: the processes that these have started, too
+    /// With --pid: their children, too
     #[arg(long, group = OF_PID)]
     pub children: bool,
 

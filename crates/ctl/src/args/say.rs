@@ -10,22 +10,23 @@ use super::given::ANY;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Messages")]
 pub struct Say {
-    /// Say more: what was found and decided
+    /// Print more: findings and decisions
     #[arg(
         short = 'v', action = ArgAction::Append,
         num_args = 0, default_missing_value = "",
     )]
     pub louder: Vec<String>,
 
-    /// Say less
+    /// Print less
     #[arg(
         short = 'q', action = ArgAction::Append,
         num_args = 0, default_missing_value = "",
     )]
     pub quieter: Vec<String>,
 
-    /// Say as much as N tells: 0 nothing, 1 errors, 2 warnings (the default),
-    /// 3 what was found and decided, 4 all; 99 for the program's library, too
+    /// 0 none, 1 errors, 2 warnings, 3 as -v, 4 all
+    ///
+    /// The default is 2. 99 sets the library's own debugging, too.
     #[arg(
         long, group = ANY, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99),
         // What was unambiguous before there was --version stays so.
@@ -33,14 +34,15 @@ pub struct Say {
     )]
     pub verbose: Option<u8>,
 
-    /// Keep messages, also those of the libraries in all that the program starts,
-    /// off standard error: append them to FILE, or write them to a descriptor that
-    /// is open
+    /// Send messages there, not to stderr
+    ///
+    /// Includes messages of the libraries in all children. FILE is appended to; FD is an open
+    /// descriptor.
     #[arg(long, value_name = "FILE|FD", value_hint = ValueHint::FilePath)]
     pub messages: Option<OsString>,
 
     /// Print this help
-    #[arg(long, short, action = ArgAction::Help)]
+    #[arg(long, short, action = ArgAction::HelpShort)]
     help: Option<bool>,
 
     /// Print the version

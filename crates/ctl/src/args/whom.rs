@@ -10,17 +10,19 @@ use super::given::NOT_EMITTED;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "How much, and for whom")]
 pub struct ForWhom {
-    /// Each process takes at most this much of the pools for its private memory:
-    /// SIZE in all, or one part of N of each pool
+    /// Limit pool memory of each process
+    ///
+    /// Counts private memory: SIZE of all pools together, or one Nth of each pool.
     #[arg(long, value_name = "SIZE|1/N")]
     pub limit: Option<String>,
 
-    /// Only programs of these names get huge pages, not the shells and starters
-    /// that lead to them
+    /// Only programs with these names
+    ///
+    /// Shells and starters that lead to them get no huge pages.
     #[arg(long, value_name = "NAME[,NAME]")]
     pub only: Option<OsString>,
 
-    /// Only PROGRAM gets huge pages, not the programs that it starts
+    /// Only PROGRAM, not what it starts
     #[arg(long, group = NOT_EMITTED)]
     pub no_inherit: bool,
 }
