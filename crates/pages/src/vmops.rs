@@ -139,7 +139,7 @@ pub fn madvise(addr: usize, len: usize, advice: c_int) -> Option<Result<()>> {
 
 /// `mbind(2)`, with a mask that the caller vouches for. Private memory on pages of a pool
 /// becomes ordinary memory for it, and moves: it was populated before the program touched it.
-/// Of shared memory the kernel takes whole huge pages.
+/// So does shared memory for a part of a huge page.
 ///
 /// # Safety
 /// As for [`sys::mbind`].
@@ -154,8 +154,18 @@ pub unsafe fn mbind(
     let range = pages(addr, len)?;
     private::before_change(&range);
     let flags = flags | if index::meets(&range) { MOVE } else { 0 };
-    // SAFETY: as the caller says.
-    unsafe { sys::mbind(addr, len, mode, mask, max, flags) }
+    let bind = |range: &Range<usize>| {
+        // SAFETY: as the caller says.
+        unsafe { sys::mbind(range.start, range.len(), mode, mask, max, flags) }
+    };
+    if !registry::shared::meets(&range) {
+        // SAFETY: as the caller says.
+        return unsafe { sys::mbind(addr, len, mode, mask, max, flags) };
+    }
+    divide(&range, |open, region, part| match region {
+        Some(region) => shared::mbind(open, region, &part, bind),
+        None => bind(&part),
+    })
 }
 
 /// After `mlock(2)` or `mlock2(2)`.

@@ -12,6 +12,7 @@ use core::sync::atomic::AtomicBool;
 use super::advice::Kind;
 use super::range::overlap;
 use super::step_down::{can_step_down, step_down};
+use crate::kernel::populate;
 use crate::registry::region::Region;
 use crate::registry::shared::Open;
 use crate::rt::message::{Amount, Level, say_once};
@@ -137,6 +138,24 @@ pub(super) fn mprotect(
     let prot = access.prot;
     open.update(piece.base, Some(Region { prot, ..piece }));
     Ok(())
+}
+
+/// `mbind`, by `bind`. Under a policy whose nodes have no page a first touch would kill, so
+/// all pages are there before.
+pub(super) fn mbind(
+    open: &mut Open,
+    region: Region,
+    part: &Range<usize>,
+    bind: impl Fn(&Range<usize>) -> Result<()>,
+) -> Result<()> {
+    let known = overlap(part, &region.known());
+    match whole_pages(open, region, "mbind", &known)? {
+        Some(range) => {
+            populate::shared(range.start, range.len(), region.page)?;
+            bind(&range)
+        }
+        None => bind(&known),
+    }
 }
 
 /// Says that a call on a part of a huge page cannot be done, and with which
