@@ -348,12 +348,6 @@ fn policies_hold_for_shared_memory_and_variables() {
     with_all_pools(
         &guest,
         &[
-            ("hugectl --shm -q numa shared", &|said| {
-                said.is_on("shared first", 0);
-                if said.pools != Pools::First {
-                    said.is_on("shared second", 1);
-                }
-            }),
             (
                 "hugectl --shm -q numactl --membind=1 numa shared",
                 &|said| {
