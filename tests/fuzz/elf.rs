@@ -12,7 +12,6 @@ use hugetools_ctl::apply::live::Live;
 use hugetools_ctl::args;
 use hugetools_ctl::caller::Caller;
 use hugetools_ctl::plan;
-use hugetools_ctl::probe::dry_run::Foreseen;
 use hugetools_ctl::probe::probe;
 use hugetools_ctl::probe::target::elf_layout::{Layout, Place};
 use hugetools_ctl::request::{Request, Run};
@@ -239,7 +238,7 @@ fn targets() {
     fs::create_dir_all(scratch.path.with_file_name("lib")).unwrap();
     fuzz("elf", kept("elf"), WORDS, |bytes| {
         scratch.put(bytes);
-        match probe(&run, &caller, &root, None, &mut Foreseen) {
+        match probe(&run, &caller, &root, None, None) {
             Ok(found) => {
                 let plan = plan::make(&run, &caller, &found);
                 assert!(!plan.to_shell().is_empty());

@@ -159,20 +159,12 @@ pub fn probe(
     let (wants, elfmap) = (given.wants, given.elfmap);
     check_sizes(root, run)?;
     let report = report_to(run)?;
-    let policy_short = match run.thp_policy {
-        Some(policy) => policy.short(root, caller)?,
-        None => None,
-    };
+    let policy_short = run.thp_policy.map(|policy| policy.short(root, caller));
+    let policy_short = policy_short.transpose()?.flatten();
     let look = look(run, wants, caller, root)?;
     let asked = coverage::with_marks(wants, elfmap, &look);
     let decision = heap_engine::decide(asked, Means::of(run), &look);
-    let (library, library_inside) = match decision.library {
-        None => (None, None),
-        Some(name) => match find_library(run, name, caller)? {
-            Some(found) => (Some(found), None),
-            None => (Some(library::inside(caller, name, bundle)), Some(name)),
-        },
-    };
+    let (library, library_inside) = library(run, &decision, caller, bundle)?;
     let ours = ours(caller, library.as_ref());
     let preloaded = matches!(library, Some(Found::At(_)));
     let own = |error: FileError| Failure::Own(error.to_string());
@@ -183,28 +175,23 @@ pub fn probe(
         libraries: given.libraries,
         caller,
     };
-    let mut parts = search.measure(root, &look).map_err(own)?;
-    let mut kernel = Kernel::read(root, parts.possible(served), caller).map_err(own)?;
-    kernel.thp_banned = is_banned(run, &look);
-    if let Some(policy) = run.thp_policy.filter(|_| root.is_live()) {
-        kernel.thp_disabled = policy == ThpPolicy::Never;
-    }
-    search
-        .text_files(root, &look, &kernel, &mut parts)
-        .map_err(own)?;
-    let scene = |target| Scene {
-        needs: parts.needs(target, served, &kernel),
-        known: look.known.as_ref(),
-        kernel: &kernel,
-        run,
-        caller,
-        root,
-        served,
+    let (parts, kernel) = segments_and_kernel(&search, run, root, served, &look).map_err(own)?;
+    let scene = |target| {
+        surroundings::look(&Scene {
+            needs: parts.needs(target, served, &kernel),
+            known: look.known.as_ref(),
+            kernel: &kernel,
+            run,
+            caller,
+            root,
+            served,
+        })
     };
-    let scene = look.target.as_ref().filter(|_| run.explain).map(scene);
+    let surroundings = look.target.as_ref().filter(|_| run.explain).map(scene);
+    let surroundings = surroundings.transpose().map_err(own)?;
     Ok(Findings {
         verbosity: given.verbosity,
-        surroundings: surroundings::look(scene.as_ref()).map_err(own)?,
+        surroundings: surroundings.unwrap_or_default(),
         starter: lost_on_the_way(run, caller, library.as_ref()),
         unknown_names: names::unknown(run, look.target.as_ref(), caller),
         elfmap,
@@ -227,6 +214,52 @@ pub fn probe(
         policy_short,
         messages: messages(run, outlet),
     })
+}
+
+/// The library, and its name where it is the copy inside hugectl.
+fn library(
+    run: &Run,
+    decision: &Decision,
+    caller: &Caller,
+    bundle: Option<&Bundle<'_>>,
+) -> Result<(Option<Found>, Option<&'static str>), Failure> {
+    let Some(name) = decision.library else {
+        return Ok((None, None));
+    };
+    Ok(match find_library(run, name, caller)? {
+        Some(found) => (Some(found), None),
+        None => (Some(library::inside(caller, name, bundle)), Some(name)),
+    })
+}
+
+/// What of the program's segments can be on huge pages, and the kernel's state.
+fn segments_and_kernel(
+    search: &coverage::Search<'_>,
+    run: &Run,
+    root: &Root,
+    served: Wants,
+    look: &Look,
+) -> Result<(Parts, Kernel), FileError> {
+    let mut parts = search.measure(root, look)?;
+    let kernel = read_kernel(run, root, search.caller, parts.possible(served), look)?;
+    search.text_files(root, look, &kernel, &mut parts)?;
+    Ok((parts, kernel))
+}
+
+/// The kernel's state as the program will have it.
+fn read_kernel(
+    run: &Run,
+    root: &Root,
+    caller: &Caller,
+    wants: Wants,
+    look: &Look,
+) -> Result<Kernel, FileError> {
+    let mut kernel = Kernel::read(root, wants, caller)?;
+    kernel.thp_banned = is_banned(run, look);
+    if let Some(policy) = run.thp_policy.filter(|_| root.is_live()) {
+        kernel.thp_disabled = policy == ThpPolicy::Never;
+    }
+    Ok(kernel)
 }
 
 /// Whether the program turns transparent huge pages off for itself, where all is explained:

@@ -36,15 +36,12 @@ pub(crate) struct Scene<'a> {
     pub(crate) known: Option<&'a Entry>,
 }
 
-/// Looks, if there is something to look at.
+/// Looks.
 ///
 /// # Errors
 /// When a file that exists cannot be read.
-pub(crate) fn look(scene: Option<&Scene<'_>>) -> Result<Surroundings, FileError> {
+pub(crate) fn look(scene: &Scene<'_>) -> Result<Surroundings, FileError> {
     let mut found = Surroundings::default();
-    let Some(scene) = scene else {
-        return Ok(found);
-    };
     let asked = scene.served.text.filter(|pages| *pages != Pages::Thp);
     let size = asked.and_then(|pages| scene.kernel.size(pages));
     let is_shared = scene.run.segments.share_text && scene.needs.text > Bytes::default();

@@ -115,7 +115,7 @@ fn prepared(state: State) -> Prepared {
     Prepared {
         job: Job {
             path: "/bin/x".into(),
-            parts: vec![0..4 << 20],
+            parts: vec![0..2 << 20, 2 << 20..4 << 20],
             size: PageSize::new(2 << 20).unwrap(),
         },
         wanted: Bytes::new(4 << 20),
