@@ -1,19 +1,19 @@
-complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'As libhugetlbfs does'
-long\t'With all that is counted'"
-complete -c hugeadm -l watch -d 'With --stats: again and again, each SECONDS, with what came since the last time'
-complete -c hugeadm -l pool-pages-min -d 'Set how many pages a pool keeps; may be repeated' -r
-complete -c hugeadm -l pool-pages-max -d 'Set how many pages a pool may grow to on demand; may be repeated' -r
+complete -c hugeadm -l pool-list -d 'Show all pools: page size, minimum, current and maximum pages' -f -a "classic\t'libhugetlbfs\' columns'
+long\t'All columns'"
+complete -c hugeadm -l watch -d 'With --stats: repeat every SECONDS (default 2), with the differences'
+complete -c hugeadm -l pool-pages-min -d 'Set the minimum number of pages of a pool; may be repeated' -r
+complete -c hugeadm -l pool-pages-max -d 'Set the maximum number of pages of a pool, with surplus pages; may be repeated' -r
 complete -c hugeadm -l pool-spread -d 'Divide one amount among memory nodes; may be repeated' -r
 complete -c hugeadm -l demote -d 'Split free pages into smaller ones; may be repeated' -r
 complete -c hugeadm -l add-temp-swap -d 'Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them'
-complete -c hugeadm -l hvo -d 'Give back the kernel\'s descriptors of new huge pages (HVO): on or off' -r -f -a "on\t''
+complete -c hugeadm -l hvo -d 'Free the kernel\'s descriptors of new huge pages (HVO): on or off' -r -f -a "on\t''
 off\t''"
 complete -c hugeadm -l create-user-mounts -d 'Mount each page size on /var/lib/hugetlbfs/user/USER/pagesize-SIZE' -r
 complete -c hugeadm -l create-group-mounts -d 'Mount each page size on /var/lib/hugetlbfs/group/GROUP/pagesize-SIZE' -r
-complete -c hugeadm -l max-size -d 'Let each new mount hold at most SIZE, or a share of its pool (50%); 0 is no limit' -r
+complete -c hugeadm -l max-size -d 'Limit each new mount to SIZE, or to a share of its pool (50%); 0 is no limit' -r
 complete -c hugeadm -l min-size -d 'Reserve SIZE of the pool, or a share of it (10%), for each new mount' -r
-complete -c hugeadm -l max-inodes -d 'Let each new mount hold at most N files and directories; 0 is no limit' -r
-complete -c hugeadm -l mount-mode -d 'Give the mounts this mode instead of the usual one' -r
+complete -c hugeadm -l max-inodes -d 'Limit each new mount to N files and directories; 0 is no limit' -r
+complete -c hugeadm -l mount-mode -d 'Set this mode on the mounts instead of the default one' -r
 complete -c hugeadm -l thp-khugepaged-pages -d 'Set how many base pages khugepaged scans at a time' -r
 complete -c hugeadm -l thp-khugepaged-alloc-sleep -d 'Set how long khugepaged sleeps after a failed allocation' -r
 complete -c hugeadm -l thp-khugepaged-scan-sleep -d 'Set how long khugepaged sleeps between scans' -r
@@ -29,42 +29,42 @@ never\t''
 deny\t''
 force\t''"
 complete -c hugeadm -l thp-size -d 'Set the mode of one size of multi-size THP (64kB:always); may be repeated' -r
-complete -c hugeadm -l thp-max-ptes-none -d 'Set how many base pages without contents khugepaged may fill up to make one' -r
+complete -c hugeadm -l thp-max-ptes-none -d 'Set how many empty base pages khugepaged may fill to make a huge page' -r
 complete -c hugeadm -l thp-use-zero-page -d 'Let memory that is only read share one huge page of zeros: on or off' -r -f -a "on\t''
 off\t''"
-complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) make shared memory of huge pages' -r
-complete -c hugeadm -l set-userfaultfd-group -d 'Let the members of a group (name or number) fork from huge pages while threads run' -r
-complete -c hugeadm -l verbose -d 'Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all' -r
-complete -c hugeadm -l color -d 'Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the default), always or never' -f -a "auto\t''
+complete -c hugeadm -l set-shm-group -d 'Let the members of a group (name or number) create shared memory of huge pages' -r
+complete -c hugeadm -l set-userfaultfd-group -d 'Let threaded programs of a group (name or number) fork from huge pages' -r
+complete -c hugeadm -l verbose -d 'Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every change, 4 all' -r
+complete -c hugeadm -l color -d 'Colour the text output: auto (default; on a terminal unless NO_COLOR is set), always or never' -f -a "auto\t''
 always\t''
 never\t''"
 complete -c hugeadm -l sysroot -d 'Work on a recorded /proc and /sys below DIR instead of this machine' -r -f -a "(__fish_complete_directories)"
 complete -c hugeadm -l pool-list-nodes -d 'Show each memory node\'s share of all pools'
-complete -c hugeadm -l page-sizes -d 'Show the page sizes, in bytes, that can be used: with a pool and a mount'
+complete -c hugeadm -l page-sizes -d 'Show the usable page sizes in bytes: those with a pool and a mount'
 complete -c hugeadm -l page-sizes-all -d 'Show all huge page sizes of this machine, in bytes'
 complete -c hugeadm -l list-all-mounts -d 'Show all hugetlbfs mounts and their options'
-complete -c hugeadm -l who -d 'Show who holds the pages of each pool, and who has them reserved'
-complete -c hugeadm -l stats -d 'Show what the kernel counts of huge pages, and how many could be had now'
-complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and what about them is amiss'
-complete -c hugeadm -l print-persistent -d 'Print the settings that bring the present state back at boot'
-complete -c hugeadm -l bug-report -d 'Print what somebody who mends a fault needs to see of this machine'
-complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Let the pages come from the nodes that hugeadm\'s own memory policy allows'
-complete -c hugeadm -l hard -d 'Keep trying to reach a minimum'
-complete -c hugeadm -l force -d 'Let pools grow into the memory that everything else needs'
+complete -c hugeadm -l who -d 'Show the users of each pool: who holds pages and who has reserved them'
+complete -c hugeadm -l stats -d 'Show the kernel\'s statistics of huge pages, and how many could be allocated now'
+complete -c hugeadm -l explain -d 'Show memory, mounts and pools, and problems with them'
+complete -c hugeadm -l print-persistent -d 'Print settings that restore the present state at boot'
+complete -c hugeadm -l bug-report -d 'Print a description of this machine for a bug report'
+complete -c hugeadm -l obey-mempolicy -l obey-numa-mempol -d 'Allocate pages only from the nodes in hugeadm\'s own memory policy'
+complete -c hugeadm -l hard -d 'Try hard to reach a minimum'
+complete -c hugeadm -l force -d 'Let pools take memory that other programs need'
 complete -c hugeadm -l add-ramdisk-swap -d 'Use RAM disks (/dev/ram0 and so on) as swap while a pool grows'
 complete -c hugeadm -l persist -d 'Keep the added swap'
 complete -c hugeadm -l create-mounts -d 'Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root'
 complete -c hugeadm -l create-global-mounts -d 'Mount each page size on /var/lib/hugetlbfs/global/pagesize-SIZE, for everybody'
-complete -c hugeadm -l unmount -d 'Unmount all that the create options made, and remove their directories'
+complete -c hugeadm -l unmount -d 'Unmount everything that the create options mounted, and remove the directories'
 complete -c hugeadm -l thp-always -d 'Use them for all private memory'
 complete -c hugeadm -l thp-madvise -d 'Use them where a program asks for them with MADV_HUGEPAGE'
 complete -c hugeadm -l thp-never -d 'Use none'
-complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to what all pools hold at their maximum'
-complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that memory stays in large pieces'
-complete -c hugeadm -l enable-zone-movable -d 'Let pools take pages from ZONE_MOVABLE; Linux before 4.16'
-complete -c hugeadm -l disable-zone-movable -d 'Let pools take no pages from ZONE_MOVABLE; Linux before 4.16'
+complete -c hugeadm -l set-recommended-shmmax -d 'Raise kernel.shmmax to the size of all pools at their maximum'
+complete -c hugeadm -l set-recommended-min_free_kbytes -d 'Raise vm.min_free_kbytes so that free memory fragments less'
+complete -c hugeadm -l enable-zone-movable -d 'Let pools allocate from ZONE_MOVABLE; Linux before 4.16'
+complete -c hugeadm -l disable-zone-movable -d 'Don\'t let pools allocate from ZONE_MOVABLE; Linux before 4.16'
 complete -c hugeadm -s d -l dry-run -d 'Print the equivalent shell commands and change nothing'
-complete -c hugeadm -s v -d 'Say one level more'
+complete -c hugeadm -s v -d 'Raise the verbosity by one'
 complete -c hugeadm -l json -d 'Print the result as one JSON document'
 complete -c hugeadm -s h -l help -d 'Print help: -h in short, --help in full'
 complete -c hugeadm -l version -d 'Print the version'

@@ -66,17 +66,17 @@ fn run(argv: Vec<OsString>, env: &dyn Fn(&str) -> Option<OsString>) -> Status {
             return Early { log, json, odd }.usage(&text);
         }
     };
-    let verbosity = args.how.verbose.unwrap_or(log.verbosity);
-    log.verbosity = verbosity.saturating_add(args.how.more).min(99);
-    let json = args.how.json;
-    terminal::choose(args.how.color);
+    let verbosity = args.general.verbose.unwrap_or(log.verbosity);
+    log.verbosity = verbosity.saturating_add(args.general.more).min(99);
+    let json = args.general.json;
+    terminal::choose(args.general.color);
     if !args.show.any() && !args.changes() {
         return Early { log, json, odd }.usage(&nothing_to_do(&argv));
     }
     if let Some(why) = args.misuse() {
         return Early { log, json, odd }.usage(why);
     }
-    let root = match &args.how.sysroot {
+    let root = match &args.general.sysroot {
         None => live(),
         Some(dir) => match Root::at(dir) {
             Ok(root) => root,

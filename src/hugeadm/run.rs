@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use hugetools_admin::apply;
 use hugetools_admin::args::Args;
 use hugetools_admin::document::Document;
-use hugetools_admin::live::lock::{self, Turn};
+use hugetools_admin::live::lock::{self, HeldLock};
 use hugetools_admin::live::{Live, catch_signals, caught_signal};
 use hugetools_admin::plan::{self, Plan, Refusal, shell};
 use hugetools_admin::report::{self, Status, TaskReport};
@@ -32,7 +32,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(args: Args, root: Root, log: Log) -> Run {
-        let document = Document::new(args.how.dry_run);
+        let document = Document::new(args.general.dry_run);
         Run {
             args,
             root,
@@ -54,7 +54,7 @@ impl Run {
             Ok(change) => change,
             Err(status) => return self.end(status),
         };
-        if self.args.how.dry_run {
+        if self.args.general.dry_run {
             self.export_verbosity();
         }
         let result = self.list_before().and_then(|()| {
@@ -73,8 +73,8 @@ impl Run {
     }
 
     /// Waits until no other hugeadm is at work, before anything is looked at.
-    fn turn(&mut self) -> Result<Option<Turn>, Status> {
-        if !self.args.changes() || self.args.how.dry_run {
+    fn turn(&mut self) -> Result<Option<HeldLock>, Status> {
+        if !self.args.changes() || self.args.general.dry_run {
             return Ok(None);
         }
         catch_signals();
@@ -134,7 +134,7 @@ impl Run {
     }
 
     fn change(&mut self, plan: &Plan) {
-        let tasks = if self.args.how.dry_run {
+        let tasks = if self.args.general.dry_run {
             self.out(&shell::script(plan, &self.root));
             apply::rehearse(plan, &self.root)
         } else {
@@ -156,7 +156,7 @@ impl Run {
     fn confirm(&mut self, tasks: &[TaskReport]) {
         let is_said = self.log.verbosity > env::DEFAULT_VERBOSITY;
         let is_quiet = self.log.verbosity < env::DEFAULT_VERBOSITY;
-        if is_said || is_quiet || self.args.how.dry_run || !io::stdout().is_terminal() {
+        if is_said || is_quiet || self.args.general.dry_run || !io::stdout().is_terminal() {
             return;
         }
         let pools = self.pools().unwrap_or_default();
@@ -174,7 +174,7 @@ impl Run {
 
     pub(super) fn out(&mut self, text: &str) {
         // What cannot be written is said once.
-        if !self.args.how.json && self.is_heard {
+        if !self.args.general.json && self.is_heard {
             let status = print(&self.log, text);
             self.is_heard = status == Status::Done;
             self.note_status(status);
@@ -184,7 +184,7 @@ impl Run {
     /// Says something; with `--json`, the document says what is amiss.
     pub(super) fn say(&mut self, level: Level, text: &str) {
         let head = &mut self.document.head;
-        match (self.args.how.json, level) {
+        match (self.args.general.json, level) {
             (true, Level::Error) => head.errors.push(text.to_owned()),
             (true, Level::Warning) => head.warnings.push(text.to_owned()),
             _ => self.log.say(level, text),
@@ -196,7 +196,7 @@ impl Run {
     }
 
     fn usage_errors(&mut self, errors: Vec<String>) {
-        if self.args.how.json {
+        if self.args.general.json {
             self.document.head.errors.extend(errors);
         } else if let Some((last, others)) = errors.split_last() {
             for error in others {
@@ -211,7 +211,7 @@ impl Run {
     }
 
     fn end(mut self, status: Status) -> Status {
-        if !self.args.how.json {
+        if !self.args.general.json {
             return status;
         }
         let signal = caught_signal().and_then(|signal| u8::try_from(signal).ok());

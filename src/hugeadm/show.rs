@@ -59,7 +59,7 @@ impl Run {
         self.list_sizes(show.page_sizes, show.page_sizes_all)?;
         // All processes are looked at once, whoever wants to know.
         let seen = match show.who || show.explain && self.root.is_live() {
-            true => Some(live::who::look(&self.root)?),
+            true => Some(live::who::scan(&self.root)?),
             false => None,
         };
         let accounts = seen.as_ref().map(who::account);
@@ -74,7 +74,7 @@ impl Run {
             self.document.add_accounts(accounts.clone());
         }
         if show.stats {
-            let seen = stats::Seen::read(&self.root)?;
+            let seen = stats::Snapshot::read(&self.root)?;
             let now = stats::stats(&seen, None);
             self.show(&stats::text(&now));
             for why in &seen.unread {

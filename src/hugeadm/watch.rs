@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hugetools_admin::document::Document;
 use hugetools_admin::report::Status;
-use hugetools_admin::stats::{Seen, Stats, stats, text};
+use hugetools_admin::stats::{Snapshot, Stats, stats, text};
 use hugetools_model::{Head, Root};
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub(super) struct Watch {
     json: bool,
     /// What is odd in the environment.
     odd: Option<String>,
-    last: Option<Seen>,
+    last: Option<Snapshot>,
 }
 
 impl Watch {
@@ -56,7 +56,7 @@ impl Watch {
     }
 
     fn look(&mut self) -> Result<String, String> {
-        let seen = Seen::read(&self.root).map_err(|why| why.to_string())?;
+        let seen = Snapshot::read(&self.root).map_err(|why| why.to_string())?;
         let now = stats(&seen, self.last.as_ref());
         let text = match self.json {
             true => self.document(&seen, now)?,
@@ -72,7 +72,7 @@ impl Watch {
         Ok(text)
     }
 
-    fn document(&self, seen: &Seen, now: Stats) -> Result<String, String> {
+    fn document(&self, seen: &Snapshot, now: Stats) -> Result<String, String> {
         let mut document = Document::new(false);
         document.head.warnings.extend(self.odd.clone());
         let unread = seen.unread.iter().map(|why| not_looked_at(why));

@@ -52,10 +52,10 @@ fn edits() -> impl Iterator<Item = Edit> {
 /// Why nothing was changed, without the numbers.
 fn name(refusal: &Refusal) -> u8 {
     match refusal {
-        Refusal::NotStarted => 1,
+        Refusal::NotLoadable => 1,
         Refusal::NothingToMark(_) => 2,
         Refusal::FixedAddresses => 3,
-        Refusal::Size(_) => 4,
+        Refusal::AlignOutOfRange(_) => 4,
         Refusal::NoText => 5,
         Refusal::Unaligned(_) => 6,
     }
@@ -107,7 +107,7 @@ fn tables() {
             match table.edit(&edit) {
                 Ok(edited) => {
                     judge(bytes, &table, &edit, &edited.table);
-                    shape.push((0, edited.missing.len(), edited.left.len()));
+                    shape.push((0, edited.missing.len(), edited.unaligned.len()));
                 }
                 Err(refusal) => shape.push((name(&refusal), 0, 0)),
             }

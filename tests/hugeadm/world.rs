@@ -145,7 +145,7 @@ impl Effects for World {
         World::account(name)
     }
 
-    fn look(&mut self, path: &Path) -> io::Result<Option<Found>> {
+    fn stat(&mut self, path: &Path) -> io::Result<Option<Found>> {
         Ok(self.there.get(path).map(|owner| Found {
             directory: !path.ends_with("swapfile"),
             owner: *owner,

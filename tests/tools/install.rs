@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hugetools_ship::args::Where;
-use hugetools_ship::layout::{From, Item};
+use hugetools_ship::args::Destination;
+use hugetools_ship::layout::{Contents, Item};
 use hugetools_ship::tree::Tree;
 use hugetools_ship::{deb, install, layout, packages, rpm};
 
@@ -50,8 +50,8 @@ impl Place {
     }
 
     /// The prefix. That a root is named leaves the machine's loader alone.
-    fn prefix(&self) -> Where {
-        Where {
+    fn prefix(&self) -> Destination {
+        Destination {
             prefix: self.path("prefix"),
             libdir: "lib".into(),
             destdir: Some("/".into()),
@@ -152,7 +152,7 @@ fn what_others_installed_is_not_replaced() {
         "{refused}"
     );
     assert_eq!(place.ok("find prefix -type f"), "prefix/bin/hugectl\n");
-    let forced = Where {
+    let forced = Destination {
         force: true,
         ..place.prefix()
     };
@@ -173,8 +173,8 @@ fn list(name: &str, items: &[Item]) -> String {
 
 fn line(item: &Item) -> String {
     let path = item.path.display();
-    match &item.from {
-        From::Link(to) => format!("  {path} -> {to}\n"),
+    match &item.contents {
+        Contents::Link(to) => format!("  {path} -> {to}\n"),
         _ => format!("  {path}\n"),
     }
 }
@@ -206,8 +206,8 @@ fn packages_are_made_of_the_table() {
         for entry in fs::read_dir(bless::project(dir)).unwrap() {
             let name = format!("{dir}/{}", entry.unwrap().file_name().to_str().unwrap());
             let base = Path::new(&name).file_name().unwrap();
-            let has = items.iter().any(|item| match &item.from {
-                From::Tree(from) => *from == name,
+            let has = items.iter().any(|item| match &item.contents {
+                Contents::Tree(from) => *from == name,
                 // One page may have several names.
                 _ => dir == "man" && item.path.file_name() == Some(base),
             });

@@ -1,12 +1,11 @@
-//! `--explain`: what is amiss on a machine, each thing as a fact, what follows from it, and
-//! the command that mends it; and what is worth knowing although nothing is
-//! to be done, or nothing that could be done before the next boot.
+//! `--explain`: problems of a machine with a command that solves each, and other facts
+//! without a command.
 //!
-//! Carried out, a command takes its finding away, and no other one comes of it
-//! that undoes it: advice comes to an end.
+//! A command removes its finding, and never causes a finding that would undo it. So
+//! advice terminates.
 //!
-//! **Invariants.** Advice comes of what was read, and nothing is tried. What could not be
-//! read is no finding.
+//! **Invariants.** Findings come from files that were read; nothing is tried out. A
+//! file that cannot be read produces no finding.
 
 mod boot;
 mod facts;
@@ -23,39 +22,39 @@ use serde::Serialize;
 use crate::effects::Account;
 use crate::who::PoolAccount;
 
-/// One thing that is amiss.
+/// A problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is about: `kernel`, `pool`, `node`, `mount`, `shared_memory`,
-    /// `thp` or `memory`.
+    /// The subject: `kernel`, `pool`, `node`, `mount`, `shared_memory`, `thp` or
+    /// `memory`.
     pub about: &'static str,
-    /// What is so.
+    /// The fact.
     pub fact: String,
-    /// What follows from it.
+    /// Its consequence.
     pub consequence: String,
-    /// The command that mends it. It can be pasted into a shell.
+    /// A shell command that solves the problem.
     pub command: String,
 }
 
-/// One thing that is worth knowing.
+/// A fact without a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// As that of a [`Finding`].
+    /// The subject, as in a [`Finding`].
     pub about: &'static str,
-    /// What is so.
+    /// The fact.
     pub fact: String,
-    /// What follows from it.
+    /// Its consequence.
     pub consequence: String,
 }
 
-/// The group that may make shared memory of huge pages.
+/// The group that may create SHM_HUGETLB segments (vm.hugetlb_shm_group).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShmGroup {
-    /// The kernel or the database does not say.
+    /// The kernel or the group database cannot be read.
     Unknown,
-    /// There is no group of this number.
+    /// No group has this number.
     Missing(u64),
-    /// This one.
+    /// The group.
     Known(Account),
 }
 
@@ -85,7 +84,7 @@ impl Finding {
     }
 }
 
-/// Everything that is amiss.
+/// All problems of the machine.
 pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
     let mut found: Vec<Finding> = machine.unseen.map(unseen).into_iter().collect();
     if !machine.pools.is_empty() {
@@ -99,7 +98,7 @@ pub fn findings(machine: &Machine, group: &ShmGroup) -> Vec<Finding> {
     found
 }
 
-/// Where a file is not there that each kernel has.
+/// A finding about a missing file that every kernel has.
 fn unseen(path: &str) -> Finding {
     let command = match path.starts_with("/proc/") {
         true => "mount -t proc proc /proc",
@@ -107,18 +106,18 @@ fn unseen(path: &str) -> Finding {
     };
     Finding::new(
         "kernel",
-        format!("{path} is not there, as in a chroot"),
-        "which huge pages there are cannot be told, nor what is amiss with them",
+        format!("{path} is missing, as in a chroot"),
+        "the state of huge pages is unknown",
         command,
     )
 }
 
-/// What holds pages of pools, and is used by nobody.
+/// Findings about pool pages that no process uses.
 pub fn orphans(accounts: &[PoolAccount]) -> Vec<Finding> {
     orphans::find(accounts)
 }
 
-/// What else is worth knowing.
+/// Facts without a command.
 pub fn facts(machine: &Machine, group: &ShmGroup) -> Vec<Fact> {
     let mut found = boot::find(machine);
     if !machine.pools.is_empty() {

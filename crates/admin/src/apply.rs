@@ -1,9 +1,8 @@
-//! Runs a plan, or only says what would become of it. Nothing is decided
-//! here: each step is looked at, done if it is not so already, and looked at
-//! again in the same place.
+//! Runs a plan, or only predicts the result. All decisions are in the plan: each step
+//! reads the present value, changes it if it differs, and reads it back.
 //!
-//! **Invariants.** A step that fails ends its task and no other one. Whatever a kill
-//! interrupts, the next run finds a note of.
+//! **Invariants.** A failed step ends its own task, no other. A killed run leaves a
+//! note for the next run about everything unfinished.
 
 mod files;
 mod numbers;
@@ -24,7 +23,7 @@ use crate::report::{Failure, NotRun, Outcome, StepReport, TaskReport};
 use crate::step::unfinished::Unfinished;
 use crate::step::{Impossible, Step, Value, What, Write};
 
-/// Runs all tasks, whatever comes of one of them.
+/// Runs all tasks, even after one fails.
 pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskReport> {
     let mut run = Run {
         root,
@@ -37,8 +36,8 @@ pub fn apply(plan: &Plan, root: &Root, effects: &mut dyn Effects) -> Vec<TaskRep
     reports
 }
 
-/// The report of a plan that is not run: what is known to fail fails here
-/// already.
+/// Reports a plan without running it. Steps that are known to fail are reported as
+/// failed.
 pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     let step = |step: &Step| {
         let failure = foreseen(step, root);
@@ -52,13 +51,13 @@ pub fn rehearse(plan: &Plan, root: &Root) -> Vec<TaskReport> {
     plan.tasks.iter().map(task).collect()
 }
 
-/// A plan on its way.
+/// A plan in progress.
 struct Run<'a> {
     root: &'a Root,
     effects: &'a mut dyn Effects,
-    /// What is noted for the case that this run is killed.
+    /// The note for the next run, in case this one is killed.
     unfinished: Unfinished,
-    /// The directories that the present task has made.
+    /// Directories created by the present task.
     made: Vec<PathBuf>,
 }
 
@@ -67,16 +66,16 @@ impl Run<'_> {
         let noted = &self.unfinished.maximums;
         let kept = matches!(task.maximum, Maximum::Unsettled(size) if noted.contains_key(&size));
         let maximum = match task.maximum {
-            Maximum::Unsettled(size) => self.unsettle(size),
+            Maximum::Unsettled(size) => self.note_maximum(size),
             Maximum::Untouched | Maximum::Restored(_) => None,
         };
         let mut failed = false;
         let mut steps = Vec::new();
         for step in &task.steps {
-            let interrupted = task.when == When::Wanted && self.effects.interrupted();
+            let interrupted = task.when == When::UnlessInterrupted && self.effects.interrupted();
             let outcome = match failed {
                 true => self.after_failure(step, maximum),
-                false if interrupted && !settles(step) => not_run(NotRun::Interrupted),
+                false if interrupted && !sets_final_maximum(step) => not_run(NotRun::Interrupted),
                 false => self.step(step),
             };
             failed |= matches!(outcome, Outcome::Failed(_));
@@ -87,8 +86,8 @@ impl Run<'_> {
         }
         self.made.clear();
         match task.maximum {
-            Maximum::Unsettled(size) if !kept => self.settle(size),
-            Maximum::Restored(size) if !failed => self.settle(size),
+            Maximum::Unsettled(size) if !kept => self.clear_maximum(size),
+            Maximum::Restored(size) if !failed => self.clear_maximum(size),
             Maximum::Untouched | Maximum::Unsettled(_) | Maximum::Restored(_) => {}
         }
         TaskReport {
@@ -117,8 +116,8 @@ impl Run<'_> {
         outcome.unwrap_or_else(Outcome::Failed)
     }
 
-    /// Removes the directories that a failed task made. Those that hold something by
-    /// now stay.
+    /// Removes the directories that a failed task created, unless they are in use
+    /// by now.
     fn take_back_dirs(&mut self, steps: &mut [StepReport]) {
         for path in std::mem::take(&mut self.made).into_iter().rev() {
             if self.effects.remove_dir(&path).is_err() {
@@ -133,9 +132,9 @@ impl Run<'_> {
         }
     }
 
-    /// Notes the maximum of a pool, which the next writes change on their way.
-    fn unsettle(&mut self, size: PageSize) -> Option<PageCount> {
-        // What an earlier run noted and could not be put back stays noted.
+    /// Notes the maximum of a pool before writes that change it temporarily.
+    fn note_maximum(&mut self, size: PageSize) -> Option<PageCount> {
+        // Keep the note of an earlier run that could not restore the maximum.
         if let Some(maximum) = self.unfinished.maximums.get(&size) {
             return Some(*maximum);
         }
@@ -145,17 +144,19 @@ impl Run<'_> {
         Some(maximum)
     }
 
-    fn settle(&mut self, size: PageSize) {
+    fn clear_maximum(&mut self, size: PageSize) {
         if self.unfinished.maximums.remove(&size).is_some() {
             self.remember();
         }
     }
 
-    /// A step whose task failed before is not run; but the last write of a
-    /// pool's change gives it the maximum again that it had.
+    /// Skips a step after a failure in its task, except the last write of a pool's
+    /// change: this restores the old maximum.
     fn after_failure(&mut self, step: &Step, maximum: Option<PageCount>) -> Outcome {
         let put_back = match (step, maximum) {
-            (Step::Write(write), Some(maximum)) if settles(step) => self.put_back(write, maximum),
+            (Step::Write(write), Some(maximum)) if sets_final_maximum(step) => {
+                self.put_back(write, maximum)
+            }
             _ => None,
         };
         match put_back {
@@ -175,14 +176,14 @@ impl Run<'_> {
         }))
     }
 
-    /// A run that cannot leave a note goes on without.
+    /// Writes the note. The run continues if that fails.
     fn remember(&mut self) {
         let _ = self.effects.remember(&self.unfinished);
     }
 }
 
-/// Whether a step makes a pool's maximum right again after its pages changed.
-fn settles(step: &Step) -> bool {
+/// Whether a step restores a pool's maximum after its minimum changed.
+fn sets_final_maximum(step: &Step) -> bool {
     matches!(
         step,
         Step::Write(Write {
@@ -218,8 +219,8 @@ fn report(step: &Step, outcome: Outcome, root: &Root, is_root: bool) -> StepRepo
     }
 }
 
-/// What is known to fail without being tried. What a kernel is known to
-/// refuse is among it only where there is no kernel to ask.
+/// Predicts a failure without trying the step. Values that the kernel is known to
+/// refuse are only checked on a recorded tree: the live kernel decides itself.
 fn foreseen(step: &Step, root: &Root) -> Option<Failure> {
     match step {
         Step::Impossible(not) => Some(impossible(not)),

@@ -1,12 +1,11 @@
-//! The command line of hugeadm, as clap reads it. Names are libhugetlbfs';
-//! nothing is decided here.
+//! The command line of hugeadm, parsed by clap. No decisions are made here.
 //!
 //! [`abbrev`]: abbreviated long options.
 //!
-//! **Invariants.** An option that libhugetlbfs' hugeadm has keeps its name and meaning.
+//! **Invariants.** Options of libhugetlbfs' hugeadm keep their names and meanings.
 
 pub mod abbrev;
-mod how;
+mod general;
 mod limits;
 mod mounts;
 mod pools;
@@ -19,14 +18,14 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, Parser};
 
-pub use how::How;
+pub use general::General;
 pub use limits::Limits;
 pub use mounts::Mounts;
 pub use pools::Pools;
 pub use show::{PoolList, Show};
 pub use thp::Thp;
 
-/// What was written on the command line.
+/// The parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq, Parser)]
 #[command(
     name = "hugeadm",
@@ -41,44 +40,45 @@ pub use thp::Thp;
     disable_version_flag = true
 )]
 pub struct Args {
-    /// What to show.
+    /// Options that show something.
     #[command(flatten)]
     pub show: Show,
-    /// What to change about the pools.
+    /// Options that change pools.
     #[command(flatten)]
     pub pools: Pools,
-    /// What to mount.
+    /// Options that mount or unmount.
     #[command(flatten)]
     pub mounts: Mounts,
-    /// What to change about transparent huge pages.
+    /// Options for transparent huge pages.
     #[command(flatten)]
     pub thp: Thp,
-    /// What to change about shared memory and the page allocator.
+    /// Options for shared memory and the page allocator.
     #[command(flatten)]
     pub limits: Limits,
-    /// How to go about it.
+    /// Options that apply to the whole run.
     #[command(flatten)]
-    pub how: How,
+    pub general: General,
 }
 
-/// Why there are no arguments to go on with.
+/// Reasons to stop after parsing.
 #[derive(Debug)]
 pub enum Stop {
-    /// Help or version: to be printed, and all is well.
+    /// Print this help or version and exit with 0.
     Print(String),
-    /// The command line is wrong, as the text says.
+    /// A usage error with this message.
     Usage(String),
-    /// The same, as clap says.
+    /// A usage error from clap.
     Clap(clap::Error),
-    /// An argument is no text.
-    NoText,
+    /// An argument is not valid UTF-8.
+    NotUtf8,
 }
 
 impl Args {
-    /// Reads a command line, the program's name first.
+    /// Parses a command line that starts with the program's name.
     ///
     /// # Errors
-    /// Help, version, or what is wrong.
+    ///
+    /// Help, version, or a usage error.
     pub fn read(argv: Vec<OsString>) -> Result<Args, Stop> {
         let command = Args::command();
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
@@ -87,28 +87,28 @@ impl Args {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
                 Stop::Print(error.to_string().trim_end().to_owned() + "\n")
             }
-            ErrorKind::InvalidUtf8 => Stop::NoText,
+            ErrorKind::InvalidUtf8 => Stop::NotUtf8,
             _ => Stop::Clap(error),
         })
     }
 
-    /// Whether anything is to be changed.
+    /// Whether any option changes something.
     pub fn changes(&self) -> bool {
         self.pools.changes() || self.mounts.changes() || self.thp.changes() || self.limits.changes()
     }
 
-    /// What does not go together.
+    /// Returns an error for options that exclude each other.
     pub fn misuse(&self) -> Option<&'static str> {
         let watched = Show {
             stats: true,
             watch: self.show.watch,
             ..Show::default()
         };
-        let is_alone = self.show == watched && !self.changes() && !self.how.dry_run;
+        let is_alone = self.show == watched && !self.changes() && !self.general.dry_run;
         match (self.show.watch, self.show.stats) {
-            (Some(_), false) => Some("--watch needs --stats: the figures are looked at again"),
+            (Some(_), false) => Some("--watch needs --stats: it prints the statistics repeatedly"),
             (Some(_), true) if !is_alone => {
-                Some("--watch shows --stats alone: give other options to a run of their own")
+                Some("--watch shows --stats alone: run hugeadm again for other options")
             }
             _ => None,
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_classic_option_is_there() {
+    fn has_every_classic_option() {
         let command = Args::command();
         let known: Vec<&str> = command.get_arguments().filter_map(Arg::get_long).collect();
         for name in CLASSIC {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_specs_keep_their_order_and_other_options_may_repeat() {
+    fn repeated_specs_keep_their_order_and_of_other_options_the_last_wins() {
         let args = parse(&[
             "--pool-list",
             "--pool-pages-min",
@@ -162,7 +162,7 @@ mod tests {
         .unwrap();
         assert_eq!(args.pools.pool_pages_min, ["2MB:1", "1GB:2"]);
         assert_eq!(args.limits.set_shm_group.as_deref(), Some("b"));
-        assert_eq!(args.how.more, 3);
+        assert_eq!(args.general.more, 3);
     }
 
     #[test]
@@ -176,8 +176,8 @@ mod tests {
         assert!(parse(&["--verbose", "100"]).is_err());
         assert!(parse(&["--verbose", "3x"]).is_err());
         assert!(parse(&["--pool-list=yes"]).is_err());
-        assert_eq!(parse(&["--verbose=99"]).unwrap().how.verbose, Some(99));
-        assert_eq!(parse(&["--ver", "3"]).unwrap().how.verbose, Some(3));
+        assert_eq!(parse(&["--verbose=99"]).unwrap().general.verbose, Some(99));
+        assert_eq!(parse(&["--ver", "3"]).unwrap().general.verbose, Some(3));
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_later_of_two_opposites_counts() {
+    fn the_later_of_two_opposites_wins() {
         let args = parse(&["--enable-zone-movable", "--disable-zone-movable"]).unwrap();
         assert_eq!(
             (
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_of_figures_alone() {
+    fn watch_accepts_only_stats() {
         let misuse = |args: &[&str]| parse(args).unwrap().misuse().unwrap_or_default();
         assert_eq!(misuse(&["--stats", "--watch", "--json", "-v"]), "");
         assert_eq!(misuse(&["--stats", "--who", "--pool-pages-min=2M:1"]), "");
@@ -236,8 +236,8 @@ mod tests {
         };
         assert_eq!(mode("1770"), Some(Some(0o1770)));
         assert_eq!(mode("0755"), Some(Some(0o755)));
-        for odd in ["2770", "4755", "888", "", "+70", "rwx"] {
-            assert!(mode(odd).is_none(), "{odd}");
+        for invalid in ["2770", "4755", "888", "", "+70", "rwx"] {
+            assert!(mode(invalid).is_none(), "{invalid}");
         }
     }
 }

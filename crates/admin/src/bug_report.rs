@@ -1,12 +1,10 @@
-//! `--bug-report`: what whoever mends a fault needs to see of a machine, and nothing
-//! private. It is a recorded machine: the files of the kernel that say something of
-//! huge pages, in the form that `tests/fixtures/record.sh` describes, so that
-//! `--sysroot` runs on it elsewhere as hugeadm ran here.
+//! `--bug-report`: the kernel's files about huge pages, without private data. The
+//! result is a recorded machine in the format of `tests/fixtures/record.sh`, so that
+//! `--sysroot` behaves elsewhere as hugeadm did here.
 //!
-//! No process, user, host, device or directory of the machine's owner is named in it:
-//! `private` says what is left out of which file.
+//! It names no process, user, host, device or directory: see `private`.
 //!
-//! **Invariants.** What is not known to name nobody is left out.
+//! **Invariants.** Text that isn't known to be harmless is omitted.
 
 mod files;
 mod private;
@@ -22,9 +20,9 @@ use serde::Serialize;
 /// A recorded machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BugReport {
-    /// Which programs and which system, in words.
+    /// Versions of the programs and the system, and read errors.
     pub about: Vec<String>,
-    /// The kernel's files, in the order of their names.
+    /// The kernel's files, sorted by path.
     pub files: Vec<Recorded>,
 }
 
@@ -33,12 +31,12 @@ pub struct BugReport {
 pub struct Recorded {
     /// Its path.
     pub path: String,
-    /// What it says; `null` where it can only be written.
+    /// Its contents; `null` for a write-only file.
     pub text: Option<String>,
 }
 
 impl BugReport {
-    /// Reads what there is. What this user may not read is said among the words.
+    /// Reads all files. Files that this user may not read are mentioned in `about`.
     pub fn read(root: &Root) -> BugReport {
         let mut report = BugReport {
             about: about(root),
@@ -75,17 +73,21 @@ impl BugReport {
     }
 }
 
-/// The report as text.
+/// Formats the report as text.
 pub fn text(report: &BugReport) -> String {
     let mut text = String::new();
     for line in &report.about {
         let _ = writeln!(text, "# {line}");
     }
-    for Recorded { path, text: said } in &report.files {
-        let _ = match said.as_deref() {
+    for Recorded {
+        path,
+        text: contents,
+    } in &report.files
+    {
+        let _ = match contents.as_deref() {
             None => writeln!(text, "{path} [wo]"),
             Some("") => writeln!(text, "{path} [empty]"),
-            Some(said) => match said.strip_suffix('\n').unwrap_or(said) {
+            Some(contents) => match contents.strip_suffix('\n').unwrap_or(contents) {
                 line if !line.contains('\n') => writeln!(text, "{path} = {line}"),
                 lines => writeln!(text, "{path} <<EOF\n{lines}\nEOF"),
             },
@@ -94,7 +96,7 @@ pub fn text(report: &BugReport) -> String {
     text
 }
 
-/// The programs and the system.
+/// Describes the programs and the system.
 fn about(root: &Root) -> Vec<String> {
     let mut about = vec![
         format!("hugetools {}", env!("CARGO_PKG_VERSION")),
@@ -102,11 +104,11 @@ fn about(root: &Root) -> Vec<String> {
     ];
     about.extend(system(root));
     about.extend(limits(root));
-    about.push("no process, user, host or directory of this machine is named here".to_owned());
+    about.push("this report names no process, user, host or directory".to_owned());
     about
 }
 
-/// What control groups leave this process, without their names.
+/// Limits of this process' control groups, without group names.
 fn limits(root: &Root) -> Vec<String> {
     let own = KPath::from("/proc/self/cgroup");
     let pools = Meminfo::read(root).and_then(|meminfo| pool::read(root, &meminfo));
@@ -119,8 +121,8 @@ fn limits(root: &Root) -> Vec<String> {
         Ok(Some(limit)) => {
             let all = limit.limit.get();
             let used = match limit.used {
-                Some(used) => format!("{} of {all} bytes are used", used.get()),
-                None => format!("{all} bytes; what is used cannot be read"),
+                Some(used) => format!("{} of {all} bytes used", used.get()),
+                None => format!("{all} bytes; the usage cannot be read"),
             };
             Some(format!("limit of a control group, {what}: {used}"))
         }
@@ -129,7 +131,7 @@ fn limits(root: &Root) -> Vec<String> {
     .collect()
 }
 
-/// What the distribution calls itself.
+/// The name of the distribution.
 fn system(root: &Root) -> Option<String> {
     let bytes = root.read_opt(&KPath::from("/etc/os-release")).ok()??;
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -1,7 +1,7 @@
-//! Everything that a run says, as one value: the JSON document, and what the
-//! text is made from. The fields are described in hugeadm(8).
+//! The output of a run as one value: the JSON document, and the source of the text. The
+//! fields are described in hugeadm(8).
 //!
-//! **Invariants.** A field that is there once stays, with its meaning. What is unknown is
+//! **Invariants.** Existing fields keep their names and meanings. Unknown values are
 //! `null`.
 
 use hugetools_model::{Head, PageSize};
@@ -15,27 +15,26 @@ use crate::report::TaskReport;
 use crate::stats::Stats;
 use crate::who::{Held, PoolAccount};
 
-/// What a run says.
+/// The output of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Document {
-    /// What all documents begin with.
+    /// The common head of all documents.
     #[serde(flatten)]
     pub head: Head,
     /// Whether changes were only planned.
     pub dry_run: bool,
-    /// `--list-all-mounts`, as it was before the changes.
+    /// `--list-all-mounts`, before the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mounts: Option<Vec<MountRow>>,
-    /// `--pool-list`, as it was before the changes, and `--who`, as it is after them.
+    /// `--pool-list` before the changes, and `--who` after them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pools: Option<Vec<PoolEntry>>,
-    /// `--pool-list-nodes`, as it was before the changes.
+    /// `--pool-list-nodes`, before the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<NodeRow>>,
-    /// The options that change something, in the order in which they were
-    /// carried out.
+    /// Options that change something, in the order of execution.
     pub tasks: Vec<TaskReport>,
-    /// `--page-sizes`, as it is after the changes.
+    /// `--page-sizes`, after the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_sizes: Option<Vec<PageSize>>,
     /// `--page-sizes-all`
@@ -44,7 +43,7 @@ pub struct Document {
     /// `--explain`
     #[serde(skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
-    /// `--explain`: what else is worth knowing.
+    /// `--explain`: facts without a command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub facts: Option<Vec<Fact>>,
     /// `--print-persistent`
@@ -58,29 +57,29 @@ pub struct Document {
     pub stats: Option<Stats>,
 }
 
-/// What is said of a pool.
+/// An entry of `pools`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum PoolEntry {
-    /// Its figures.
+    /// Its figures (`--pool-list`).
     Listed(PoolRow),
-    /// Who has its pages.
+    /// Its users (`--who`).
     Held(PoolAccount),
     /// Both.
     Both {
         /// Its figures.
         #[serde(flatten)]
         row: PoolRow,
-        /// All its pages.
+        /// The total number of pages.
         total: u64,
-        /// Who has them.
+        /// Its users.
         #[serde(flatten)]
         held: Held,
     },
 }
 
 impl Document {
-    /// Adds who has the pages of the pools to what there is.
+    /// Adds the users of the pools.
     pub fn add_accounts(&mut self, accounts: Vec<PoolAccount>) {
         let mut entries = self.pools.take().unwrap_or_default();
         for account in accounts {
@@ -109,7 +108,7 @@ impl PoolEntry {
 }
 
 impl Document {
-    /// Nothing said yet.
+    /// Returns an empty document.
     pub fn new(dry_run: bool) -> Document {
         Document {
             head: Head::new("hugeadm"),

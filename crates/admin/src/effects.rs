@@ -1,8 +1,8 @@
-//! What is done to the machine besides writing its kernel files: the second
-//! seam besides [`hugetools_model::Root`].
+//! Operations on the machine other than reads and writes of kernel files, which are in
+//! [`hugetools_model::Root`].
 //!
-//! **Invariants.** Everything that changes the machine, waits, or asks for users and files
-//! is a function of this trait, but for files of the kernel.
+//! **Invariants.** Everything else that changes the machine, waits, or looks up users
+//! and files is a function of this trait.
 
 use std::ffi::OsString;
 use std::io;
@@ -14,36 +14,41 @@ use hugetools_model::{Bytes, PageSize};
 use crate::step::unfinished::Unfinished;
 use crate::step::{Mount, Owner, Swap};
 
-/// The calls that a request, a plan and its application need.
+/// Operations needed by requests, plans and their execution.
 pub trait Effects {
-    /// A user by name or number. `None` where there is no such user.
+    /// Looks up a user by name or number; `None` if there is none.
     ///
     /// # Errors
-    /// When the database cannot be asked.
+    ///
+    /// When the user database cannot be read.
     fn user(&mut self, name: &str) -> Result<Option<Account>, String>;
 
-    /// A group by name or number. `None` where there is no such group.
+    /// Looks up a group by name or number; `None` if there is none.
     ///
     /// # Errors
-    /// When the database cannot be asked.
+    ///
+    /// When the group database cannot be read.
     fn group(&mut self, name: &str) -> Result<Option<Account>, String>;
 
-    /// What is at a path; links are followed. `None` where nothing is.
+    /// Stats a path, following symlinks; `None` if it doesn't exist.
     ///
     /// # Errors
-    /// When it cannot be found out.
-    fn look(&mut self, path: &Path) -> io::Result<Option<Found>>;
+    ///
+    /// When stat fails otherwise.
+    fn stat(&mut self, path: &Path) -> io::Result<Option<Found>>;
 
-    /// The names in a directory, sorted; none where there is no directory.
+    /// Returns the sorted names in a directory; empty if it doesn't exist.
     ///
     /// # Errors
-    /// When they cannot be read.
+    ///
+    /// When it cannot be read.
     fn names(&mut self, path: &Path) -> io::Result<Vec<OsString>>;
 
-    /// Makes a directory with exactly this mode, whatever the umask.
+    /// Creates a directory with exactly this mode, independent of the umask.
     ///
     /// # Errors
-    /// When it cannot be made, or is there already.
+    ///
+    /// When it cannot be created, or exists already.
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()>;
 
     /// Removes an empty directory.
@@ -64,104 +69,109 @@ pub trait Effects {
     /// When it cannot be mounted.
     fn mount(&mut self, mount: &Mount) -> io::Result<Ran>;
 
-    /// Unmounts what was mounted last on a directory.
+    /// Unmounts the topmost mount of a directory.
     ///
     /// # Errors
     /// When it is in use or cannot be unmounted.
     fn unmount(&mut self, point: &Path) -> io::Result<Ran>;
 
-    /// How much fits on the file system of a directory.
+    /// Returns the free space on a directory's file system.
     ///
     /// # Errors
-    /// When it cannot be found out.
+    ///
+    /// When statfs fails.
     fn room(&mut self, dir: &Path) -> io::Result<Bytes>;
 
-    /// Makes swap of a new file or of a device, and uses it. What was made of
-    /// it is taken back when it cannot be used.
+    /// Creates a swap area in a new file or on a device, and enables it. Removes a
+    /// new file again if that fails.
     ///
     /// # Errors
-    /// When it cannot be made or used.
+    ///
+    /// When it cannot be created or enabled.
     fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran>;
 
-    /// Uses swap no longer, if it was in use, and removes its file.
+    /// Disables a swap area if it is enabled, and removes its file.
     ///
     /// # Errors
-    /// When what is on it fits nowhere else, or its file cannot be removed.
+    ///
+    /// When its contents don't fit into memory, or the file cannot be removed.
     fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran>;
 
-    /// Writes what is only in memory to the disks, so that it can be dropped.
+    /// Writes dirty pages to disk, so that their memory can be reclaimed.
     fn sync(&mut self);
 
-    /// A pool begins to grow. Whether somebody watches, and the pool shall
-    /// grow in pieces: the kernel does not say how far it has come before it
-    /// has found all the pages of one write.
+    /// Called before a pool grows. Returns whether progress is shown. Then the pool
+    /// is to grow in chunks, because the kernel reports no progress within a write.
     fn growth_begins(&mut self, growth: &Growth) -> bool;
 
-    /// So many pages there are now.
+    /// Shows the present number of pages.
     fn growth_at(&mut self, pages: u64);
 
-    /// Nothing is to be shown any longer.
+    /// Ends the display of progress.
     fn growth_ends(&mut self);
 
-    /// Waits, unless interrupted.
+    /// Sleeps, unless interrupted.
     fn pause(&mut self, time: Duration);
 
-    /// Whether root asks: then the root of a user namespace is refused.
+    /// Whether the caller is root. The root of a user namespace may still be
+    /// refused.
     fn is_root(&mut self) -> bool;
 
-    /// Whether the user or the system wants the run to end.
+    /// Whether a signal asks the run to end.
     fn interrupted(&mut self) -> bool;
 
-    /// What a run that was killed left unfinished.
+    /// Reads the note of a killed run.
     ///
     /// # Errors
-    /// When there is a note about it that cannot be read.
+    ///
+    /// When there is a note that cannot be read.
     fn unfinished(&mut self) -> io::Result<Unfinished>;
 
-    /// Notes what must not stay unfinished, instead of what was noted before.
+    /// Replaces the note for the next run.
     ///
     /// # Errors
-    /// When it cannot be noted; the run goes on without.
+    ///
+    /// When it cannot be written.
     fn remember(&mut self, unfinished: &Unfinished) -> io::Result<()>;
 }
 
 /// A user or a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its number.
+    /// Its id.
     pub id: u32,
     /// Its name.
     pub name: String,
-    /// Of a group, its members: those of its entry, and local users whose own
-    /// group it is.
+    /// The members of a group: those in its entry, and local users with this
+    /// primary group.
     pub members: Vec<String>,
 }
 
-/// What is at a path.
+/// The result of a stat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     /// Whether it is a directory.
     pub directory: bool,
-    /// Whose it is.
+    /// Owner and mode.
     pub owner: Owner,
 }
 
-/// Whether a call was made.
+/// Whether an operation was executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ran {
-    /// Yes.
+    /// Executed.
     Yes,
-    /// No: this is a recorded tree.
-    NotHere,
+    /// Skipped, because this is a recorded tree.
+    Skipped,
 }
 
-/// A pool on its way.
+/// The growth of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
-    /// The size of its pages.
+    /// The page size.
     pub size: PageSize,
-    /// How many there were.
+    /// Pages before.
     pub from: u64,
-    /// How many there shall be.
+    /// Pages requested.
     pub to: u64,
 }

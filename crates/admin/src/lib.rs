@@ -6,27 +6,27 @@
 //!                              +---> shell (--dry-run)
 //! ```
 //!
-//! Wings, from the ground up; each knows only those above it in this list, and begins
-//! with what holds in it.
+//! Modules in order of dependency: each uses only those above it. Their invariants are
+//! in their module docs.
 //!
-//! | wing | what it is for |
+//! | module | purpose |
 //! |---|---|
-//! | [`step`] | the steps that plans are made of; what a run that is killed leaves |
-//! | [`effects`] | what is done to the machine besides its kernel files |
-//! | [`recommend`] | what is recommended for a machine |
-//! | [`args`] | the command line, nothing decided |
-//! | [`request`] | everything checked against the machine before anything is done |
-//! | [`plan`] | the steps, from two values without input or output; as commands of a shell |
-//! | [`report`] | what each step found, wanted and got, and what to do next |
+//! | [`step`] | steps of plans; notes about unfinished work |
+//! | [`effects`] | operations other than reads and writes of kernel files |
+//! | [`recommend`] | recommended values |
+//! | [`args`] | parses the command line |
+//! | [`request`] | checks everything against the machine in advance |
+//! | [`plan`] | computes the steps without I/O, also as shell commands |
+//! | [`report`] | results of the steps, with advice |
 //! | [`apply`] | runs the steps on [`hugetools_model::Root`] and [`effects`] |
 //! | [`who`] | who holds the pages of the pools |
-//! | [`live`] | the real effects |
+//! | [`live`] | effects on the live machine |
 //! | [`listing`] | the tables |
-//! | [`persistent`] | what brings the present state back at boot |
-//! | [`stats`] | what the kernel counts, and how many huge pages could be had now |
-//! | [`bug_report`] | a machine, recorded for somebody else |
-//! | [`advice`] | what is amiss, and the command that mends it |
-//! | [`document`] | everything as one JSON value |
+//! | [`persistent`] | settings that restore the present state at boot |
+//! | [`stats`] | the kernel's counters, and how many huge pages could be allocated now |
+//! | [`bug_report`] | a recorded machine for bug reports |
+//! | [`advice`] | problems, and commands that solve them |
+//! | [`document`] | the output as one JSON value |
 
 pub mod advice;
 pub mod apply;

@@ -1,4 +1,4 @@
-//! The tables. Their layout is libhugetlbfs': other programs parse it.
+//! The tables of hugeadm. Scripts parse them, so the layout is libhugetlbfs'.
 //!
 //! **Invariants.** Columns keep their order and their names.
 
@@ -14,22 +14,22 @@ use serde::Serialize;
 
 pub use nodes::{NodeRow, node_list, node_rows};
 
-/// A pool, as it is shown.
+/// A row of the pool list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolRow {
-    /// Bytes of a page.
+    /// The page size.
     pub size: PageSize,
     /// Whether it is the default size.
     pub default: bool,
     /// The persistent pages.
     pub minimum: PageCount,
-    /// All pages now, surplus ones included.
+    /// All pages, with surplus pages.
     pub current: PageCount,
-    /// The persistent pages and the surplus pages that are allowed.
+    /// The persistent pages plus the allowed surplus pages.
     pub maximum: PageCount,
-    /// Pages that nobody uses.
+    /// Free pages.
     pub free: PageCount,
-    /// Free pages that are promised already.
+    /// Free pages that are reserved.
     pub reserved: PageCount,
     /// Pages above the minimum.
     pub surplus: PageCount,
@@ -50,12 +50,12 @@ impl From<&Pool> for PoolRow {
     }
 }
 
-/// A hugetlbfs mount, as it is shown.
+/// A row of the mount list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MountRow {
-    /// Where.
+    /// The mount point.
     pub point: String,
-    /// Bytes of a page, where the kernel says it.
+    /// The page size, if the kernel shows it.
     pub page_size: Option<PageSize>,
     /// All options.
     pub options: String,
@@ -114,12 +114,13 @@ pub fn long_pool_list(pools: &[PoolRow]) -> String {
     table
 }
 
-/// `--list-all-mounts`; nothing where there are none.
+/// `--list-all-mounts`; empty without mounts.
 pub fn mount_list(mounts: &[MountRow]) -> String {
     let Some(longest) = mounts.iter().map(|mount| mount.point.len()).max() else {
         return String::new();
     };
-    // In bytes, as in the classic table: a character may have several.
+    // Width in bytes, as in the classic table, although characters may have several
+    // bytes.
     let width = longest.max(20);
     let mut table = format!("{:<width$} Options\n", "Mount Point");
     for MountRow { point, options, .. } in mounts {
@@ -129,8 +130,7 @@ pub fn mount_list(mounts: &[MountRow]) -> String {
     table
 }
 
-/// `--page-sizes`: the sizes that a program can use: the pool may have pages,
-/// and a mount of it is accessible.
+/// `--page-sizes`: sizes with a pool that may have pages, and with an accessible mount.
 pub fn usable_sizes(
     pools: &[Pool],
     mounts: &[Mount],
@@ -138,7 +138,7 @@ pub fn usable_sizes(
 ) -> Vec<PageSize> {
     let mounted = |pool: &Pool| {
         mounts.iter().any(|mount| {
-            // Old kernels do not print the size.
+            // Old kernels omit the size of the default pool.
             let same = mount
                 .page_size()
                 .map_or(pool.default, |size| size == pool.size);
@@ -152,7 +152,7 @@ pub fn usable_sizes(
         .collect()
 }
 
-/// Sizes in bytes, one on a line.
+/// Sizes in bytes, one per line.
 pub fn size_lines(sizes: &[PageSize]) -> String {
     let mut lines = String::new();
     for size in sizes {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_that_other_programs_parse() {
+    fn the_table_that_scripts_parse() {
         let rows = [pool(2 << 20, true, 75), pool(16 << 30, false, 1)];
         let rows: Vec<PoolRow> = rows.iter().map(Into::into).collect();
         assert_eq!(
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_size_is_usable_with_a_pool_and_an_accessible_mount() {
         let pools = [pool(2 << 20, true, 1), pool(1 << 30, false, 1)];
-        // A mount without a size is of the default one.
+        // A mount without pagesize= has the default size.
         let mounts =
             parse_mounts(b"x /two hugetlbfs rw 0 0\nx /one hugetlbfs rw,pagesize=1024M 0 0\n");
         let sizes = |closed: &str| {

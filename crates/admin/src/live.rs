@@ -1,7 +1,7 @@
-//! The real effects: the only part of this crate that calls the system.
+//! Effects on the live machine. No other module of this crate makes system calls.
 //!
-//! **Invariants.** Each effect is one call or a few that belong together, with the error of
-//! the system as it came.
+//! **Invariants.** Each effect is one system call or a few related ones, and returns
+//! the error of the system unchanged.
 
 mod accounts;
 pub mod lock;
@@ -33,8 +33,7 @@ use crate::effects::{Account, Effects, Found, Growth, Ran};
 use crate::step::unfinished::Unfinished;
 use crate::step::{Mount, Owner, Swap};
 
-/// The effects on the machine, or, with a recorded tree, on the directories
-/// below it and nothing else.
+/// Effects on the machine, or only on directories of a recorded tree.
 #[derive(Debug)]
 pub struct Live {
     root: Root,
@@ -42,7 +41,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// The effects where `root` is.
+    /// Effects on the machine of `root`.
     pub fn new(root: Root) -> Live {
         Live {
             root,
@@ -54,17 +53,17 @@ impl Live {
         self.root.checked_path(path)
     }
 
-    /// Calls the system, but not for a recorded tree.
-    fn here(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<Ran> {
+    /// Makes a system call, unless this is a recorded tree.
+    fn if_live(&self, call: impl FnOnce() -> io::Result<()>) -> io::Result<Ran> {
         match self.root.is_live() {
             true => call().map(|()| Ran::Yes),
-            false => Ok(Ran::NotHere),
+            false => Ok(Ran::Skipped),
         }
     }
 }
 
-/// A directory, held: who owns the one above it could put a link in its place
-/// at any moment.
+/// Opens a directory. All later operations use the descriptor, because the owner of the
+/// parent directory could replace the directory by a symlink.
 fn directory(path: &Path) -> io::Result<fs::File> {
     let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
     fs::OpenOptions::new()
@@ -73,8 +72,8 @@ fn directory(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// A device below `/dev`, which nobody but root can put a link into. The mode
-/// first: nobody has more than he is to have.
+/// Sets owner and mode of a device below `/dev`, where only root can create symlinks.
+/// Reduces the mode first, so that nobody gets more access in between.
 fn own_device(path: &Path, owner: Owner) -> io::Result<()> {
     if !path.starts_with("/dev") {
         return Err(io::Error::from_raw_os_error(libc::ENOTDIR));
@@ -93,7 +92,7 @@ impl Effects for Live {
         accounts::group(name)
     }
 
-    fn look(&mut self, path: &Path) -> io::Result<Option<Found>> {
+    fn stat(&mut self, path: &Path) -> io::Result<Option<Found>> {
         match fs::metadata(self.path(path)?) {
             Ok(found) => Ok(Some(Found {
                 directory: found.is_dir(),
@@ -122,7 +121,8 @@ impl Effects for Live {
 
     fn make_dir(&mut self, path: &Path, mode: u32) -> io::Result<()> {
         let path = self.path(path)?;
-        // Nobody else makes a file meanwhile, and the mode is right at once.
+        // This process has no other threads that create files meanwhile, and
+        // the mode is right from the start.
         let before = umask(Mode::empty());
         let made = fs::DirBuilder::new().mode(mode).create(&path);
         umask(before);
@@ -134,7 +134,7 @@ impl Effects for Live {
     }
 
     fn own(&mut self, path: &Path, owner: Owner) -> io::Result<Ran> {
-        self.here(|| {
+        self.if_live(|| {
             let dir = match directory(path) {
                 Err(error) if error.raw_os_error() == Some(libc::ENOTDIR) => {
                     return own_device(path, owner);
@@ -147,7 +147,7 @@ impl Effects for Live {
     }
 
     fn mount(&mut self, mount: &Mount) -> io::Result<Ran> {
-        self.here(|| {
+        self.if_live(|| {
             let held = directory(&mount.point)?;
             let point = format!("/proc/self/fd/{}", held.as_fd().as_raw_fd());
             let options = mount.options();
@@ -159,7 +159,7 @@ impl Effects for Live {
     }
 
     fn unmount(&mut self, point: &Path) -> io::Result<Ran> {
-        self.here(|| {
+        self.if_live(|| {
             nix::mount::umount2(point, MntFlags::UMOUNT_NOFOLLOW)?;
             Ok(())
         })
@@ -174,11 +174,11 @@ impl Effects for Live {
     }
 
     fn swap_on(&mut self, swap: &Swap) -> io::Result<Ran> {
-        self.here(|| swap::on(swap))
+        self.if_live(|| swap::on(swap))
     }
 
     fn swap_off(&mut self, swap: &Swap) -> io::Result<Ran> {
-        self.here(|| swap::off(&self.root, swap))
+        self.if_live(|| swap::off(&self.root, swap))
     }
 
     fn sync(&mut self) {
@@ -232,8 +232,8 @@ impl Effects for Live {
     }
 }
 
-/// Whether the caller, by his real user, may read, write and search a
-/// directory. A recorded tree is believed.
+/// Whether the caller's real user may read, write and search a directory. Always true
+/// on a recorded tree.
 pub fn accessible(root: &Root, path: &Path) -> bool {
     !root.is_live()
         || access(

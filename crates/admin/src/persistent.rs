@@ -1,14 +1,15 @@
-//! What brings the present state back at boot: for each fact one line in one
-//! place, for two that set the same fight each other.
+//! `--print-persistent`: settings that restore the present state at boot. Each setting
+//! is in exactly one place, because two places would override each other.
 //!
-//! `sysctl.d` has the settings that are sysctls; the kernel's command line the
-//! pools that are not, that lie unevenly or need memory in one piece, for only
-//! then is it there; `tmpfiles.d` the rest below `/sys` and `/dev`; `fstab` the
-//! mounts. Of these systemd sets the sysctls first. It mounts at any time, and comes
-//! to `tmpfiles.d` after the mounts.
-//! Settings that are as the kernel makes them at boot need no line.
+//! `sysctl.d` has settings that are sysctls. The kernel's command line has pools that
+//! are no sysctl, that are unevenly distributed, or that need contiguous memory, which
+//! is only available early at boot. `tmpfiles.d` has everything else below `/sys` and
+//! `/dev`. `fstab` has the mounts. systemd sets the sysctls first. It mounts at any
+//! time, and runs `tmpfiles.d` after the mounts.
 //!
-//! **Invariants.** No fact is in two places.
+//! Defaults of the kernel need no line.
+//!
+//! **Invariants.** No setting is in two places.
 
 mod mounts;
 mod pools;
@@ -27,15 +28,15 @@ pub struct Persistent {
     pub sysctl: Vec<String>,
     /// For `/etc/fstab`.
     pub fstab: Vec<String>,
-    /// Kernel parameters, in their order.
+    /// Kernel parameters, in order.
     pub kernel_parameters: Vec<String>,
-    /// Kernel parameters of today that these replace.
+    /// Present kernel parameters that these replace.
     pub kernel_parameters_to_remove: Vec<String>,
     /// For a file in `/etc/tmpfiles.d`.
     pub tmpfiles: Vec<String>,
 }
 
-/// The lines for a machine.
+/// Returns the lines for a machine.
 pub fn persistent(machine: &Machine) -> Persistent {
     let mut lines = Persistent::default();
     lines.pools(machine);
@@ -51,7 +52,8 @@ pub fn persistent(machine: &Machine) -> Persistent {
     lines
 }
 
-/// The text of all places that have lines; `unseen` is a file that would say more.
+/// Formats all places that have lines. `unseen` is a missing file that would have told
+/// more.
 pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
     let one_line = |words: &Vec<String>| match words.is_empty() {
         true => Vec::new(),
@@ -62,7 +64,7 @@ pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
     let parts: Vec<String> = [
         ("/etc/sysctl.d/90-hugepages.conf", &lines.sysctl),
         ("/etc/fstab", &lines.fstab),
-        ("the kernel's command line, to be removed", &to_remove),
+        ("the kernel's command line: remove", &to_remove),
         ("the kernel's command line", &parameters),
         ("/etc/tmpfiles.d/90-hugepages.conf", &lines.tmpfiles),
     ]
@@ -71,8 +73,8 @@ pub fn text(lines: &Persistent, unseen: Option<&str>) -> String {
     .map(|(place, lines)| format!("# {place}\n{}\n", lines.join("\n")))
     .collect();
     match (parts.is_empty(), unseen) {
-        (true, None) => "# nothing: a boot makes the present state\n".to_owned(),
-        (true, Some(path)) => format!("# not known, since {path} is not there\n"),
+        (true, None) => "# nothing: the present state is the default at boot\n".to_owned(),
+        (true, Some(path)) => format!("# unknown, because {path} is missing\n"),
         (false, _) => parts.join("\n"),
     }
 }
@@ -100,7 +102,7 @@ impl Persistent {
                 self.sysctl.push(format!("{key} = {value}"));
             }
         }
-        // Before the pools of the command line are made.
+        // Must precede the pools on the command line.
         if sysctl.hugetlb_optimize_vmemmap == Some(1) {
             let parameter = "hugetlb_free_vmemmap=on";
             self.kernel_parameters.insert(0, parameter.to_owned());

@@ -1,19 +1,18 @@
-//! What will be done: a list of steps, made from the machine and the request
-//! alone, without reading, writing or asking the time.
+//! Plans changes: computes a list of steps from the machine and the request, without
+//! any I/O.
 //!
-//! The order is fixed, whatever the order of the options; it is that of
-//! [`plan`]. Within a task the steps follow each other, and one that fails
-//! leaves the rest of its task undone.
+//! The order of tasks is fixed (see [`plan`]), independent of the order of options.
+//! Steps in a task run one after the other; after a failure the rest of the task is
+//! skipped.
 //!
 //! [`shell`] prints a plan as commands.
 //!
-//! **Invariants.** Of the same two values the same plan comes. A plan can be printed and
-//! thrown away: nothing has happened.
+//! **Invariants.** The same input gives the same plan. Making a plan changes nothing.
 
 mod limits;
-mod mend;
 mod mounts;
 pub(crate) mod pool;
+mod recover;
 mod settings;
 pub mod shell;
 mod swap;
@@ -26,25 +25,25 @@ use crate::request::Request;
 use crate::step::Step;
 use crate::step::unfinished::Unfinished;
 
-/// Everything that will be done.
+/// All tasks of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// What should be said before.
+    /// Warnings to print first.
     pub notes: Vec<String>,
-    /// What a killed run noted, until it is mended.
+    /// Notes of a killed run that the plan doesn't resolve.
     pub unfinished: Unfinished,
-    /// Why nothing of it is done.
+    /// Why the plan must not run.
     pub refusal: Option<Refusal>,
-    /// One task for each option, and what belongs to it.
+    /// A task per option, and related tasks.
     pub tasks: Vec<Task>,
 }
 
-/// Why nothing is done.
+/// Why a plan must not run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// The machine cannot have it.
+    /// The machine has too little memory.
     Impossible(String),
-    /// Everything else on the machine would suffer.
+    /// Too little memory would be left for other programs; `--force` overrides it.
     Harmful(String),
 }
 
@@ -55,29 +54,29 @@ pub struct Task {
     pub option: String,
     /// Its steps, in order.
     pub steps: Vec<Step>,
-    /// When it is run.
+    /// When it runs.
     pub when: When,
-    /// What it does to the maximum of a pool on its way.
+    /// Its effect on a pool's maximum.
     pub maximum: Maximum,
 }
 
-/// What a task does to the maximum of a pool on its way.
+/// The effect of a task on a pool's maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Maximum {
-    /// Nothing that anybody could find half done.
+    /// The maximum never has an intermediate value.
     Untouched,
-    /// Between the steps it is another than before and after.
+    /// The maximum is temporarily wrong between two steps.
     Unsettled(PageSize),
-    /// It puts back the one that was noted.
+    /// Restores the noted maximum.
     Restored(PageSize),
 }
 
-/// When a task is run.
+/// When a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Unless the run was interrupted before.
-    Wanted,
-    /// In any case: it takes back what was temporary.
+    /// Unless the run is interrupted first.
+    UnlessInterrupted,
+    /// Always, because it cleans up something temporary.
     Always,
 }
 
@@ -86,13 +85,13 @@ impl Task {
         Task {
             option: option.into(),
             steps,
-            when: When::Wanted,
+            when: When::UnlessInterrupted,
             maximum: Maximum::Untouched,
         }
     }
 }
 
-/// Makes the plan.
+/// Plans a request.
 pub fn plan(machine: &Machine, request: &Request) -> Plan {
     let mut plan = Plan {
         notes: request.notes.clone(),
@@ -100,7 +99,7 @@ pub fn plan(machine: &Machine, request: &Request) -> Plan {
         refusal: None,
         tasks: Vec::new(),
     };
-    let mut machine = mend::plan(machine, &request.unfinished, &mut plan);
+    let mut machine = recover::plan(machine, &request.unfinished, &mut plan);
     plan.tasks
         .extend(request.settings.iter().map(settings::plan));
     limits::plan(&machine, request, &mut plan);

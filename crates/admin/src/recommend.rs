@@ -1,37 +1,38 @@
-//! What is recommended for a machine.
+//! Recommended values of sysctls.
 //!
-//! **Invariants.** It depends on the machine alone, so that advice, plans and what brings
-//! them back at boot agree.
+//! **Invariants.** They depend only on the machine, so that advice, plans and
+//! persistent settings agree.
 
 use std::ops::RangeInclusive;
 
 use hugetools_model::Machine;
 use hugetools_model::thp::Thp;
 
-/// What `kernel.shmmax` is at boot: no limit that anybody meets.
+/// The default of `kernel.shmmax`, practically unlimited.
 pub const SHMMAX_AT_BOOT: u64 = u64::MAX - (1 << 24);
 
-/// Blocks of each zone: two that are free, and as many as the square of the
-/// kernel's three kinds of memory, so that each finds blocks of its own.
+/// Pageblocks to keep free per zone, as in the kernel: 2 plus the square of its 3
+/// common migrate types, so that each type finds blocks of its own.
 const BLOCKS: u64 = 2 + 3 * 3;
 
-/// `vm.min_free_kbytes` for huge pages, as the kernel computes it for
-/// transparent huge pages: some blocks for each zone that has memory, but not
-/// more than 5 % of low memory. `None` without huge pages.
+/// Returns `vm.min_free_kbytes` as the kernel computes it for transparent huge pages:
+/// some pageblocks per populated zone, at most 5 % of low memory. `None` without huge
+/// pages.
 pub fn min_free_kbytes(machine: &Machine) -> Option<u64> {
     Some(*kernel_range(machine)?.start())
 }
 
-/// Whether the kernel sets `vm.min_free_kbytes` to this value by itself at boot.
-/// It does so only while transparent huge pages are on.
+/// Whether the kernel sets `vm.min_free_kbytes` to this value at boot. It does so only
+/// while transparent huge pages are enabled.
 pub fn is_kernels_own(machine: &Machine, kilobytes: u64) -> bool {
     let is_on = machine.thp.as_ref().is_some_and(Thp::serves_any);
     is_on && kernel_range(machine).is_some_and(|range| range.contains(&kilobytes))
 }
 
-/// What the kernel's formula can have given. The cap of 5 % counts low memory
-/// above the high watermarks, and these rise with the setting itself. So the
-/// figure of the boot lies between a cap by today's watermarks and one without.
+/// The range of values that the kernel's formula can have produced. The cap of 5 %
+/// counts low memory above the high watermarks, which rise with the setting itself. So
+/// the value at boot lies between a cap with today's watermarks and one without
+/// watermarks.
 fn kernel_range(machine: &Machine) -> Option<RangeInclusive<u64>> {
     let default = machine.meminfo.huge_page_size;
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
@@ -52,8 +53,8 @@ fn kernel_range(machine: &Machine) -> Option<RangeInclusive<u64>> {
     Some(wanted.min(cap(least))..=wanted.min(cap(most)))
 }
 
-/// `kernel.shmmax`, in bytes, so that one segment can take all pools at their
-/// maximum; 0 where they are empty.
+/// Returns `kernel.shmmax` (bytes) for one segment as large as all pools at their
+/// maximum; 0 if they are empty.
 pub fn shmmax(machine: &Machine) -> u64 {
     let pools = machine.pools.iter();
     pools.fold(0, |sum, pool| {
@@ -79,9 +80,9 @@ mod tests {
         };
     }
 
-    /// The kernel computed the same when it started on these machines.
+    /// The kernels of these machines computed the same value at boot.
     #[test]
-    fn the_recommendation_is_the_kernels_own() {
+    fn recommendation_equals_the_kernels_value() {
         for archive in [
             machine!("aarch64-4k"),
             machine!("ppc64le-power8-hash"),
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_none_without_huge_pages() {
+    fn no_recommendation_without_huge_pages() {
         assert_eq!(min_free_kbytes(&read(machine!("s390x"))), None);
         assert_eq!(
             min_free_kbytes(&read(machine!("ppc64le-power9-hash"))),
@@ -105,14 +106,15 @@ mod tests {
     }
 
     #[test]
-    fn a_large_default_size_and_little_memory_do_not_take_it_all() {
+    fn the_smaller_page_size_determines_the_recommendation() {
         let archive = machine!("x86_64-no-1g")
             .replace("Hugepagesize:       2048 kB", "Hugepagesize:    1048576 kB");
         assert_eq!(min_free_kbytes(&read(&archive)), Some(45056));
     }
 
-    /// Blocks as large as arm64 has them with pages of 64 KiB: 5 % of the memory
-    /// is less. The kernel's own value is neither too low nor worth a line.
+    /// With blocks as large as on arm64 with pages of 64 KiB, the cap of 5 %
+    /// applies. The kernel's own value must be neither too low nor reported as
+    /// changed.
     #[test]
     fn the_cap_counts_memory_above_the_high_watermarks() {
         let capped = |kilobytes: u64| {
@@ -126,7 +128,7 @@ mod tests {
             read(&archive.replace(was, &now))
         };
         let managed = 245_316 + 3840;
-        // The watermarks at boot were lower than those recorded.
+        // The watermarks at boot were lower than the recorded ones.
         let own = (managed - 2000) / 20 * 4;
         let machine = capped(own);
         assert_eq!(
@@ -139,9 +141,9 @@ mod tests {
         assert!(!is_kernels_own(&machine, 8192));
     }
 
-    /// With transparent huge pages off the kernel makes no recommendation.
+    /// With transparent huge pages disabled, the kernel doesn't raise the value.
     #[test]
-    fn nothing_is_the_kernels_own_while_thp_is_off() {
+    fn no_value_is_the_kernels_own_without_thp() {
         let archive = machine!("x86_64-no-1g");
         assert!(is_kernels_own(&read(archive), 45_056));
         let off = archive.replace(
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_memory_may_take_all_pools_at_their_maximum() {
+    fn shmmax_covers_all_pools_at_their_maximum() {
         assert_eq!(shmmax(&read(machine!("x86_64-8node"))), 81 << 21);
         let full = machine!("x86_64-8node").replace(
             "nr_overcommit_hugepages = 7",

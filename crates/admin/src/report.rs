@@ -1,10 +1,10 @@
-//! What each step found, wanted and got. Text and JSON come from the same
-//! values.
+//! Results of all steps: values before, requested and obtained. Text and JSON are made
+//! from the same values.
 //!
-//! [`hint`]: what to do next where a step ended otherwise than it was asked to.
+//! [`hint`]: advice after a step that fell short or failed.
 //!
-//! **Invariants.** What a step got was read again after it was written. The status is that
-//! of the worst step.
+//! **Invariants.** The value obtained was read back after the write. The exit status is
+//! that of the worst step.
 
 mod confirm;
 pub mod hint;
@@ -22,14 +22,14 @@ use crate::step::Step;
 pub use confirm::{Names, confirmations};
 pub use text::{Level, Message, messages};
 
-/// How a run ends, and the exit status for it. Of several the worst counts:
-/// usage, then failed, then short.
+/// The result of a run, and its exit status. The worst one wins: usage, failed, short,
+/// done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Status {
-    /// Everything is as it was asked for: 0.
+    /// Everything is as requested: 0.
     #[default]
     Done,
-    /// Less than was asked for: 3.
+    /// Less than requested: 3.
     Short,
     /// Something failed: 1.
     Failed,
@@ -49,16 +49,16 @@ impl Status {
     }
 }
 
-/// What came of one option.
+/// The result of one option.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskReport {
     /// The option as written.
     pub option: String,
-    /// Its steps, all of them, in order.
+    /// All of its steps, in order.
     pub steps: Vec<StepReport>,
 }
 
-/// What came of one step.
+/// The result of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
     /// `write`, `demote`, `make_dir`, `remove_dir`, `mount`, `own`, `unmount`,
@@ -68,53 +68,53 @@ pub struct StepReport {
     pub path: String,
     /// The step as a shell command.
     pub shell: String,
-    /// What came of it.
+    /// Its result.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What to do next, where something is to be done.
+    /// Advice, if there is any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// A dry run: it was not tried.
+    /// A dry run: not executed.
     Planned,
-    /// It was so already.
+    /// The value was already right.
     Unchanged {
-        /// What was found, where it is about the contents of a file.
+        /// The value of a kernel file.
         #[serde(skip_serializing_if = "Option::is_none")]
         value: Option<Content>,
     },
-    /// It is so now.
+    /// The value was changed.
     Changed {
-        /// What was there before, where it is about the contents of a file.
+        /// The old value of a kernel file.
         #[serde(skip_serializing_if = "Option::is_none")]
         from: Option<Content>,
-        /// What was read back.
+        /// The value read back.
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<Content>,
     },
-    /// The kernel took it and did not do all of it.
+    /// The kernel accepted the write but did only a part.
     Short {
-        /// The number written.
+        /// The number requested.
         asked: u64,
-        /// The number read back.
+        /// The number obtained.
         got: u64,
-        /// What was tried to get the rest, or why it could not be tried.
+        /// Attempts to obtain the rest, or errors of these.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tried: Vec<String>,
         /// Whether a signal ended the attempt.
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         interrupted: bool,
     },
-    /// It could not be done.
+    /// The step failed.
     Failed(Failure),
-    /// It was not tried.
+    /// The step was not executed.
     NotRun {
-        /// Why not.
+        /// The reason.
         why: NotRun,
     },
 }
@@ -125,7 +125,7 @@ pub enum Outcome {
 pub enum Content {
     /// A number.
     Number(u64),
-    /// The word that is chosen.
+    /// The selected word.
     Word(String),
 }
 
@@ -153,29 +153,29 @@ impl From<String> for Content {
 /// Why a step failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// What was being written.
+    /// The value of the failed write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
-    /// The kernel's error number.
+    /// The error number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<i32>,
-    /// All of it in words.
+    /// The whole message.
     pub error: String,
 }
 
-/// Why a step was not tried.
+/// Why a step was not executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotRun {
-    /// A recorded tree has no mounts and no owners. It counts as done.
+    /// A recorded tree has no mounts, owners or swap. Counts as success.
     RecordedTree,
-    /// A step before it failed.
+    /// An earlier step of the task failed.
     EarlierFailed,
-    /// The run was interrupted before.
+    /// The run was interrupted earlier.
     Interrupted,
-    /// A directory that holds something; it counts as done.
+    /// A directory in use. Counts as success.
     InUse,
-    /// A directory that was removed again, since a later step failed.
+    /// A directory that was removed again after a later step failed.
     TakenBack,
 }
 
@@ -190,7 +190,7 @@ impl From<FileError> for Failure {
 }
 
 impl Failure {
-    /// A failed call: `what` completes "cannot".
+    /// A failed call. `what` completes the message "cannot …".
     pub fn call(what: &str, error: &io::Error) -> Failure {
         let errno = error.raw_os_error();
         let why = errno.map_or_else(|| error.to_string(), describe_errno);
@@ -203,20 +203,20 @@ impl Failure {
 }
 
 impl Outcome {
-    /// It is so now, and no contents of a file.
+    /// A successful step without a value.
     pub const DONE: Outcome = Outcome::Changed {
         from: None,
         to: None,
     };
 
-    /// A file held this already.
+    /// A kernel file already had this value.
     pub fn unchanged(value: impl Into<Content>) -> Outcome {
         Outcome::Unchanged {
             value: Some(value.into()),
         }
     }
 
-    /// A file holds something else now.
+    /// A kernel file was changed.
     pub fn changed<T: Into<Content>>(from: T, to: T) -> Outcome {
         Outcome::Changed {
             from: Some(from.into()),
@@ -224,7 +224,7 @@ impl Outcome {
         }
     }
 
-    /// How this outcome ends a run.
+    /// The exit status for this result.
     pub fn status(&self) -> Status {
         match self {
             Outcome::Failed(_) => Status::Failed,
@@ -232,7 +232,7 @@ impl Outcome {
             Outcome::NotRun {
                 why: NotRun::Interrupted,
             } => Status::Failed,
-            // The failed step before it has counted already.
+            // The failed step already counts.
             Outcome::NotRun { .. } => Status::Done,
             Outcome::Planned | Outcome::Unchanged { .. } | Outcome::Changed { .. } => Status::Done,
         }
@@ -240,7 +240,7 @@ impl Outcome {
 }
 
 impl Step {
-    /// The name of its kind, and what it is about.
+    /// The JSON name of the action, and its subject.
     pub fn subject(&self) -> (&'static str, String) {
         match self {
             Step::Write(write) => ("write", write.file.path.to_string()),
@@ -272,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_several_statuses_the_worst_counts() {
+    fn the_worst_status_wins() {
         let short = || Outcome::Short {
             asked: 2,
             got: 1,

@@ -1,9 +1,9 @@
-//! What is wanted, checked against the machine: after this nothing is unknown,
-//! too large or ambiguous.
+//! Checks the arguments against the machine. Afterwards nothing is unknown, too large
+//! or ambiguous.
 //!
-//! [`spec`]: the grammar of an amount of pages.
+//! [`spec`]: the grammar of amounts of pages.
 //!
-//! **Invariants.** Nothing is changed here, and nothing is left for a plan to refuse.
+//! **Invariants.** A request changes nothing, and a plan never finds a wrong argument.
 
 mod limits;
 mod mounts;
@@ -25,12 +25,12 @@ use crate::effects::Effects;
 use crate::step::unfinished::Unfinished;
 use crate::step::{MountSize, SWAP_DIR, TEMP_SWAP};
 
-/// All that a command line asks to change.
+/// All changes that a command line requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Request {
-    /// What a killed run left.
+    /// The note of a killed run.
     pub unfinished: Unfinished,
-    /// Numbers and words for kernel files, in the order in which they are set.
+    /// Numbers and words for kernel files, in order of execution.
     pub settings: Vec<Setting>,
     /// `--set-recommended-min_free_kbytes`
     pub min_free: bool,
@@ -40,21 +40,21 @@ pub struct Request {
     pub shm_group: Option<GroupOption>,
     /// `--set-userfaultfd-group`
     pub userfaultfd_group: Option<GroupOption>,
-    /// `--pool-pages-min` and then `--pool-spread`, in the order written.
+    /// `--pool-pages-min` and then `--pool-spread`, each in the order given.
     pub pool_min: Vec<PoolChange>,
-    /// `--demote`, in the order written.
+    /// `--demote`, in the order given.
     pub demotions: Vec<Demotion>,
-    /// `--pool-pages-max`, in the order written; after all of `pool_min`.
+    /// `--pool-pages-max`, in the order given; runs after `pool_min`.
     pub pool_max: Vec<PoolChange>,
-    /// How pools grow.
+    /// Options about growing pools.
     pub growth: Growth,
     /// `--unmount`
     pub unmount: Option<Unmount>,
-    /// `--create-mounts` and its relatives.
+    /// `--create-mounts` and related options.
     pub mounts: Vec<MountSet>,
-    /// What all new mounts have in common.
+    /// Limits for all new mounts.
     pub mount_limits: MountLimits,
-    /// What was understood in a way that should be said.
+    /// Warnings about the interpretation of options.
     pub notes: Vec<String>,
 }
 
@@ -65,18 +65,18 @@ pub struct Setting {
     pub option: String,
     /// The file.
     pub path: KPath,
-    /// What to write.
+    /// The value to write.
     pub value: SettingValue,
-    /// Why it cannot be set on this machine, and what to do instead.
+    /// Why this machine lacks the setting, and advice.
     pub impossible: Option<(String, String)>,
 }
 
-/// What to write.
+/// The value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingValue {
     /// A number.
     Number(u64),
-    /// One of the words that the file offers.
+    /// A word that the file offers.
     Word(String),
 }
 
@@ -85,29 +85,29 @@ pub enum SettingValue {
 pub struct PoolChange {
     /// The option as written.
     pub option: String,
-    /// The page size, one of the machine's.
+    /// The page size, which the machine has.
     pub size: PageSize,
-    /// Where, and to what.
+    /// The scope and the change.
     pub place: Place,
 }
 
-/// The pool as a whole, or nodes with a change for each.
+/// The scope of a change: the whole pool, or a list of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// All of it.
+    /// The whole pool.
     Whole(Change),
-    /// Each of these nodes, which all have this pool.
+    /// These nodes, which all have this pool.
     Nodes(Vec<(NodeId, Change)>),
 }
 
-/// What becomes of a number of pages.
+/// A change of a number of pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change {
-    /// This many.
+    /// To this number.
     To(PageCount),
-    /// So many more.
+    /// Up by this number.
     Up(PageCount),
-    /// So many fewer, but not less than none.
+    /// Down by this number, at least to 0.
     Down(PageCount),
 }
 
@@ -127,15 +127,15 @@ impl Change {
 pub struct Demotion {
     /// The option as written.
     pub option: String,
-    /// The size of the pages.
+    /// Their size.
     pub size: PageSize,
-    /// The size that the kernel splits them into.
+    /// The smaller size.
     pub into: PageSize,
-    /// How many, on which nodes; without a node anywhere.
+    /// Pages per node; without a node, on any node.
     pub shares: Vec<(Option<NodeId>, PageCount)>,
 }
 
-/// How pools grow.
+/// Options about growing pools.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Growth {
     /// `--hard`
@@ -144,17 +144,17 @@ pub struct Growth {
     pub force: bool,
     /// `--obey-mempolicy`
     pub mempolicy: bool,
-    /// `--add-temp-swap`: so many huge pages; 0 forbids `hard` to add any.
+    /// `--add-temp-swap`: swap in huge pages. 0 also forbids swap for `hard`.
     pub temp_swap: Option<u64>,
     /// `--add-ramdisk-swap`
     pub ramdisk_swap: bool,
     /// `--persist`
     pub persist: bool,
-    /// The names that swap files which stay have already.
+    /// Existing names of permanent swap files.
     pub swap_files: BTreeSet<OsString>,
 }
 
-/// A group that is given leave.
+/// A group that gets a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupOption {
     /// The option as written.
@@ -163,42 +163,42 @@ pub struct GroupOption {
     pub gid: u32,
 }
 
-/// What is to be unmounted and removed.
+/// Mounts and directories to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmount {
-    /// The mounts, the last one first.
+    /// Mount points, the latest mount first.
     pub points: Vec<PathBuf>,
-    /// The directories, each before the one that it is in.
+    /// Directories, inner ones first.
     pub directories: Vec<PathBuf>,
 }
 
-/// A set of mounts, one for each page size.
+/// A set of mounts, one per page size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MountSet {
     /// `--create-mounts`: for root and its group.
     Root,
     /// `--create-user-mounts`: for a user.
     User {
-        /// His name.
+        /// The user's name.
         name: String,
-        /// His number.
+        /// The user's id.
         uid: u32,
     },
     /// `--create-group-mounts`: for a group.
     Group {
-        /// Its name.
+        /// The group's name.
         name: String,
-        /// Its number.
+        /// The group's id.
         gid: u32,
     },
     /// `--create-global-mounts`: for everybody.
     Global,
 }
 
-/// What all new mounts have in common.
+/// Limits for all new mounts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MountLimits {
-    /// `--max-size`; 0 is no limit, also of a mount that is there.
+    /// `--max-size`; 0 requests no limit, for existing mounts too.
     pub max_size: Option<MountSize>,
     /// `--min-size`
     pub min_size: Option<MountSize>,
@@ -212,7 +212,8 @@ impl Request {
     /// Checks the arguments.
     ///
     /// # Errors
-    /// Everything that is wrong, one fragment each; then nothing may be done.
+    ///
+    /// All problems, one message each. Nothing may be executed then.
     pub fn new(
         args: &Args,
         machine: &Machine,
@@ -239,12 +240,13 @@ impl Request {
         }
     }
 
-    /// Options that only say how something is done which nobody asked for.
+    /// Warns about options without effect, because they only modify options that
+    /// aren't given.
     fn idle_options(&mut self, args: &Args) {
         let pools = &args.pools;
         let mut idle = |given: bool, option: &str, without: &str| {
             if given {
-                let note = format!("{option} does nothing without {without}");
+                let note = format!("{option} has no effect without {without}");
                 self.notes.push(note);
             }
         };
@@ -271,18 +273,18 @@ impl Request {
         idle(
             pools.obey_mempolicy && !whole,
             "--obey-mempolicy",
-            "a whole pool to change",
+            "a change of a whole pool",
         );
         let mounts = args.mounts.qualifies() && !args.mounts.creates();
         idle(
             mounts,
-            "an option for new mounts",
-            "one that creates mounts",
+            "a limit or mode for new mounts",
+            "an option that creates mounts",
         );
     }
 }
 
-/// A value as messages show it, where it is empty, too.
+/// Returns a value for messages, with quotes if it is empty.
 fn shown(value: &str) -> &str {
     match value {
         "" => "\"\"",
@@ -290,16 +292,16 @@ fn shown(value: &str) -> &str {
     }
 }
 
-/// What a killed run left: what it noted, and temporary swap. Names of swap
-/// files that shall stay are collected on the way.
+/// Returns unfinished work of a killed run: its note, and temporary swap. Collects
+/// names of permanent swap files at the same time.
 fn leftovers(
     effects: &mut dyn Effects,
     swap_files: &mut BTreeSet<OsString>,
 ) -> Result<Unfinished, String> {
     let mut unfinished = effects
         .unfinished()
-        .map_err(|error| format!("cannot read what an earlier run left: {error}"))?;
-    // What cannot be listed was not made by this program's last run.
+        .map_err(|error| format!("cannot read the note of an earlier run: {error}"))?;
+    // A directory that cannot be listed wasn't created by hugeadm.
     let mut names = |dir: &str| effects.names(Path::new(dir)).unwrap_or_default();
     swap_files.extend(names(SWAP_DIR));
     let temporary = Path::new(TEMP_SWAP);

@@ -1,14 +1,15 @@
-//! What the kernel counts of huge pages since boot and since the last look, and how
-//! many of each size could be had now.
+//! `--stats`: the kernel's counters of huge pages since boot and since the last
+//! reading, and how many pages of each size could be allocated now.
 //!
-//! What is found (see [`Seen::read`]) becomes [`Stats`] without input or output. What
-//! this kernel does not count, or does not tell this user, is `None`: never 0.
+//! [`Snapshot::read`] reads the files; [`Stats`] is computed from snapshots without
+//! I/O. Counters that this kernel lacks, or this user may not read, are `None`, never
+//! 0.
 //!
-//! **Invariants.** A difference is told of what both looks have found, and of nothing else.
+//! **Invariants.** A difference is only given for counters in both snapshots.
 
-mod known;
-mod look;
+mod counters;
 mod memory;
+mod snapshot;
 mod text;
 
 use std::collections::BTreeMap;
@@ -18,32 +19,32 @@ use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::process::cgroup::refusals::Refusals;
 use serde::{Serialize, Serializer};
 
-pub use known::names;
-pub use look::Seen;
+pub use counters::names;
 pub use memory::Memory;
+pub use snapshot::Snapshot;
 pub use text::text;
 
-/// What is said with `--stats`.
+/// The output of `--stats`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// How long the system has run.
+    /// Time since boot.
     pub since_boot: Option<Seconds>,
-    /// How long ago the last look was; `None` for the first.
+    /// Time since the last snapshot; `None` for the first.
     pub since_last: Option<Seconds>,
-    /// What is counted.
+    /// The kernel's counters.
     pub events: Vec<Event>,
-    /// What limits of control groups have refused; `None` where the controller is not
-    /// at work, or not to be seen.
+    /// Refusals by limits of control groups; `None` if the hugetlb controller is
+    /// inactive or invisible.
     pub refused: Option<Vec<Event>>,
-    /// Pages of each size, in bytes, that could be had now.
+    /// Pages of each size (in bytes) that could be allocated now.
     pub available: BTreeMap<u64, Option<u64>>,
     /// The same by node.
     pub memory: Vec<Memory>,
-    /// What the pools have promised.
+    /// The state of the pools.
     pub promised: Vec<Promised>,
 }
 
-/// A time, in hundredths of a second.
+/// A time in hundredths of a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seconds(u64);
 
@@ -54,41 +55,42 @@ impl Serialize for Seconds {
     }
 }
 
-/// Something that is counted.
+/// A counter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// The kernel's name of it.
+    /// The kernel's name.
     pub event: String,
-    /// The page size, where each has a counter of its own.
+    /// The page size of a per-size counter.
     pub size: Option<PageSize>,
-    /// The file that tells it.
+    /// The file that contains it.
     pub file: String,
-    /// How often, since boot.
+    /// The value since boot.
     pub boot: Option<u64>,
-    /// How often since the last look; for what is there now, how many more.
+    /// The change since the last snapshot. Can be negative for counters of present
+    /// pages.
     pub last: Option<i64>,
 }
 
-/// What a pool has, and may still want of the page allocator.
+/// The state of a pool, and how far it can grow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Promised {
-    /// The size of its pages.
+    /// The page size.
     pub size: PageSize,
-    /// All its pages.
+    /// All pages.
     pub total: u64,
-    /// Those that nobody uses.
+    /// Free pages.
     pub free: u64,
-    /// Those of the free ones that are promised.
+    /// Free pages that are reserved.
     pub reserved: u64,
-    /// How many more the kernel may make on demand; `None` for sizes that have no such
-    /// limit.
+    /// Surplus pages that the kernel may still allocate; `None` for sizes without
+    /// overcommit.
     pub may_grow: Option<u64>,
-    /// How many more could be had now.
+    /// Pages that could be allocated now.
     pub available: Option<u64>,
 }
 
-/// What there is to say at a moment, some time after another.
-pub fn stats(seen: &Seen, before: Option<&Seen>) -> Stats {
+/// Computes the statistics of a snapshot, with differences to an earlier one.
+pub fn stats(seen: &Snapshot, before: Option<&Snapshot>) -> Stats {
     let memory = memory::rows(seen);
     let available = memory::sums(&memory);
     let since_last = before.and_then(|before| seen.uptime?.checked_sub(before.uptime?));
@@ -105,10 +107,10 @@ pub fn stats(seen: &Seen, before: Option<&Seen>) -> Stats {
     }
 }
 
-fn events(seen: &Seen, before: Option<&Seen>) -> Vec<Event> {
-    let all = known::all(&seen.thp_sizes);
-    let event = |counter: known::Counter| {
-        let value = |seen: &Seen| counter.of(seen);
+fn events(seen: &Snapshot, before: Option<&Snapshot>) -> Vec<Event> {
+    let all = counters::all(&seen.thp_sizes);
+    let event = |counter: counters::Counter| {
+        let value = |seen: &Snapshot| counter.of(seen);
         let (boot, then) = (value(seen), before.and_then(value));
         Event {
             event: counter.name.to_owned(),
@@ -121,8 +123,8 @@ fn events(seen: &Seen, before: Option<&Seen>) -> Vec<Event> {
     all.map(event).collect()
 }
 
-/// A group that had refused nothing the last time was not there.
-fn refused(now: &[Refusals], before: Option<&Seen>) -> Vec<Event> {
+/// A group that is missing in the earlier snapshot had no refusals then.
+fn refused(now: &[Refusals], before: Option<&Snapshot>) -> Vec<Event> {
     let then = before.map(|before| before.refusals.as_deref().unwrap_or_default());
     let event = |now: &Refusals| Event {
         event: String::from("max"),

@@ -1,9 +1,9 @@
-//! The steps that plans are made of.
+//! The steps of plans.
 //!
-//! [`unfinished`]: what a run that is killed leaves to the next one.
+//! [`unfinished`]: the note of a killed run for the next one.
 //!
-//! **Invariants.** A step names files by the kernel's paths, and holds all that is needed to
-//! do it.
+//! **Invariants.** A step uses the kernel's paths, and contains everything needed to
+//! execute it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,36 +13,37 @@ use hugetools_model::{Bytes, KPath, PageCount, PageSize};
 
 pub mod unfinished;
 
-/// Where swap files that stay are made.
+/// The directory of permanent swap files.
 pub const SWAP_DIR: &str = "/var/lib/hugetlbfs/swap";
 
-/// The swap file that goes again. One is enough: one run at a time.
+/// The temporary swap file. One is enough, because only one hugeadm runs at a time.
 pub const TEMP_SWAP: &str = "/var/lib/hugetlbfs/swap/temp/swapfile";
 
-/// One step.
+/// A step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// Writes a number to a kernel file.
     Write(Write),
-    /// Writes a word to a kernel file that has a choice of them.
+    /// Selects a word in a kernel file that offers several.
     Choose(Choose),
     /// Splits huge pages into smaller ones.
     Demote(Demote),
-    /// Makes a directory, if it is not there.
+    /// Makes a directory unless it exists.
     MakeDir(MakeDir),
-    /// Removes a directory, if it is there and empty.
+    /// Removes a directory if it exists and is empty.
     RemoveDir(PathBuf),
     /// Mounts a hugetlbfs.
     Mount(Mount),
-    /// Sets owner and mode of a mounted hugetlbfs or a device, if they are others.
+    /// Sets owner and mode of a mounted hugetlbfs or a device, unless they are
+    /// right.
     Own(Own),
-    /// Unmounts what was mounted last on a directory.
+    /// Unmounts the topmost mount of a directory.
     Unmount(PathBuf),
-    /// Makes swap and uses it.
+    /// Creates and enables swap.
     SwapOn(Swap),
-    /// Uses swap no longer, and removes its file.
+    /// Disables swap and removes its file.
     SwapOff(Swap),
-    /// Cannot be done on this machine; found out before anything was tried.
+    /// Cannot be done on this machine, as the plan found in advance.
     Impossible(Impossible),
 }
 
@@ -51,84 +52,83 @@ pub enum Step {
 pub struct Write {
     /// The file.
     pub file: Number,
-    /// What to write.
+    /// The value to write.
     pub value: Value,
-    /// What the number is.
+    /// The meaning of the number.
     pub what: What,
-    /// Why the kernel is known to refuse it. A running kernel is asked all
-    /// the same; a recorded tree has none to ask.
+    /// Why the kernel is known to refuse it. A live kernel is tried anyway; a
+    /// recorded tree has none to try.
     pub refused: Option<&'static str>,
 }
 
-/// A kernel file that holds a number.
+/// A kernel file with a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Number {
     /// The file.
     pub path: KPath,
-    /// A file whose number a running kernel includes in that of `path`: what
-    /// is written to `nr_hugepages` below `/sys` are the persistent pages, what
-    /// is read from it are these and the surplus pages.
+    /// A file with surplus pages, which a live kernel includes when `path` is read.
+    /// `nr_hugepages` below `/sys` takes persistent pages when written, and returns
+    /// persistent plus surplus pages when read.
     pub surplus: Option<KPath>,
 }
 
-/// What to write.
+/// The value to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// This number.
     Plain(u64),
-    /// This number, unless there is a larger one already.
+    /// This number, unless the file has a larger one.
     AtLeast(u64),
-    /// What is left of a number when the numbers in some files, which earlier
-    /// steps wrote, are taken away.
+    /// A number minus those in files that earlier steps wrote.
     Rest {
         /// The number.
         of: u64,
-        /// The files.
+        /// The files to subtract.
         less: Vec<Number>,
     },
 }
 
-/// What a number is.
+/// The meaning of a number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
-    /// The persistent pages of a pool or of a node's share of it.
+    /// The persistent pages of a pool or of a node's share.
     Pages(Pages),
-    /// The surplus pages that are allowed.
+    /// The overcommit: the limit of surplus pages.
     Overcommit {
         /// The page size.
         size: PageSize,
-        /// Whether it is to hold at once: surplus pages that are more are said.
+        /// Whether to report present surplus pages beyond the limit.
         is_limit: bool,
     },
-    /// A number that is simply set.
+    /// Any other number.
     Setting,
 }
 
-/// Persistent pages: the kernel takes any number and may find fewer pages.
+/// Persistent pages. The kernel accepts any number and may allocate fewer pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pages {
     /// The page size.
     pub size: PageSize,
     /// The node.
     pub node: Option<NodeId>,
-    /// Whether the pages are larger than the page allocator's blocks.
+    /// Whether the pages are larger than the largest block of the page allocator.
     pub gigantic: bool,
-    /// How to try for pages that the kernel did not find at once.
+    /// Further attempts if the kernel allocates too few pages.
     pub effort: Option<Effort>,
 }
 
-/// How to try for pages that the kernel did not find at once.
+/// Further attempts to allocate pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effort {
-    /// The file that joins free memory.
+    /// The file that compacts memory.
     pub compact: KPath,
-    /// Whether to drop caches and to try again and again.
+    /// Whether to drop caches and retry repeatedly.
     pub hard: bool,
-    /// Swap to add when that does not do either.
+    /// Swap to add as a last resort.
     pub swap: Option<Swap>,
 }
 
-/// A word for a kernel file that has a choice of them.
+/// A word to select in a kernel file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choose {
     /// The file.
@@ -144,54 +144,54 @@ pub struct Demote {
     pub path: KPath,
     /// How many to split.
     pub pages: PageCount,
-    /// The file that counts those that there are, on the same node.
+    /// The file with the number of these pages, for the same node.
     pub count: Number,
-    /// Their size.
+    /// The page size.
     pub size: PageSize,
-    /// The size that they are split into.
+    /// The smaller size.
     pub into: PageSize,
 }
 
-/// Owner and mode of a directory.
+/// Owner and mode of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
-    /// The user's number.
+    /// The user id.
     pub uid: u32,
-    /// The group's number.
+    /// The group id.
     pub gid: u32,
-    /// The permissions, the sticky bit included.
+    /// The permissions, with the sticky bit.
     pub mode: u32,
 }
 
 /// A directory to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MakeDir {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Whose.
+    /// Its owner and mode.
     pub owner: Owner,
-    /// Whether missing directories above are made the same way.
+    /// Whether to create missing parent directories in the same way.
     pub parents: bool,
-    /// Whether one that is there is given this owner and mode too.
-    pub mend: bool,
+    /// Whether to correct owner and mode of an existing directory.
+    pub repair: bool,
 }
 
-/// How much a mount may hold, or reserves.
+/// The size limit or reservation of a mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MountSize {
-    /// So many bytes.
+    /// Bytes.
     Bytes(Bytes),
-    /// Hundredths of the pool at the time of the mount.
+    /// A percentage of the pool at the time of the mount.
     Percent(u64),
 }
 
 impl MountSize {
-    /// Whether it is 0, which asks for no limit.
+    /// Whether it is 0, which means no limit.
     pub fn is_zero(self) -> bool {
         matches!(self, MountSize::Bytes(Bytes::ZERO) | MountSize::Percent(0))
     }
 
-    /// The whole pages of a size, of a pool that has so many.
+    /// Converts it to whole pages of a pool with `pool` pages.
     pub fn pages(self, size: PageSize, pool: PageCount) -> PageCount {
         match self {
             MountSize::Bytes(bytes) => bytes.pages(size).0,
@@ -202,7 +202,7 @@ impl MountSize {
         }
     }
 
-    /// The value of a mount option.
+    /// Formats the value of a mount option.
     fn option(self) -> String {
         match self {
             MountSize::Bytes(bytes) => bytes.get().to_string(),
@@ -223,23 +223,23 @@ impl fmt::Display for MountSize {
 /// A hugetlbfs to mount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mount {
-    /// Where.
+    /// Its mount point.
     pub point: PathBuf,
-    /// The size of its pages.
+    /// The page size.
     pub size: PageSize,
-    /// Whose; told to the kernel in the mount call, so that it is never
-    /// anybody else's.
+    /// Its owner and mode. They are mount options, so that nobody else ever owns
+    /// the mount.
     pub owner: Owner,
-    /// How much it may hold.
+    /// The size limit.
     pub max_size: Option<MountSize>,
-    /// How much of the pool is kept for it.
+    /// The pages reserved for it.
     pub min_size: Option<MountSize>,
-    /// How many files and directories it may have.
+    /// The limit of files and directories.
     pub max_inodes: Option<u64>,
 }
 
 impl Mount {
-    /// The options of the mount call.
+    /// The options for mount(2).
     pub fn options(&self) -> String {
         let Owner { uid, gid, mode } = self.owner;
         let size = self.size.get();
@@ -261,33 +261,34 @@ impl Mount {
     }
 }
 
-/// A mounted hugetlbfs, or a device, whose owner and mode must be these.
+/// Owner and mode to set on a mounted hugetlbfs or a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Own {
-    /// Where it is mounted, or the device.
+    /// The mount point or device.
     pub point: PathBuf,
-    /// Whose it must be.
+    /// Owner and mode.
     pub owner: Owner,
 }
 
-/// Swap to add for a while.
+/// Swap to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Swap {
-    /// The file or the device.
+    /// The file or device.
     pub path: PathBuf,
-    /// The size of the file; `None` is a device.
+    /// The size of the file; `None` for a device.
     pub size: Option<Bytes>,
-    /// Whether it stays, so that a killed run leaves it to nobody to remove.
+    /// Whether it stays (`--persist`). Otherwise it is removed, by the next run
+    /// after a kill.
     pub stays: bool,
 }
 
-/// What cannot be done.
+/// A step that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Impossible {
-    /// What it is about: a path, or an option.
+    /// The subject: a path or an option.
     pub subject: String,
-    /// Why not.
+    /// The reason.
     pub why: String,
-    /// What to do instead.
+    /// Advice.
     pub hint: String,
 }

@@ -1,11 +1,11 @@
-//! Who holds the pages of the pools, and who has them reserved.
+//! `--who`: users of the pools' pages and reservations.
 //!
-//! What is found (see [`crate::live::who`]) comes as a [`Seen`]; the account of each
-//! pool is made from it without input or output. Its sums are those of the kernel,
-//! or the difference is said.
+//! [`crate::live::who`] scans the machine into a [`Snapshot`]. The account of each pool
+//! is computed from it without I/O. Its sums match the kernel's counters, or the
+//! difference is reported.
 //!
-//! **Invariants.** What could not be looked at is named, and nobody is told to hold pages
-//! that were not seen with it.
+//! **Invariants.** Objects that could not be read are reported, and pages are only
+//! attributed to users they were seen with.
 
 mod text;
 
@@ -17,171 +17,171 @@ use serde::Serialize;
 
 pub use text::{are_empty, text};
 
-/// Pages by memory node.
+/// Number of pages by node.
 pub type Nodes = BTreeMap<u32, u64>;
 
-/// What was found.
+/// The result of a scan.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
-    /// The pools at that moment.
+pub struct Snapshot {
+    /// The pools during the scan.
     pub pools: Vec<Pool>,
-    /// Files and segments.
+    /// Files and shared memory segments.
     pub objects: Vec<Object>,
-    /// Mounts that keep pages for themselves, with their device numbers.
-    pub keepers: Vec<(u64, Keeper)>,
-    /// Processes with pages of their own.
+    /// Mounts with reserved pages (`min_size`), by device number.
+    pub mount_reservations: Vec<(u64, MountReservation)>,
+    /// Processes with private pages.
     pub processes: Vec<Private>,
-    /// What control groups are charged with.
+    /// Pages charged to control groups.
     pub groups: Vec<Charge>,
-    /// Why something could not be looked at.
+    /// Objects that could not be read, and why.
     pub unread: Vec<String>,
-    /// Whether a process with huge pages was among that: it may use what seems to be
-    /// used by nobody.
+    /// Whether a process with huge pages could not be read. It may use objects that
+    /// appear unused.
     pub incomplete: bool,
 }
 
-/// A file of a hugetlbfs, with a name or without.
+/// A file on hugetlbfs, possibly without a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// The device number of its file system.
     pub device: u64,
-    /// The size of its pages.
+    /// The page size.
     pub size: PageSize,
     /// Its pages in the page cache.
     pub pages: u64,
     /// Its length in pages.
     pub length: u64,
-    /// The processes that map it, or have it open.
+    /// Processes that map it or have it open.
     pub users: BTreeSet<u32>,
-    /// Its pages that mappings have reserved, touched or not.
+    /// Indexes of pages that mappings reserved, whether touched or not.
     pub promised: BTreeSet<u64>,
-    /// Where the pages are that some process has mapped.
+    /// The nodes of its mapped pages.
     pub nodes: Nodes,
 }
 
-/// A mount that keeps pages of the pool (`min_size`) until its files have as many.
+/// A mount that reserves pages of the pool (`min_size`) until its files use as many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keeper {
-    /// Where it is.
+pub struct MountReservation {
+    /// The mount point.
     pub point: String,
-    /// The size of its pages.
+    /// The page size.
     pub size: PageSize,
-    /// How many it keeps.
+    /// The number of reserved pages.
     pub pages: u64,
 }
 
-/// Which file it is.
+/// The kind of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// At this path of a mount, and at another one for who is in another mount namespace.
+    /// A file with a path on a mount.
     File {
-        /// Where those have it who see the mount.
+        /// The path in the mount's namespace.
         path: String,
-        /// Where this process has it.
+        /// The path in this process' namespace.
         here: String,
     },
-    /// At no path any more, or never at one.
+    /// A file without a path: deleted or never linked.
     Nameless(String),
-    /// System V shared memory of this number, and by how many it is attached.
+    /// A System V segment: its id, and the number of attachments.
     Segment(u64, u64),
 }
 
-/// Pages of one size of one process, which no file has.
+/// Private pages of one size in one process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Private {
     /// The process.
     pub pid: u32,
-    /// Its program.
+    /// The path of its program.
     pub name: String,
-    /// The size of the pages.
+    /// The page size.
     pub size: PageSize,
-    /// Pages that are there.
+    /// Present pages.
     pub pages: u64,
-    /// Pages that are reserved, and not there yet.
+    /// Pages reserved but not yet present.
     pub reserved: u64,
-    /// Where the pages are.
+    /// The nodes of the present pages.
     pub nodes: Nodes,
 }
 
-/// What a control group, without those below it, is charged with.
+/// The charge of a control group without its descendants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Charge {
     /// Its directory.
     pub path: String,
-    /// The size of the pages, in bytes.
+    /// The page size in bytes.
     pub size: PageSize,
-    /// How many.
+    /// The number of pages.
     pub pages: u64,
 }
 
 /// The account of one pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PoolAccount {
-    /// The size of its pages, in bytes.
+    /// The page size in bytes.
     pub size: PageSize,
-    /// All its pages.
+    /// All pages.
     pub total: u64,
-    /// Those that nobody uses.
+    /// Free pages.
     pub free: u64,
-    /// Those of the free ones that are promised.
+    /// Free pages that are reserved.
     pub reserved: u64,
-    /// Those above the minimum.
+    /// Pages above the minimum.
     pub surplus: u64,
-    /// Who has them.
+    /// Users of the pages.
     #[serde(flatten)]
     pub held: Held,
 }
 
-/// Who has the pages of a pool.
+/// Users of a pool's pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Held {
-    /// Each of them, the most pages first, and then those that have some reserved.
+    /// The users with most pages first, then reservations.
     pub holders: Vec<Holder>,
-    /// Pages in use that none of the holders has; negative where holders have more.
+    /// Pages in use without a known user; negative if users have more than the
+    /// kernel counts.
     pub unaccounted: i64,
-    /// Reserved pages likewise.
+    /// The same for reserved pages.
     pub unaccounted_reserved: i64,
-    /// What control groups are charged with.
+    /// Pages charged to control groups.
     pub groups: Vec<Charge>,
 }
 
-/// Who has pages of a pool.
+/// A user of pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Holder {
-    /// `process`, `file`, `shm`; `reservation`: pages that nobody has touched yet;
-    /// `mount`: pages that a mount keeps for its files.
+    /// `process`, `file`, `shm`; `reservation`: reserved pages that were never
+    /// touched; `mount`: pages reserved by a mount.
     pub kind: &'static str,
-    /// The process, where there is one only.
+    /// The process of private pages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The processes that map a file, or have it open.
+    /// Processes that map a file or have it open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pids: Vec<u32>,
     /// The file, or the program of the process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The number of a System V segment.
+    /// The id of a System V segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
-    /// How many pages.
+    /// The number of pages.
     pub pages: u64,
-    /// On which nodes they are, as far as can be told.
+    /// The nodes of the pages, as far as known.
     pub nodes: Nodes,
-    /// What frees the pages of an orphan: a file or segment that no process uses.
+    /// A command that frees the pages of a file or segment that no process uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
 }
 
 impl Object {
-    /// Pages that are promised, and not there yet: by mappings, or up to the end of
-    /// the file.
-    fn reserved(&self, kept: Kept) -> u64 {
-        let by_file = match kept {
-            Kept::Mappings => false,
-            Kept::UnmappedFiles => self.promised.is_empty(),
-            Kept::Files => true,
+    /// Pages reserved but not present: by mappings, or up to the end of the file.
+    fn reserved(&self, rule: ReservationRule) -> u64 {
+        let by_file = match rule {
+            ReservationRule::Mappings => false,
+            ReservationRule::UnmappedFiles => self.promised.is_empty(),
+            ReservationRule::Files => true,
         };
         let promised = self.promised.len() as u64;
         let promised = match by_file {
@@ -237,35 +237,35 @@ impl Private {
     }
 }
 
-/// Who keeps what is promised. A file keeps what a mapping of it had reserved, when
-/// that is gone; the kernel tells of no file whether it does.
+/// Which files have reservations. A file can keep the reservation of a mapping that is
+/// gone, but the kernel doesn't show which files do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
-    /// Only mappings do.
+enum ReservationRule {
+    /// Only files with mappings.
     Mappings,
-    /// Files do that nobody has mapped.
+    /// Also files without mappings, for their whole length.
     UnmappedFiles,
-    /// All files do.
+    /// All files, for their whole length.
     Files,
 }
 
-/// The rule that explains what is reserved, or else the first.
-fn kept(reserved: u64, sum: impl Fn(Kept) -> u64) -> Kept {
-    let rules = [Kept::Files, Kept::UnmappedFiles];
+/// Returns the rule that explains the number of reserved pages, by default the first.
+fn matching_rule(reserved: u64, sum: impl Fn(ReservationRule) -> u64) -> ReservationRule {
+    let rules = [ReservationRule::Files, ReservationRule::UnmappedFiles];
     let fits = rules.into_iter().find(|rule| sum(*rule) == reserved);
-    fits.unwrap_or(Kept::Mappings)
+    fits.unwrap_or(ReservationRule::Mappings)
 }
 
-impl Keeper {
-    /// What its files have not taken of it.
+impl MountReservation {
+    /// Returns the reserved pages that its files don't use.
     fn holder<'s>(
         &self,
         device: u64,
         objects: impl Iterator<Item = &'s Object>,
-        kept: Kept,
+        rule: ReservationRule,
     ) -> Holder {
         let of_it = objects.filter(|object| object.device == device);
-        let taken: u64 = of_it.map(|it| it.pages + it.reserved(kept)).sum();
+        let taken: u64 = of_it.map(|it| it.pages + it.reserved(rule)).sum();
         Holder {
             kind: "mount",
             pid: None,
@@ -279,7 +279,7 @@ impl Keeper {
     }
 }
 
-/// The same holder, of pages that are only promised.
+/// The same user with reserved pages only.
 fn reservation(holder: Holder, pages: u64) -> Holder {
     Holder {
         kind: "reservation",
@@ -290,14 +290,14 @@ fn reservation(holder: Holder, pages: u64) -> Holder {
 }
 
 impl Holder {
-    /// Whether nobody has touched its pages yet.
+    /// Whether its pages are only reserved.
     fn is_reserved(&self) -> bool {
         matches!(self.kind, "reservation" | "mount")
     }
 }
 
-/// The account of each pool.
-pub fn account(seen: &Seen) -> Vec<PoolAccount> {
+/// Computes the account of each pool.
+pub fn account(seen: &Snapshot) -> Vec<PoolAccount> {
     let of_pool = |pool: &Pool| {
         let objects = seen.objects.iter().filter(|it| it.size == pool.size);
         let processes = seen.processes.iter().filter(|it| it.size == pool.size);
@@ -305,18 +305,22 @@ pub fn account(seen: &Seen) -> Vec<PoolAccount> {
             .chain(objects.clone().map(|it| it.holder(seen.incomplete)))
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.pages));
-        let promised = |kept: Kept| -> Vec<Holder> {
-            let keepers = seen.keepers.iter().filter(|(_, it)| it.size == pool.size);
+        let promised = |rule: ReservationRule| -> Vec<Holder> {
+            let mount_reservations = seen
+                .mount_reservations
+                .iter()
+                .filter(|(_, it)| it.size == pool.size);
             let of_processes = processes
                 .clone()
                 .map(|it| reservation(it.holder(), it.reserved));
             let of_objects = (objects.clone())
-                .map(|it| reservation(it.holder(seen.incomplete), it.reserved(kept)));
-            let of_mounts = keepers.map(|(device, it)| it.holder(*device, objects.clone(), kept));
+                .map(|it| reservation(it.holder(seen.incomplete), it.reserved(rule)));
+            let of_mounts =
+                mount_reservations.map(|(device, it)| it.holder(*device, objects.clone(), rule));
             of_processes.chain(of_objects).chain(of_mounts).collect()
         };
-        let sum = |kept| promised(kept).iter().map(|holder| holder.pages).sum();
-        holders.extend(promised(kept(pool.reserved.get(), sum)));
+        let sum = |rule| promised(rule).iter().map(|holder| holder.pages).sum();
+        holders.extend(promised(matching_rule(pool.reserved.get(), sum)));
         holders.retain(|holder| holder.pages > 0);
         let sum = |reserved: bool| -> u64 {
             let those = holders.iter();

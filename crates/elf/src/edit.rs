@@ -1,9 +1,8 @@
-//! Marks and alignments of segments, changed: from one table to another, and
-//! what differs between the two as bytes of the file.
+//! Changes marks and alignments of segments, and computes the bytes of the file that
+//! differ.
 //!
-//! Every field that is changed is good with either value whatever the others
-//! have, so that a reader who sees some of them old and some new still sees a
-//! program that works.
+//! Every field works with its old and its new value, whatever the other fields hold. So
+//! a reader in the middle of a write still sees a valid program.
 
 use std::fmt;
 
@@ -12,93 +11,93 @@ use object::elf;
 use crate::ident::{Class, Ident};
 use crate::table::{Layout, MARK, Placing, Role, Segment, Table, put};
 
-/// Which segments ask for huge pages; the others do not.
+/// Which segments ask for huge pages. All others lose their mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Marks {
-    /// Those that are text.
+    /// Mark text segments.
     pub text: bool,
-    /// Those that are data.
+    /// Mark data segments.
     pub data: bool,
 }
 
-/// What to change.
+/// A change to a program header table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edit {
-    /// The marks that the segments shall have.
+    /// The marks to set; `None` keeps the present ones.
     pub marks: Option<Marks>,
-    /// The least alignment that they shall have, in bytes, a power of two.
+    /// The minimum alignment in bytes, a power of two; `None` keeps the present
+    /// one.
     pub align: Option<u64>,
 }
 
-/// A table as it shall be, and what of the request it leaves open.
+/// The result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// The table.
+    /// The table after the edit.
     pub table: Table,
-    /// Roles that were to be marked and that no segment has.
+    /// Roles in the request without a segment.
     pub missing: Vec<Role>,
-    /// Segments that keep their alignment; none of them is executable.
-    pub left: Vec<Unaligned>,
+    /// Segments that keep their alignment. None of them is executable.
+    pub unaligned: Vec<Unaligned>,
 }
 
-/// A segment that cannot be aligned, by its index, and why.
+/// A segment that cannot be aligned, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unaligned {
-    /// Its place in the program header table.
+    /// Its index in the program header table.
     pub index: usize,
-    /// Why it cannot.
+    /// The reason.
     pub why: Obstacle,
 }
 
 /// Why a segment cannot be aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
-    /// Address and offset in the file differ by this much more than a multiple
-    /// of the alignment, so that no aligned page of the one is an aligned page
-    /// of the other.
-    Apart(u64),
-    /// Its present alignment is no power of two.
-    Odd(u64),
+    /// The segment's address and file offset differ by a multiple of the alignment
+    /// plus this many bytes, so no aligned page in memory is an aligned page of the
+    /// file.
+    Misaligned(u64),
+    /// The present alignment is not a power of two.
+    NotPowerOfTwo(u64),
 }
 
-/// Why nothing is changed.
+/// Why an edit was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// It is no program or library.
-    NotStarted,
-    /// No segment has a role that was to be marked.
+    /// The file is neither a program nor a library.
+    NotLoadable,
+    /// No segment has one of the roles to mark.
     NothingToMark(Marks),
-    /// It has fixed addresses, which an alignment does not move.
+    /// The program has fixed addresses. A larger alignment doesn't move them.
     FixedAddresses,
-    /// No program can have this alignment: it is no power of two, or more than
-    /// the number.
-    Size(u64),
-    /// It has no executable segment.
+    /// The alignment is not a power of two, or larger than this maximum.
+    AlignOutOfRange(u64),
+    /// The file has no executable segment.
     NoText,
     /// These executable segments cannot be aligned.
     Unaligned(Vec<Unaligned>),
 }
 
-/// Bytes of a file to be replaced by as many others.
+/// A replacement of bytes in a file by equally many others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// Where they are.
+    /// Offset in the file.
     pub offset: u64,
-    /// The bytes as they are.
+    /// The expected old bytes.
     pub old: Vec<u8>,
-    /// The bytes as they shall be.
+    /// The new bytes.
     pub new: Vec<u8>,
 }
 
 impl Table {
-    /// The table after a change; the file stays as it is.
+    /// Returns the table after a change. The file stays as it is.
     ///
     /// # Errors
-    /// Why the change would be without effect, or would make a file that no
-    /// loader takes.
+    ///
+    /// When the change has no effect, or no loader would accept the result.
     pub fn edit(&self, edit: &Edit) -> Result<Edited, Refusal> {
         if self.placing == Placing::Nowhere || self.segments.is_empty() {
-            return Err(Refusal::NotStarted);
+            return Err(Refusal::NotLoadable);
         }
         let missing = match edit.marks {
             None => Vec::new(),
@@ -116,12 +115,12 @@ impl Table {
         Ok(Edited {
             table: table.parsed(),
             missing,
-            left: unaligned,
+            unaligned,
         })
     }
 
-    /// What a file with this table must change to have the other one; nothing
-    /// where they are equal.
+    /// Returns the patch that turns a file with this table into a file with
+    /// `after`; `None` if they are equal.
     pub fn patch(&self, after: &Table) -> Option<Patch> {
         let differ = |(old, new): (&u8, &u8)| old != new;
         let pairs = || self.bytes.iter().zip(&after.bytes);
@@ -134,8 +133,8 @@ impl Table {
         })
     }
 
-    /// The roles to be marked that no segment has; an error where that leaves
-    /// nothing to mark.
+    /// Returns the roles to mark that no segment has. Fails if that leaves nothing
+    /// to mark.
     fn missing(&self, marks: Marks) -> Result<Vec<Role>, Refusal> {
         let wanted = [(marks.text, Role::Text), (marks.data, Role::Data)];
         let wanted = wanted.iter().filter(|(wanted, _)| *wanted);
@@ -151,11 +150,11 @@ impl Table {
         }
     }
 
-    /// The segments that cannot be aligned; an error where text is among them.
+    /// Returns the segments that cannot be aligned. Fails if text is among them.
     fn unaligned(&self, size: u64) -> Result<Vec<Unaligned>, Refusal> {
         let largest = largest(self.ident);
         if !size.is_power_of_two() || size > largest {
-            return Err(Refusal::Size(largest));
+            return Err(Refusal::AlignOutOfRange(largest));
         }
         if self.placing == Placing::Fixed {
             return Err(Refusal::FixedAddresses);
@@ -176,7 +175,6 @@ impl Table {
         }
     }
 
-    /// Sets the fields of one segment.
     fn set(&mut self, segment: &Segment, edit: &Edit, align: bool) {
         let layout = Layout::of(self.ident.class);
         let start = segment.index * layout.entry;
@@ -201,19 +199,20 @@ impl Table {
 
 fn obstacle(segment: &Segment, size: u64) -> Option<Obstacle> {
     let load = &segment.load;
-    let apart = load.address.wrapping_sub(load.offset) % size;
+    let skew = load.address.wrapping_sub(load.offset) % size;
     match load.align {
-        odd if odd > 1 && !odd.is_power_of_two() => Some(Obstacle::Odd(odd)),
-        // What is aligned enough already is no concern of this.
+        invalid if invalid > 1 && !invalid.is_power_of_two() => {
+            Some(Obstacle::NotPowerOfTwo(invalid))
+        }
         enough if enough >= size => None,
-        _ if apart != 0 => Some(Obstacle::Apart(apart)),
+        _ if skew != 0 => Some(Obstacle::Misaligned(skew)),
         _ => None,
     }
 }
 
-/// The largest alignment that leaves the kernel a place: the largest huge page
-/// of any machine; with addresses of 32 bits, where programs lie from 4 MiB
-/// on, just that.
+/// The largest alignment (bytes) that still leaves room in the address space: the
+/// largest huge page of any architecture on 64-bit, and 4 MiB on 32-bit, where programs
+/// start at 4 MiB.
 fn largest(ident: Ident) -> u64 {
     match ident.class {
         Class::Elf32 => 4 << 20,
@@ -222,9 +221,8 @@ fn largest(ident: Ident) -> u64 {
 }
 
 impl Ident {
-    /// The size of the pages that the kernel can back a file with on such a
-    /// machine, with the smallest base pages that are usual there; `None` for
-    /// machines without any.
+    /// Returns the huge page size for file mappings on this architecture, with its
+    /// smallest common base page size. `None` if it has no huge pages.
     pub fn file_page_size(self) -> Option<u64> {
         match elf::Machine(self.machine.0) {
             elf::EM_386
@@ -241,7 +239,8 @@ impl Ident {
 }
 
 impl Patch {
-    /// Makes the change in a copy of the whole file. Whether it fits.
+    /// Applies the patch to a copy of the whole file. Returns false if the old
+    /// bytes differ.
     pub fn apply(&self, file: &mut [u8]) -> bool {
         let place = usize::try_from(self.offset).ok().and_then(|start| {
             let end = start.checked_add(self.new.len())?;
@@ -258,7 +257,7 @@ impl Patch {
 }
 
 impl Role {
-    /// Its name, as options have it.
+    /// The name in options.
     pub fn name(self) -> &'static str {
         match self {
             Role::Text => "text",
@@ -276,8 +275,10 @@ impl fmt::Display for Role {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Obstacle::Apart(by) => write!(f, "its address and its offset are {by:#x} apart"),
-            Obstacle::Odd(align) => write!(f, "its alignment {align:#x} is no power of two"),
+            Obstacle::Misaligned(by) => write!(f, "its address and its offset are {by:#x} apart"),
+            Obstacle::NotPowerOfTwo(align) => {
+                write!(f, "its alignment {align:#x} is not a power of two")
+            }
         }
     }
 }

@@ -1,29 +1,29 @@
-//! Why a file could not be understood.
+//! Errors of the parser.
 
 use std::fmt;
 use std::io;
 
-/// Why a file could not be understood. Messages are lower-case fragments on
-/// one line that follow the name of the file.
+/// Why a file could not be parsed. Messages are lower-case fragments that follow the
+/// file name.
 #[derive(Debug)]
 pub enum ElfError {
-    /// It does not begin as an ELF file does.
+    /// The ELF magic is missing.
     NotElf,
-    /// It ends before the part that is named.
+    /// The file ends before the end of this part.
     Truncated(&'static str),
-    /// The part that is named makes no sense.
-    Odd(&'static str),
-    /// The part that is named is larger than any sensible file's.
+    /// This part has invalid values.
+    Invalid(&'static str),
+    /// This part exceeds our size limit.
     TooLarge(&'static str),
-    /// A segment, by its index in the program header table, cannot be as it
-    /// says, for the reason named.
+    /// The segment with this index in the program header table is invalid, for the
+    /// given reason.
     Segment(usize, &'static str),
-    /// The operating system failed.
+    /// The read failed.
     Io(io::Error),
 }
 
 impl ElfError {
-    /// A failed read of the part `what`.
+    /// Converts a failed read of the part `what`.
     pub(crate) fn read(error: io::Error, what: &'static str) -> ElfError {
         match error.kind() {
             io::ErrorKind::UnexpectedEof => ElfError::Truncated(what),
@@ -37,7 +37,7 @@ impl fmt::Display for ElfError {
         match self {
             ElfError::NotElf => f.write_str("not an ELF file"),
             ElfError::Truncated(what) => write!(f, "cut off in its {what}"),
-            ElfError::Odd(what) => write!(f, "its {what} makes no sense"),
+            ElfError::Invalid(what) => write!(f, "its {what} makes no sense"),
             ElfError::TooLarge(what) => write!(f, "its {what} is too large"),
             ElfError::Segment(index, why) => write!(f, "its segment {index} {why}"),
             ElfError::Io(error) => write!(f, "cannot be read: {error}"),

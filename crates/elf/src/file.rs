@@ -1,4 +1,4 @@
-//! A whole file: headers and the dynamic section.
+//! An ELF file: headers and dynamic section.
 
 use std::ops::Range;
 
@@ -11,22 +11,22 @@ use crate::header::{self, Headers, Kind, Load, Place};
 use crate::ident::{Class, Endian, Ident};
 use crate::source::{Reader, Source};
 
-/// What a loader is told (`PT_DYNAMIC`).
+/// The dynamic section (`PT_DYNAMIC`).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dynamic {
-    /// The libraries it needs (`DT_NEEDED`), in order.
+    /// The needed libraries (`DT_NEEDED`), in order.
     pub needed: Vec<Vec<u8>>,
-    /// The name by which it is needed (`DT_SONAME`).
+    /// The library's own name (`DT_SONAME`).
     pub soname: Option<Vec<u8>>,
-    /// Where libraries are looked for before `LD_LIBRARY_PATH` (`DT_RPATH`).
+    /// Search path before `LD_LIBRARY_PATH` (`DT_RPATH`).
     pub rpath: Option<Vec<u8>>,
-    /// Where they are looked for after it (`DT_RUNPATH`).
+    /// Search path after `LD_LIBRARY_PATH` (`DT_RUNPATH`).
     pub runpath: Option<Vec<u8>>,
     pub(crate) tables: Tables,
     pie: bool,
 }
 
-/// Where the symbols are, as addresses; 0 for what is not there.
+/// Addresses and sizes of the symbol tables; 0 if absent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tables {
     pub(crate) strings: u64,
@@ -36,7 +36,7 @@ pub(crate) struct Tables {
     pub(crate) hash: u64,
 }
 
-/// An ELF file. Symbols are read when they are asked for.
+/// An ELF file. Symbols are read on demand.
 #[derive(Debug)]
 pub struct Elf<S> {
     pub(crate) reader: Reader<S>,
@@ -45,8 +45,8 @@ pub struct Elf<S> {
     dynamic: Option<Dynamic>,
 }
 
-/// The longest name of a library or a path list that is believed.
-const LONGEST: u64 = 64 << 10;
+/// Longest library name or search path (bytes). Longer strings are an error.
+const MAX_STRING: u64 = 64 << 10;
 const DYNAMIC: &str = "dynamic section";
 const STRINGS: &str = "string table";
 
@@ -54,7 +54,7 @@ impl<S: Source> Elf<S> {
     /// Reads headers and dynamic section.
     ///
     /// # Errors
-    /// When it is no ELF file, or one that no loader would take.
+    /// When it is not an ELF file, or no loader would accept it.
     pub fn read(source: S) -> Result<Elf<S>, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;
@@ -74,12 +74,12 @@ impl<S: Source> Elf<S> {
         })
     }
 
-    /// For which machine it is made.
+    /// The architecture.
     pub fn ident(&self) -> Ident {
         self.headers.ident
     }
 
-    /// How it is started.
+    /// How the file is started.
     pub fn kind(&self) -> Kind {
         let dynamic = self.dynamic.as_ref();
         match (elf::FileType(self.headers.file_type), &self.interpreter) {
@@ -97,45 +97,45 @@ impl<S: Source> Elf<S> {
         self.interpreter.as_deref()
     }
 
-    /// What the loader is told.
+    /// The dynamic section.
     pub fn dynamic(&self) -> Option<&Dynamic> {
         self.dynamic.as_ref()
     }
 
-    /// The parts that go into memory, in the order of the file's table.
+    /// The loadable segments, in the order of the file's table.
     pub fn loads(&self) -> &[Load] {
         &self.headers.loads
     }
 
-    /// The addresses, before the load bias, that the loader closes to writing
-    /// when it is done (`PT_GNU_RELRO`).
+    /// Addresses, before the load bias, that the loader write-protects after
+    /// relocation (`PT_GNU_RELRO`).
     pub fn relro(&self) -> Option<Range<u64>> {
         self.headers.relro.clone()
     }
 
-    /// Whether a part is marked for huge pages (`PF_LINUX_HUGETLB`).
+    /// Whether a segment is marked for huge pages (`PF_LINUX_HUGETLB`).
     pub fn is_marked(&self) -> bool {
         self.headers.marked
     }
 
-    /// Where the unwinder's table begins in the file (`PT_GNU_EH_FRAME`): linkers
-    /// put it, or what it points to, right behind the constants.
+    /// File offset of the unwind table (`PT_GNU_EH_FRAME`). Linkers place it, or
+    /// the table that it points to, directly after the constants.
     pub fn unwinder_offset(&self) -> Option<u64> {
         self.headers.unwinder
     }
 
-    /// The bytes that it was read from.
+    /// The source of the file's bytes.
     pub fn source(&self) -> &S {
         self.reader.source()
     }
 
-    /// The address of the first instruction, before the load bias.
+    /// The address of the entry point, before the load bias.
     pub fn entry(&self) -> u64 {
         self.headers.entry
     }
 
-    /// The address of the program headers, before the load bias; the kernel
-    /// tells a process where they are (`AT_PHDR`).
+    /// The address of the program headers, before the load bias. The kernel passes
+    /// it to the process as `AT_PHDR`.
     pub fn header_address(&self) -> Option<u64> {
         let table = self.headers.table;
         let holds = |load: &&Load| load.offset <= table && table - load.offset < load.file_size;
@@ -164,7 +164,7 @@ fn read_interpreter<S: Source>(reader: &Reader<S>, place: Place) -> Result<Vec<u
     let bytes = reader.bytes(place.offset, place.len, WHAT)?;
     let name = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
     match name.is_empty() {
-        true => Err(ElfError::Odd(WHAT)),
+        true => Err(ElfError::Invalid(WHAT)),
         false => Ok(name.to_vec()),
     }
 }
@@ -214,15 +214,15 @@ fn read_dynamic<S: Source>(
     })
 }
 
-/// The two architectures whose `DT_HASH` has words of eight bytes; their files
-/// have a `DT_GNU_HASH`, too.
+/// Whether `DT_HASH` has 8-byte words. That is so on two architectures, whose files
+/// have a `DT_GNU_HASH` too.
 fn wide_hash(ident: Ident) -> bool {
     const ALPHA: u16 = 0x9026;
     let machine = ident.machine.0;
     ident.class == Class::Elf64 && (machine == elf::EM_S390.0 || machine == ALPHA)
 }
 
-/// The entries before the one that ends the table.
+/// The entries before `DT_NULL`.
 fn entries<D: Dyn<Endian = Endianness>>(bytes: &[u8], endian: Endianness) -> Vec<(i64, u64)> {
     let count = bytes.len() / size_of::<D>();
     let Ok((entries, _)) = pod::slice_from_bytes::<D>(bytes, count) else {
@@ -243,12 +243,14 @@ fn read_string<S: Source>(
     let address = tables
         .strings
         .checked_add(at)
-        .ok_or(ElfError::Odd(STRINGS))?;
+        .ok_or(ElfError::Invalid(STRINGS))?;
     if at >= tables.strings_len {
-        return Err(ElfError::Odd(STRINGS));
+        return Err(ElfError::Invalid(STRINGS));
     }
-    let place = headers.place_of(address).ok_or(ElfError::Odd(STRINGS))?;
-    let limit = place.len.min(tables.strings_len - at).min(LONGEST);
+    let place = headers
+        .place_of(address)
+        .ok_or(ElfError::Invalid(STRINGS))?;
+    let limit = place.len.min(tables.strings_len - at).min(MAX_STRING);
     let mut len = limit.min(256);
     loop {
         let bytes = reader.up_to(place.offset, len, STRINGS)?;
@@ -256,7 +258,7 @@ fn read_string<S: Source>(
             return Ok(bytes[..end].to_vec());
         }
         if len == limit || (bytes.len() as u64) < len {
-            return Err(ElfError::Odd(STRINGS));
+            return Err(ElfError::Invalid(STRINGS));
         }
         len = limit.min(len * 8);
     }

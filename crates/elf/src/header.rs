@@ -1,4 +1,4 @@
-//! The file header and the program headers, as plain numbers.
+//! The file header and the program headers, decoded.
 
 use std::ops::Range;
 
@@ -13,94 +13,93 @@ use crate::source::{Reader, Source};
 /// How a file is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// At a fixed address, by a loader.
+    /// At a fixed address, by the loader.
     Exec,
     /// At a fixed address, by the kernel alone.
     Static,
-    /// Anywhere, by a loader. Some libraries can be started so, too.
+    /// At any address, by the loader. Some libraries can be started this way, too.
     Pie,
-    /// Anywhere, by the kernel alone.
+    /// At any address, by the kernel alone.
     StaticPie,
-    /// A library; also a loader itself, which the kernel can start.
+    /// A library, or the loader itself (the kernel can start that).
     Library,
-    /// An object file, a core: nothing to start.
+    /// Not startable: an object file or a core dump.
     Other,
 }
 
-/// A part of the file that goes into memory (`PT_LOAD`).
+/// A loadable segment (`PT_LOAD`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// Where it begins in the file.
+    /// Offset in the file.
     pub offset: u64,
-    /// Its address, before the load bias of a program that can go anywhere.
+    /// Virtual address, before the load bias.
     pub address: u64,
-    /// How many bytes come from the file: text or data.
+    /// Bytes from the file: text or data.
     pub file_size: u64,
-    /// How many bytes it has in memory; those beyond `file_size` are bss.
+    /// Bytes in memory. Those beyond `file_size` are bss.
     pub memory_size: u64,
-    /// The alignment of its address, `offset` agreeing modulo it.
+    /// Alignment. Address and offset are congruent modulo this.
     pub align: u64,
-    /// Whether it can be written.
+    /// Whether it is writable.
     pub writable: bool,
-    /// Whether it can be executed.
+    /// Whether it is executable.
     pub executable: bool,
     /// Whether it is marked for huge pages (`PF_LINUX_HUGETLB`).
     pub marked: bool,
 }
 
 impl Load {
-    /// The first address behind it.
+    /// The end of the segment in memory (exclusive).
     pub fn end(&self) -> u64 {
         self.address.saturating_add(self.memory_size)
     }
 
-    /// The first address behind what comes from the file.
+    /// The end of the bytes that come from the file (exclusive).
     pub fn file_end(&self) -> u64 {
         self.address.saturating_add(self.file_size)
     }
 }
 
-/// A place in the file.
+/// A range of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) offset: u64,
     pub(crate) len: u64,
 }
 
-/// What the headers say.
+/// The decoded headers.
 #[derive(Debug)]
 pub(crate) struct Headers {
     pub(crate) ident: Ident,
     pub(crate) file_type: u16,
     pub(crate) entry: u64,
-    /// Where the program headers are in the file.
+    /// File offset of the program header table.
     pub(crate) table: u64,
-    /// How many there are.
+    /// The number of program headers.
     pub(crate) count: u16,
     pub(crate) loads: Vec<Load>,
-    /// Whether one of them is marked for huge pages.
+    /// Whether any of them is marked for huge pages.
     pub(crate) marked: bool,
-    /// Data that the loader closes to writing.
+    /// Data that the loader write-protects after relocation.
     pub(crate) relro: Option<Range<u64>>,
-    /// Where the section header table is in the file, which a program needs not have.
+    /// The section header table. A program may have none.
     pub(crate) sections: Place,
-    /// Which section has the names of sections.
+    /// Index of the section with the section names.
     pub(crate) section_names: u16,
-    /// The parts of the file with notes.
+    /// The `PT_NOTE` segments.
     pub(crate) notes: Vec<Place>,
-    /// Where the unwinder's table is in the file.
+    /// File offset of the unwind table.
     pub(crate) unwinder: Option<u64>,
     pub(crate) interpreter: Option<Place>,
     pub(crate) dynamic: Option<Place>,
 }
 
-/// The flag of a part that asks for huge pages.
+/// The segment flag that asks for huge pages.
 const PF_LINUX_HUGETLB: u32 = 0x0010_0000;
 
 const HEADER: &str = "header";
 const TABLE: &str = "program header table";
 
-/// Reads the headers.
 pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, ElfError> {
     let magic = reader.up_to(0, 16, HEADER)?;
     if !magic.starts_with(&elf::ELFMAG) {
@@ -109,7 +108,7 @@ pub(crate) fn read<S: Source>(reader: &Reader<S>) -> Result<Headers, ElfError> {
     match magic.get(4) {
         Some(1) => read_class::<FileHeader32<Endianness>, S>(reader, Class::Elf32),
         Some(2) => read_class::<FileHeader64<Endianness>, S>(reader, Class::Elf64),
-        Some(_) => Err(ElfError::Odd(HEADER)),
+        Some(_) => Err(ElfError::Invalid(HEADER)),
         None => Err(ElfError::Truncated(HEADER)),
     }
 }
@@ -120,10 +119,12 @@ where
     S: Source,
 {
     let bytes = reader.bytes(0, size_of::<H>() as u64, HEADER)?;
-    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Odd(HEADER))?;
-    let endian = header.endian().map_err(|_error| ElfError::Odd(HEADER))?;
+    let (header, _) = pod::from_bytes::<H>(&bytes).map_err(|_error| ElfError::Invalid(HEADER))?;
+    let endian = header
+        .endian()
+        .map_err(|_error| ElfError::Invalid(HEADER))?;
     if !header.is_supported() {
-        return Err(ElfError::Odd(HEADER));
+        return Err(ElfError::Invalid(HEADER));
     }
     let mut headers = Headers {
         ident: Ident {
@@ -171,9 +172,9 @@ where
     if count == 0 {
         return Ok(Vec::new());
     }
-    // 0xffff says that there are more; the kernel refuses far fewer.
+    // 0xffff announces more headers elsewhere; the kernel refuses far fewer.
     if usize::from(header.e_phentsize(endian)) != size || count == u16::MAX {
-        return Err(ElfError::Odd(TABLE));
+        return Err(ElfError::Invalid(TABLE));
     }
     let len = u64::from(count) * size as u64;
     let bytes = reader.bytes(header.e_phoff(endian).into(), len, TABLE)?;
@@ -216,8 +217,8 @@ impl Headers {
         }
     }
 
-    /// Where an address comes from in the file, and how many bytes follow
-    /// there in the same part.
+    /// Maps an address to the file. The length is the rest of the segment's bytes
+    /// in the file.
     pub(crate) fn place_of(&self, address: u64) -> Option<Place> {
         let load = self
             .loads

@@ -1,10 +1,10 @@
-//! For which machine a file is made.
+//! The architecture of a file.
 
 use std::fmt;
 
 use object::elf;
 
-/// The size of an address.
+/// The address size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// 32 bits.
@@ -13,26 +13,26 @@ pub enum Class {
     Elf64,
 }
 
-/// The order of the bytes in a number.
+/// The byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Endian {
-    /// The lowest byte first.
+    /// Least significant byte first.
     Little,
-    /// The highest byte first.
+    /// Most significant byte first.
     Big,
 }
 
-/// The architecture, by its number in ELF (`e_machine`).
+/// The ELF machine number (`e_machine`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Machine(pub u16);
 
-/// What the first bytes of a file say: a loader takes only libraries that say
-/// the same as the program.
+/// Class, byte order and machine. A loader accepts only libraries whose values equal
+/// the program's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Ident {
-    /// The size of an address.
+    /// The address size.
     pub class: Class,
-    /// The order of bytes.
+    /// The byte order.
     pub endian: Endian,
     /// The architecture.
     pub machine: Machine,
@@ -54,7 +54,7 @@ const NAMES: &[(elf::Machine, &str)] = &[
 ];
 
 impl Ident {
-    /// What this program itself is made for.
+    /// Returns the values of this program.
     pub fn native() -> Ident {
         let machine = match std::env::consts::ARCH {
             "x86" => elf::EM_386,

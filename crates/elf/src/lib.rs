@@ -1,18 +1,19 @@
-//! What an ELF file says about how it can be started.
+//! Parses ELF files as far as hugetools needs: how a file starts, its segments and its
+//! symbols.
 //!
 //! | question | answer |
 //! |---|---|
-//! | for which machine is it? | [`Ident`] |
-//! | does a loader start it? | [`Kind`], [`Elf::interpreter`] |
-//! | what does it need, and where is that looked for? | [`Dynamic`] |
-//! | where do text, data and bss go? | [`Load`] |
-//! | what have linkers left in it? | [`Elf::has_section`], [`Elf::has_note`] |
+//! | which architecture? | [`Ident`] |
+//! | does the kernel or the loader start it? | [`Kind`], [`Elf::interpreter`] |
+//! | which libraries, on which search path? | [`Dynamic`] |
+//! | addresses of text, data and bss | [`Load`] |
+//! | sections and notes | [`Elf::has_section`], [`Elf::has_note`] |
 //! | does it define or refer to a symbol? | [`Elf::defines`], [`Elf::refers_to`] |
-//! | which segments are marked, which can be aligned? | [`Table`], [`Table::edit`] |
+//! | marks and alignment of segments | [`Table`], [`Table::edit`] |
 //!
-//! Files are not trusted: whatever they say, the answer is a value or an
-//! [`ElfError`], and no more is read than the question needs. Section headers answer
-//! nothing but whether there is a section, for a file may have none.
+//! Files are not trusted. Every query returns a value or an [`ElfError`], and reads no
+//! more than it needs. Section headers only serve to look up sections by name, because
+//! a file may have none.
 #![forbid(unsafe_code)]
 
 mod edit;

@@ -1,5 +1,4 @@
-//! What linkers and compilers leave in a file beside the program: sections by their names,
-//! and notes.
+//! Sections and notes, by name.
 
 use object::elf::{SectionHeader32, SectionHeader64};
 use object::read::elf::SectionHeader;
@@ -15,14 +14,16 @@ const SECTIONS: &str = "section header table";
 const NAMES: &str = "section names";
 const NOTES: &str = "notes";
 
-/// The bytes of a part with notes that are looked at; real ones have a few hundred.
-const MOST_NOTES: u64 = 4096;
+/// Bytes to read of each `PT_NOTE` segment; real ones have a few hundred.
+const MAX_NOTES: u64 = 4096;
 
 impl<S: Source> Elf<S> {
-    /// Whether it has a section of this name. One without a section header table has none.
+    /// Whether the file has a section of this name. Always false without a section
+    /// header table.
     ///
     /// # Errors
-    /// When the table makes no sense.
+    ///
+    /// When the table is invalid.
     pub fn has_section(&self, name: &[u8]) -> Result<bool, ElfError> {
         let sections = match self.headers.ident.class {
             Class::Elf32 => self.sections::<SectionHeader32<Endianness>>()?,
@@ -40,7 +41,8 @@ impl<S: Source> Elf<S> {
         Ok(sections.iter().any(|(at, _)| is_it(at)))
     }
 
-    /// Each section: where its name is among the names, and where it is in the file.
+    /// The offset of each section's name in the name table, and the section's place
+    /// in the file.
     fn sections<H>(&self) -> Result<Vec<(u32, Place)>, ElfError>
     where
         H: SectionHeader<Endian = Endianness>,
@@ -51,8 +53,8 @@ impl<S: Source> Elf<S> {
             return Ok(Vec::new());
         }
         let bytes = self.reader.bytes(table.offset, table.len, SECTIONS)?;
-        let (headers, _) =
-            pod::slice_from_bytes::<H>(&bytes, count).map_err(|_error| ElfError::Odd(SECTIONS))?;
+        let (headers, _) = pod::slice_from_bytes::<H>(&bytes, count)
+            .map_err(|_error| ElfError::Invalid(SECTIONS))?;
         let endian = self.endian();
         let one = |header: &H| {
             let place = Place {
@@ -64,13 +66,14 @@ impl<S: Source> Elf<S> {
         Ok(headers.iter().map(one).collect())
     }
 
-    /// Whether it has a note of this owner (`PT_NOTE`), which stripping leaves.
+    /// Whether the file has a note with this owner (`PT_NOTE`). Stripping keeps
+    /// notes.
     ///
     /// # Errors
     /// When the notes cannot be read.
     pub fn has_note(&self, owner: &[u8]) -> Result<bool, ElfError> {
         for place in &self.headers.notes {
-            let len = place.len.min(MOST_NOTES);
+            let len = place.len.min(MAX_NOTES);
             let bytes = self.reader.up_to(place.offset, len, NOTES)?;
             if self.owners(&bytes).any(|name| name == owner) {
                 return Ok(true);
@@ -79,8 +82,9 @@ impl<S: Source> Elf<S> {
         Ok(false)
     }
 
-    /// The owners of notes. Each has three words (the lengths of owner and contents, the
-    /// type), the owner, which ends in zeros, and the contents, padded to whole words.
+    /// The owners of notes. A note is three words (owner length, contents length,
+    /// type), the zero-terminated owner and the contents, each padded to whole
+    /// words.
     fn owners<'b>(&self, mut bytes: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
         const HEAD: usize = 12;
         let endian = self.endian();
@@ -100,7 +104,7 @@ impl<S: Source> Elf<S> {
             bytes = bytes
                 .get(next.checked_next_multiple_of(4)?..)
                 .unwrap_or_default();
-            // Go counts the padding, too.
+            // Go counts the padding in the length, too.
             name.split(|byte| *byte == 0).next()
         })
     }

@@ -1,4 +1,4 @@
-//! Where the bytes of a file come from.
+//! Random access to the bytes of a file.
 
 use std::fs::File;
 use std::io;
@@ -6,13 +6,14 @@ use std::os::unix::fs::FileExt;
 
 use crate::error::ElfError;
 
-/// Bytes that can be read at any place, at most as many as are there.
+/// Bytes readable at any offset.
 pub trait Source {
-    /// Fills the front of `buffer` from `offset` on and returns how many bytes
-    /// were there; fewer than asked only at the end.
+    /// Fills `buffer` from `offset` and returns the number of bytes read, which is
+    /// smaller than the buffer only at the end of the file.
     ///
     /// # Errors
-    /// Those of the operating system.
+    ///
+    /// Errors of the operating system.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 }
 
@@ -21,7 +22,7 @@ impl Source for File {
         let mut filled = 0;
         while filled < buffer.len() {
             let at = offset.saturating_add(filled as u64);
-            // No file reaches so far, and pread(2) calls it an invalid value.
+            // No file is that large, and pread(2) would return EINVAL.
             if i64::try_from(at).is_err() {
                 break;
             }
@@ -51,14 +52,13 @@ impl Source for &[u8] {
     }
 }
 
-/// How much of the front is read at once: in nearly every file it holds all
-/// headers.
+/// Bytes of the front read at once. They hold all headers of nearly every file.
 const FRONT: usize = 4096;
 
-/// Larger tables are refused: the largest real string tables have some 10 MiB.
-const LARGEST: u64 = 64 << 20;
+/// Size limit of a table (bytes). The largest real string tables have about 10 MiB.
+const MAX_TABLE: u64 = 64 << 20;
 
-/// A source with its front at hand.
+/// A source with a copy of its front.
 #[derive(Debug)]
 pub(crate) struct Reader<S> {
     source: S,
@@ -79,14 +79,14 @@ impl<S: Source> Reader<S> {
         &self.source
     }
 
-    /// Exactly `len` bytes of the part `what`.
+    /// Reads exactly `len` bytes of the part `what`.
     pub(crate) fn bytes(
         &self,
         offset: u64,
         len: u64,
         what: &'static str,
     ) -> Result<Vec<u8>, ElfError> {
-        if len > LARGEST {
+        if len > MAX_TABLE {
             return Err(ElfError::TooLarge(what));
         }
         let bytes = self.up_to(offset, len, what)?;
@@ -96,15 +96,15 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// At most `len` bytes; fewer only at the end of the file. Memory grows
-    /// with what is there, not with what a header claims.
+    /// Reads at most `len` bytes, fewer only at the end of the file. The buffer
+    /// grows as data arrives, because a header may claim any length.
     pub(crate) fn up_to(
         &self,
         offset: u64,
         len: u64,
         what: &'static str,
     ) -> Result<Vec<u8>, ElfError> {
-        let (start, len) = match (usize::try_from(offset), usize::try_from(len.min(LARGEST))) {
+        let (start, len) = match (usize::try_from(offset), usize::try_from(len.min(MAX_TABLE))) {
             (Ok(start), Ok(len)) => (start, len),
             _ => return Err(ElfError::TooLarge(what)),
         };

@@ -1,4 +1,4 @@
-//! Whether a file defines a symbol or refers to one.
+//! Looks up symbols that a file defines or refers to.
 
 use object::elf::{self, Sym32, Sym64};
 use object::read::elf::Sym;
@@ -14,13 +14,13 @@ const SYMBOLS: &str = "symbol table";
 const STRINGS: &str = "string table";
 const HASH: &str = "symbol hash table";
 
-/// More symbols than any file has that is not made to harm.
-const MOST_SYMBOLS: u64 = 1 << 22;
+/// Maximum number of symbols. Only a malicious file has more.
+const MAX_SYMBOLS: u64 = 1 << 22;
 
-/// More symbols of one hash value than any linker leaves.
-const LONGEST_CHAIN: u32 = 1 << 14;
+/// Maximum number of symbols in a hash chain; longer ones are an error.
+const MAX_CHAIN: u32 = 1 << 14;
 
-/// A symbol as a plain value.
+/// A decoded symbol.
 #[derive(Debug, Clone, Copy)]
 struct Symbol {
     name: u32,
@@ -29,10 +29,11 @@ struct Symbol {
 }
 
 impl<S: Source> Elf<S> {
-    /// Whether others find the symbol in this file.
+    /// Whether the file exports the symbol.
     ///
     /// # Errors
-    /// When the tables make no sense.
+    ///
+    /// When the tables are invalid.
     pub fn defines(&self, name: &str) -> Result<bool, ElfError> {
         let Some(tables) = self.tables() else {
             return Ok(false);
@@ -49,10 +50,12 @@ impl<S: Source> Elf<S> {
         Ok(found.is_some_and(|symbol| symbol.defined && symbol.global))
     }
 
-    /// Which of the symbols it refers to without defining them.
+    /// Returns the first of the symbols that the file refers to without defining
+    /// it.
     ///
     /// # Errors
-    /// When the tables make no sense.
+    ///
+    /// When the tables are invalid.
     pub fn refers_to<'n>(&self, names: &[&'n str]) -> Result<Option<&'n str>, ElfError> {
         let Some(tables) = self.tables() else {
             return Ok(None);
@@ -60,7 +63,8 @@ impl<S: Source> Elf<S> {
         let place = self.place(tables.strings, STRINGS)?;
         let len = tables.strings_len.min(place.len);
         let strings = self.reader.bytes(place.offset, len, STRINGS)?;
-        // Hardly any file holds the name at all, and one search says so.
+        // Hardly any file contains one of the names, so search the string table
+        // first.
         let held = |name: &&str| contains(&strings, name.as_bytes());
         let names: Vec<&str> = names.iter().copied().filter(held).collect();
         if names.is_empty() {
@@ -88,7 +92,9 @@ impl<S: Source> Elf<S> {
     }
 
     fn place(&self, address: u64, what: &'static str) -> Result<Place, ElfError> {
-        self.headers.place_of(address).ok_or(ElfError::Odd(what))
+        self.headers
+            .place_of(address)
+            .ok_or(ElfError::Invalid(what))
     }
 
     fn symbol_size(&self) -> u64 {
@@ -112,19 +118,19 @@ impl<S: Source> Elf<S> {
 
     /// The word `index` of an array of words.
     fn item(&self, array: u64, index: u64) -> Result<u32, ElfError> {
-        let into = index.checked_mul(4).ok_or(ElfError::Odd(HASH))?;
-        self.word(array.checked_add(into).ok_or(ElfError::Odd(HASH))?)
+        let into = index.checked_mul(4).ok_or(ElfError::Invalid(HASH))?;
+        self.word(array.checked_add(into).ok_or(ElfError::Invalid(HASH))?)
     }
 
-    /// `count` symbols; with a count of 0, as many as lie before the strings,
-    /// which is where every linker puts them.
+    /// Reads `count` symbols. With a count of 0, reads up to the string table,
+    /// because every linker places the symbols before it.
     fn all(&self, tables: &Tables, count: u64) -> Result<Vec<Symbol>, ElfError> {
         let size = self.symbol_size();
         let count = match count {
             0 => tables.strings.saturating_sub(tables.symbols) / size,
             count => count,
         };
-        if count > MOST_SYMBOLS {
+        if count > MAX_SYMBOLS {
             return Err(ElfError::TooLarge(SYMBOLS));
         }
         let place = self.place(tables.symbols, SYMBOLS)?;
@@ -141,7 +147,7 @@ impl<S: Source> Elf<S> {
         let address = tables
             .symbols
             .checked_add(into)
-            .ok_or(ElfError::Odd(SYMBOLS))?;
+            .ok_or(ElfError::Invalid(SYMBOLS))?;
         let at = Tables {
             symbols: address,
             ..*tables
@@ -155,7 +161,7 @@ impl<S: Source> Elf<S> {
         let address = tables
             .strings
             .checked_add(at)
-            .ok_or(ElfError::Odd(STRINGS))?;
+            .ok_or(ElfError::Invalid(STRINGS))?;
         let place = self.place(address, STRINGS)?;
         let found = self
             .reader
@@ -163,7 +169,8 @@ impl<S: Source> Elf<S> {
         Ok(found.split_last() == Some((&0, name)))
     }
 
-    /// The table of `DT_GNU_HASH`: four words, a Bloom filter, buckets, chains.
+    /// Looks up a name by `DT_GNU_HASH`: four words, a Bloom filter, buckets,
+    /// chains.
     fn find_by_gnu_hash(
         &self,
         tables: &Tables,
@@ -179,7 +186,7 @@ impl<S: Source> Elf<S> {
         if index < gnu.first {
             return Ok(None);
         }
-        for _ in 0..LONGEST_CHAIN {
+        for _ in 0..MAX_CHAIN {
             let chain = self.item(gnu.chains, u64::from(index - gnu.first))?;
             if chain | 1 == hash | 1 {
                 let symbol = self.symbol(tables, index)?;
@@ -190,9 +197,9 @@ impl<S: Source> Elf<S> {
             if chain & 1 == 1 {
                 return Ok(None);
             }
-            index = index.checked_add(1).ok_or(ElfError::Odd(HASH))?;
+            index = index.checked_add(1).ok_or(ElfError::Invalid(HASH))?;
         }
-        Err(ElfError::Odd(HASH))
+        Err(ElfError::Invalid(HASH))
     }
 
     fn gnu_hash(&self, at: u64) -> Result<GnuHash, ElfError> {
@@ -202,7 +209,7 @@ impl<S: Source> Elf<S> {
             Class::Elf32 => 4,
             Class::Elf64 => 8,
         };
-        let odd = ElfError::Odd(HASH);
+        let invalid = ElfError::Invalid(HASH);
         let buckets = at.checked_add(16 + u64::from(bloom_len) * bloom_word);
         let chains = buckets.and_then(|buckets| buckets.checked_add(u64::from(buckets_len) * 4));
         match (buckets, chains) {
@@ -212,11 +219,11 @@ impl<S: Source> Elf<S> {
                 buckets,
                 chains,
             }),
-            _ => Err(odd),
+            _ => Err(invalid),
         }
     }
 
-    /// The table of `DT_HASH`: two lengths, buckets, chains.
+    /// Looks up a name by `DT_HASH`: two lengths, buckets, chains.
     fn find_by_hash(
         &self,
         tables: &Tables,
@@ -228,7 +235,7 @@ impl<S: Source> Elf<S> {
             return Ok(None);
         }
         let mut index = self.item(at, 2 + u64::from(elf::hash(name) % buckets))?;
-        for _ in 0..chains.min(LONGEST_CHAIN) {
+        for _ in 0..chains.min(MAX_CHAIN) {
             if index == 0 {
                 return Ok(None);
             }
@@ -241,7 +248,7 @@ impl<S: Source> Elf<S> {
         Ok(None)
     }
 
-    /// How many symbols there are; 0 where no table says so.
+    /// The number of symbols; 0 if no hash table tells.
     fn count(&self, tables: &Tables) -> Result<u64, ElfError> {
         if tables.hash != 0 {
             return Ok(u64::from(self.item(tables.hash, 1)?));
@@ -249,17 +256,17 @@ impl<S: Source> Elf<S> {
         if tables.gnu_hash == 0 || tables.strings > tables.symbols {
             return Ok(0);
         }
-        // What a file refers to comes before what the table finds.
+        // Undefined symbols precede the hashed ones.
         let gnu = self.gnu_hash(tables.gnu_hash)?;
         Ok(u64::from(gnu.first))
     }
 }
 
-/// Where the parts of a `DT_GNU_HASH` table are.
+/// A parsed `DT_GNU_HASH` table.
 #[derive(Debug, Clone, Copy)]
 struct GnuHash {
     buckets_len: u32,
-    /// The first symbol that the table finds.
+    /// The index of the first hashed symbol.
     first: u32,
     buckets: u64,
     chains: u64,

@@ -1,5 +1,4 @@
-//! The program header table as hugeedit sees it: every part of the file that
-//! goes into memory, with its mark.
+//! The program header table as hugeedit needs it: loadable segments and their marks.
 
 use object::elf;
 
@@ -8,54 +7,53 @@ use crate::header::{self, Load};
 use crate::ident::{Class, Endian, Ident};
 use crate::source::{Reader, Source};
 
-/// The flag of a segment that asks for huge pages (`PF_LINUX_HUGETLB`).
+/// The segment flag that asks for huge pages (`PF_LINUX_HUGETLB`).
 pub const MARK: u32 = 0x0010_0000;
 
-/// What a segment is to those who mark it. Read-only data, and what is both
-/// written and executed, is neither.
+/// Text or data, as options name segments. Segments that are read-only, or writable and
+/// executable, are neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// Readable and executable, all of it from the file.
+    /// Readable and executable, without bss.
     Text,
-    /// Readable and writable; on 32-bit PowerPC executable, too.
+    /// Readable and writable; on 32-bit PowerPC also executable.
     Data,
 }
 
-/// A part of the file that goes into memory (`PT_LOAD`).
+/// A loadable segment (`PT_LOAD`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
-    /// Its place in the program header table, which counts headers of every
-    /// type.
+    /// Index in the program header table, which counts headers of all types.
     pub index: usize,
-    /// Where it is, and how large.
+    /// Its position and size.
     pub load: Load,
-    /// Its flags (`p_flags`), the mark among them.
+    /// All flags (`p_flags`), with the mark.
     pub flags: u32,
-    /// What it is to those who mark it.
+    /// Text or data; `None` if neither.
     pub role: Option<Role>,
 }
 
 /// Whether the addresses of a file are fixed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placing {
-    /// A program with fixed addresses (`ET_EXEC`).
+    /// A program at fixed addresses (`ET_EXEC`).
     Fixed,
-    /// A program or library that can go anywhere (`ET_DYN`).
+    /// A position-independent program or library (`ET_DYN`).
     Anywhere,
-    /// An object file, a core: nothing to start.
+    /// An object file or a core dump: never loaded.
     Nowhere,
 }
 
-/// The program header table, as bytes and as what they say.
+/// The program header table, raw and decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// For which machine the file is made.
+    /// The architecture.
     pub ident: Ident,
     /// Whether its addresses are fixed.
     pub placing: Placing,
-    /// The segments that go into memory, in the order of the table.
+    /// The loadable segments, in the order of the table.
     pub segments: Vec<Segment>,
-    /// Where the table is in the file.
+    /// File offset of the table.
     pub(crate) offset: u64,
     pub(crate) bytes: Vec<u8>,
 }
@@ -68,40 +66,41 @@ impl Segment {
         self.flags & MARK != 0
     }
 
-    /// What no loader could take.
+    /// Fails if no loader would accept the segment.
     fn check(&self, len: u64, class: Class) -> Result<(), ElfError> {
-        let odd = |why| Err(ElfError::Segment(self.index, why));
+        let invalid = |why| Err(ElfError::Segment(self.index, why));
         let load = &self.load;
         let highest = match class {
             Class::Elf32 => u64::from(u32::MAX),
             Class::Elf64 => u64::MAX,
         };
         if load.file_size > load.memory_size {
-            return odd("has more bytes in the file than in memory");
+            return invalid("has more bytes in the file than in memory");
         }
         if load.address > highest - load.memory_size.min(highest) {
-            return odd("reaches beyond the last address");
+            return invalid("reaches beyond the last address");
         }
         match load.offset.checked_add(load.file_size) {
             Some(end) if end <= len => Ok(()),
-            _ => odd("ends behind the end of the file"),
+            _ => invalid("ends after the end of the file"),
         }
     }
 }
 
 impl Table {
-    /// Reads the table of a file of so many bytes, and checks that all of it
-    /// could be loaded.
+    /// Reads the table of a file of `len` bytes and checks that every segment could
+    /// be loaded.
     ///
     /// # Errors
-    /// When it is no ELF file, a part is missing, or a number makes no sense.
+    ///
+    /// When it is not an ELF file, or a part is missing or invalid.
     pub fn read<S: Source>(source: S, len: u64) -> Result<Table, ElfError> {
         let reader = Reader::new(source)?;
         let headers = header::read(&reader)?;
         let layout = Layout::of(headers.ident.class);
         let size = u64::from(headers.count) * layout.entry as u64;
         if size > 0 && headers.table < layout.file_header {
-            return Err(ElfError::Odd(TABLE));
+            return Err(ElfError::Invalid(TABLE));
         }
         let table = Table {
             ident: headers.ident,
@@ -124,7 +123,7 @@ impl Table {
         Ok(table)
     }
 
-    /// The same table, its segments as the bytes say.
+    /// Decodes the segments again from the bytes.
     pub(crate) fn parsed(mut self) -> Table {
         let layout = Layout::of(self.ident.class);
         let entries = self.bytes.chunks_exact(layout.entry).enumerate();
@@ -135,8 +134,8 @@ impl Table {
     }
 }
 
-/// Where the fields of a program header are. Those of a word have 4 or 8
-/// bytes, the others 4.
+/// Offsets of the fields in a program header. A `word` has 4 or 8 bytes, the other
+/// fields 4.
 pub(crate) struct Layout {
     file_header: u64,
     pub(crate) entry: usize,
@@ -177,7 +176,7 @@ impl Layout {
         }
     }
 
-    /// The segment that an entry describes, if it goes into memory.
+    /// Decodes an entry; `None` unless it is loadable.
     fn segment(&self, index: usize, entry: &[u8], ident: Ident) -> Option<Segment> {
         let number = |at: usize, len: usize| number(&entry[at..at + len], ident.endian);
         if number(0, 4) != u64::from(elf::PT_LOAD.0) {
@@ -220,7 +219,7 @@ fn role(load: &Load, flags: u32, ident: Ident) -> Option<Role> {
     }
 }
 
-/// A number of at most 8 bytes.
+/// Decodes a number of at most 8 bytes.
 fn number(bytes: &[u8], endian: Endian) -> u64 {
     let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
     match endian {
@@ -229,7 +228,7 @@ fn number(bytes: &[u8], endian: Endian) -> u64 {
     }
 }
 
-/// Writes a number into as many bytes as there are, at most 8.
+/// Encodes a number into `bytes`, at most 8.
 pub(crate) fn put(bytes: &mut [u8], value: u64, endian: Endian) {
     let all = value.to_le_bytes();
     let len = bytes.len();

@@ -1,4 +1,4 @@
-//! Real files of every kind, and the same files damaged.
+//! Parses real files of every kind, intact and damaged.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::{Class, Elf, ElfError, Ident, Kind};
 
-/// Builds a C source with `cc` and the arguments.
+/// Compiles C source with `cc`.
 fn build(dir: &Path, name: &str, source: &str, args: &[&str]) -> PathBuf {
     let (input, output) = (dir.join(format!("{name}.c")), dir.join(name));
     write(&input, source);
@@ -88,7 +88,7 @@ fn an_object_file_is_nothing_to_start() {
 }
 
 #[test]
-fn what_the_loader_is_told() {
+fn reads_the_dynamic_section() {
     let dir = tempfile::tempdir().unwrap();
     let args = [
         "-shared",
@@ -145,7 +145,7 @@ fn symbols_under_every_hash_table() {
 }
 
 #[test]
-fn a_program_that_exports_nothing_still_tells_what_it_refers_to() {
+fn undefined_symbols_of_a_program_without_exports() {
     let dir = tempfile::tempdir().unwrap();
     let source = format!("{USER} int main(void) {{ return user() != 0; }}");
     let library = build(
@@ -168,7 +168,7 @@ fn a_program_that_exports_nothing_still_tells_what_it_refers_to() {
 }
 
 #[test]
-fn sections_and_notes_by_their_names() {
+fn finds_sections_and_notes_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let elf = open(&build(dir.path(), "linked", MAIN, &["-Wl,--build-id"]));
     assert!(elf.has_section(b".data").unwrap());
@@ -178,7 +178,7 @@ fn sections_and_notes_by_their_names() {
 }
 
 #[test]
-fn bss_is_what_lies_beyond_the_file() {
+fn bss_is_memory_beyond_the_file_size() {
     let dir = tempfile::tempdir().unwrap();
     let source =
         "char zero[1 << 20]; char one[1 << 16] = {1}; int main(void) { return zero[one[5]]; }";
@@ -189,7 +189,7 @@ fn bss_is_what_lies_beyond_the_file() {
 }
 
 #[test]
-fn what_the_loader_closes_lies_in_what_can_be_written() {
+fn relro_lies_in_a_writable_segment() {
     let dir = tempfile::tempdir().unwrap();
     let flags = ["-Wl,-z,relro,-z,now"];
     let elf = open(&build(dir.path(), "closed", MAIN, &flags));
@@ -202,7 +202,7 @@ fn what_the_loader_closes_lies_in_what_can_be_written() {
 
 /// The flags of a 64-bit program header are its second word.
 #[test]
-fn a_mark_in_any_part_is_seen() {
+fn a_mark_on_any_segment_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let mut bytes = bytes(&build(dir.path(), "marked", MAIN, &[]));
     let elf = Elf::read(&bytes[..]).unwrap();
@@ -220,7 +220,7 @@ fn a_mark_in_any_part_is_seen() {
     assert!(Elf::read(&bytes[..]).unwrap().is_marked());
 }
 
-/// A hand-made header of a foreign machine.
+/// A minimal header for another architecture.
 fn foreign() -> Vec<u8> {
     let mut bytes = vec![0; 52];
     bytes[..7].copy_from_slice(b"\x7fELF\x01\x02\x01");
@@ -230,7 +230,7 @@ fn foreign() -> Vec<u8> {
 }
 
 #[test]
-fn other_machines_are_read_as_well() {
+fn reads_files_of_other_architectures() {
     let bytes = foreign();
     let elf = Elf::read(&bytes[..]).unwrap();
     assert_eq!(elf.ident().to_string(), "32-bit big-endian ppc");
@@ -242,7 +242,7 @@ fn other_machines_are_read_as_well() {
 }
 
 #[test]
-fn what_is_no_elf_file_is_said() {
+fn errors_of_files_that_are_not_elf() {
     let text = |bytes: &[u8]| Elf::read(bytes).unwrap_err().to_string();
     assert_eq!(text(b"#!/bin/sh\n"), "not an ELF file");
     assert_eq!(text(b""), "not an ELF file");
@@ -252,13 +252,12 @@ fn what_is_no_elf_file_is_said() {
 }
 
 #[test]
-fn a_directory_is_an_error_of_the_system() {
+fn reading_a_directory_is_an_io_error() {
     let file = OpenOptions::new().read(true).open("/").unwrap();
     assert!(matches!(Elf::read(file), Err(ElfError::Io(_))));
 }
 
-/// Small real files to damage: with a loader and without, with either hash
-/// table.
+/// Small real files to damage: with and without a loader, with each kind of hash table.
 fn samples() -> &'static [Vec<u8>] {
     static SAMPLES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     SAMPLES.get_or_init(|| {
@@ -280,7 +279,7 @@ fn samples() -> &'static [Vec<u8>] {
     })
 }
 
-/// Asks everything; the answers may be anything but a panic.
+/// Calls every query. Any result is fine except a panic.
 fn ask(bytes: &[u8]) {
     if let Ok(elf) = Elf::read(bytes) {
         let _ = (elf.kind(), elf.header_address(), elf.ident().to_string());
@@ -304,7 +303,7 @@ proptest! {
     ) {
         let mut bytes = samples()[sample].clone();
         for (at, byte, front) in edits {
-            // Most of what matters is in front.
+            // Most bytes that matter are headers at the front.
             let len = if front { bytes.len().min(1024) } else { bytes.len() };
             bytes[at.index(len)] = byte;
         }
@@ -327,7 +326,7 @@ proptest! {
     }
 
     #[test]
-    fn noise_behind_a_header_never_panics(noise in prop::collection::vec(any::<u8>(), 0..600)) {
+    fn noise_after_a_header_never_panics(noise in prop::collection::vec(any::<u8>(), 0..600)) {
         let mut bytes = samples()[0][..64].to_vec();
         bytes.extend(noise);
         ask(&bytes);

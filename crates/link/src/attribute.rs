@@ -1,4 +1,4 @@
-//! Extended attributes of a file that a change of its contents touches.
+//! Extended attributes affected by a write to the file.
 #![expect(unsafe_code, reason = "neither std nor nix has fgetxattr or fsetxattr")]
 
 use std::ffi::CStr;
@@ -6,32 +6,32 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// What the program is given beyond its user's rights. Writing into the file
-/// takes it away.
+/// File capabilities. A write to the file removes them.
 const CAPABILITY: &CStr = c"security.capability";
 
-/// What the kernel compares the contents with before it runs the file, where
-/// the machine is set up so (IMA).
+/// Hash or signature of the contents (IMA). The kernel may refuse to run the file if it
+/// doesn't match.
 const IMA: &CStr = c"security.ima";
 
-/// The same for owner, mode and the other attributes (EVM).
+/// Hash or signature of the inode's owner, mode and other attributes (EVM).
 const EVM: &CStr = c"security.evm";
 
-/// No attribute is larger (`XATTR_SIZE_MAX`).
-const LARGEST: usize = 65536;
+/// Maximum size of an attribute (bytes), `XATTR_SIZE_MAX`.
+const MAX_ATTRIBUTE: usize = 65536;
 
-/// The capabilities of a file; `None` where it has none, or the file system
-/// knows none.
+/// Returns the file's capabilities; `None` without any, or if the file system doesn't
+/// support them.
 pub(crate) fn capabilities(file: &File) -> Option<Vec<u8>> {
     get(file, CAPABILITY)
 }
 
-/// Gives a file capabilities.
+/// Sets the file's capabilities.
 ///
 /// # Errors
-/// The kernel's own.
+///
+/// The kernel's errors.
 pub(crate) fn set_capabilities(file: &File, value: &[u8]) -> io::Result<()> {
-    // SAFETY: the name ends in zero, and the value has as many bytes as said.
+    // SAFETY: the name is zero-terminated, and `value` has `value.len()` bytes.
     let result = unsafe {
         libc::fsetxattr(
             file.as_raw_fd(),
@@ -47,10 +47,10 @@ pub(crate) fn set_capabilities(file: &File, value: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The attribute that holds a signature of the contents, or of what belongs to
-/// them. A mere hash is no signature: the kernel keeps it up to date.
+/// Returns the attribute that holds a signature of the file. A plain hash is not a
+/// signature: the kernel updates it after a write.
 ///
-/// The first byte says which it is (`enum evm_ima_xattr_type` in the kernel's
+/// The first byte is the type (`enum evm_ima_xattr_type` in the kernel's
 /// `security/integrity/integrity.h`).
 pub(crate) fn signature(file: &File) -> Option<&'static str> {
     const DIGSIG: u8 = 3;
@@ -65,9 +65,9 @@ pub(crate) fn signature(file: &File) -> Option<&'static str> {
 }
 
 fn get(file: &File, name: &CStr) -> Option<Vec<u8>> {
-    let mut value = vec![0u8; LARGEST];
-    // SAFETY: the name ends in zero, and the kernel writes at most as many
-    // bytes as the buffer has.
+    let mut value = vec![0u8; MAX_ATTRIBUTE];
+    // SAFETY: the name is zero-terminated, and the kernel writes at most
+    // `value.len()` bytes.
     let len = unsafe {
         libc::fgetxattr(
             file.as_raw_fd(),

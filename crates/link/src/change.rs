@@ -1,4 +1,4 @@
-//! What is asked of a file, and why it may be refused.
+//! Requested changes of a file, and messages for refused ones.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,32 +8,31 @@ use hugetools_model::Bytes;
 
 use crate::failure::Failure;
 
-/// What is asked of a file.
+/// A requested change of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Change {
-    /// The marks that its segments shall have; as they are where `None`.
+    /// The marks to set; `None` keeps the present ones.
     pub marks: Option<Marks>,
-    /// How its segments shall be aligned; as they are where `None`.
+    /// The alignment to set; `None` keeps the present one.
     pub align: Option<Align>,
 }
 
 /// An alignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// That of the pages which the kernel backs files with on the file's own
-    /// machine.
+    /// The huge page size for file mappings on the file's architecture.
     Usual,
-    /// So many bytes.
+    /// This many bytes.
     To(u64),
 }
 
 impl Change {
-    /// Whether anything is to be changed.
+    /// Whether this changes anything.
     pub fn is_any(&self) -> bool {
         self.marks.is_some() || self.align.is_some()
     }
 
-    /// The same for the files of one machine.
+    /// Converts the request for a file of one architecture.
     pub(crate) fn edit(&self, path: &Path, ident: Ident) -> Result<Edit, Failure> {
         let align = match self.align {
             None => None,
@@ -42,9 +41,9 @@ impl Change {
                 let machine = ident.machine;
                 Failure::of(
                     path,
-                    format_args!("the huge pages of {machine} are not known"),
+                    format_args!("the huge page size of {machine} is not known"),
                 )
-                .next("say their size: --align=SIZE")
+                .next("set it with --align=SIZE")
             })?),
         };
         Ok(Edit {
@@ -54,22 +53,24 @@ impl Change {
     }
 }
 
-/// Why a file stays as it is.
+/// The message for a refused change.
 pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
     let of = |what: &str| Failure::of(path, what);
     let size = edit.align.unwrap_or_default();
     match why {
-        Refusal::NotStarted => of("is no program or library")
-            .next("object files and cores have nothing that is loaded"),
+        Refusal::NotLoadable => of("is neither a program nor a library")
+            .next("object files and core dumps have no loadable segments"),
         Refusal::NothingToMark(marks) => {
             of(nothing(*marks)).next("hugeedit without an option lists the segments")
         }
-        Refusal::FixedAddresses => of("has fixed addresses, which no alignment moves")
-            .next("where it lies, hugectl --text can use its own pages as they are"),
-        Refusal::Size(largest) => {
+        Refusal::FixedAddresses => {
+            of("has fixed addresses: a larger alignment would not move them")
+                .next("hugectl --text works without a change of the file")
+        }
+        Refusal::AlignOutOfRange(largest) => {
             let (size, largest) = (Bytes::new(size), Bytes::new(*largest));
             of(&format!("cannot be aligned to {size}")).next(&format!(
-                "a size is a power of two, for this file up to {largest}"
+                "the size must be a power of two, at most {largest} for this file"
             ))
         }
         Refusal::NoText => of("has no executable segment to align"),
@@ -80,10 +81,10 @@ pub(crate) fn refused(path: &Path, edit: &Edit, why: &Refusal) -> Failure {
 fn nothing(marks: Marks) -> &'static str {
     match (marks.text, marks.data) {
         (true, true) => {
-            "no segment is text (read and executed, all of it from the file) or data (read and written)"
+            "no segment is text (readable and executable, without bss) or data (readable and writable)"
         }
-        (true, false) => "no segment is text (read and executed, all of it from the file)",
-        (false, _) => "no segment is data (read and written)",
+        (true, false) => "no segment is text (readable and executable, without bss)",
+        (false, _) => "no segment is data (readable and writable)",
     }
 }
 

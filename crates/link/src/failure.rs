@@ -1,4 +1,4 @@
-//! Why nothing came of it.
+//! Errors with advice.
 
 use std::fmt;
 use std::io;
@@ -6,23 +6,22 @@ use std::path::Path;
 
 use hugetools_model::root::error::describe_errno;
 
-/// Why nothing came of it: what is wrong with which file, and on a second line
-/// what to do next.
+/// An error: the file, the problem, and on a second line what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure(String);
 
 impl Failure {
-    /// Any text.
+    /// An error with any text.
     pub fn new(text: impl Into<String>) -> Failure {
         Failure(text.into())
     }
 
-    /// What is wrong with a file.
+    /// An error about a file.
     pub fn of(path: &Path, what: impl fmt::Display) -> Failure {
         Failure(format!("{}: {what}", path.display()))
     }
 
-    /// The same, with what to do next.
+    /// Adds a line with advice.
     #[must_use]
     pub fn next(self, what: &str) -> Failure {
         Failure(format!("{}\n  {what}", self.0))
@@ -37,8 +36,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// An error of the system without the number that the library appends.
-pub(crate) fn told(error: &io::Error) -> String {
+/// Describes an error without the number that std appends.
+pub(crate) fn describe(error: &io::Error) -> String {
     let errno = error.raw_os_error();
     errno.map_or_else(|| error.to_string(), describe_errno)
 }

@@ -1,10 +1,10 @@
-//! A program's file, read and changed in place.
+//! Reads and changes a program's file in place.
 //!
-//! It stays the same file: inode, links, owner, mode and capabilities. Nothing
-//! is written before all of it was checked, and then only the bytes between
-//! the first field and the last that change. Whoever reads meanwhile sees
-//! fields old or new, and a program that works either way; nobody can start
-//! it meanwhile (`ETXTBSY`), as nobody can change it while it runs.
+//! The inode, links, owner, mode and capabilities stay. Nothing is written before all
+//! checks pass, and only the bytes between the first and the last changed field are
+//! written. A concurrent reader sees old or new fields, and the program works either
+//! way. The kernel refuses to start a file that is open for writing, and to open a
+//! running one for writing (ETXTBSY).
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io;
@@ -17,25 +17,26 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::attribute;
 use crate::change::{self, Change};
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, describe};
 
-/// A change that was made.
+/// The result of a change.
 #[derive(Debug)]
 pub struct Changed {
     /// The table before.
     pub before: Table,
-    /// The table now, and what of the request it leaves open.
+    /// The table after the change, with roles and segments that it left out.
     pub edited: Edited,
-    /// The alignment that was asked for, in bytes.
+    /// The requested alignment in bytes.
     pub align: Option<u64>,
-    /// What the file lost by being written.
+    /// Privileges that the write removed and that couldn't be restored.
     pub lost: Vec<String>,
 }
 
 /// Reads the program header table of a file.
 ///
 /// # Errors
-/// When it cannot be read, or is no ELF file that could be loaded.
+///
+/// When the file cannot be read, or is not a valid ELF file.
 pub fn read(path: &Path) -> Result<Table, Failure> {
     let file = open(path, false)?;
     table(path, &file)
@@ -44,10 +45,11 @@ pub fn read(path: &Path) -> Result<Table, Failure> {
 /// Changes the program header table of a file.
 ///
 /// # Errors
-/// When it cannot be changed, or the change would be wrong; then it is as it
-/// was, unless the text says otherwise.
+///
+/// When the change is refused or fails. The file is then unchanged unless the message
+/// says otherwise.
 pub fn change(path: &Path, change: &Change) -> Result<Changed, Failure> {
-    let file = Held::new(path, open(path, true)?)?;
+    let file = LockedFile::new(path, open(path, true)?)?;
     let before = table(path, file.get())?;
     let edit = change.edit(path, before.ident)?;
     let edited = before
@@ -70,7 +72,8 @@ fn table(path: &Path, file: &File) -> Result<Table, Failure> {
     Table::read(file, len).map_err(|why| Failure::of(path, why))
 }
 
-/// Opens a regular file: nothing waits for a pipe or wakes a device.
+/// Opens a regular file. Checks the type first, since opening a FIFO can block and
+/// opening a device can have side effects.
 pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
     let check = |kind: std::fs::Metadata| match kind.is_file() {
         true => Ok(()),
@@ -84,106 +87,105 @@ pub(crate) fn open(path: &Path, write: bool) -> Result<File, Failure> {
         .write(write)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
         .open(path)
-        .map_err(|error| unopened(path, write, &error))?;
+        .map_err(|error| open_failure(path, write, &error))?;
     check(file.metadata().map_err(|error| failed(path, &error))?)?;
     Ok(file)
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure::of(path, told(error))
+    Failure::of(path, describe(error))
 }
 
-fn unopened(path: &Path, write: bool, error: &io::Error) -> Failure {
-    let why = told(error);
+fn open_failure(path: &Path, write: bool, error: &io::Error) -> Failure {
+    let why = describe(error);
     let failure = match write {
         true => Failure::of(path, format_args!("cannot be opened for writing: {why}")),
         false => Failure::of(path, format_args!("cannot be opened: {why}")),
     };
     match error.raw_os_error() {
         Some(libc::ETXTBSY) => failure.next(
-            "a process runs it: stop that first, or change a copy and rename the copy over it",
+            "a process is running it: stop the process, or change a copy and rename the copy over the file",
         ),
         Some(libc::EACCES | libc::EPERM | libc::EROFS) if write => {
-            failure.next("the file itself is changed: that takes leave to write it")
+            failure.next("hugeedit changes the file in place and needs permission to write it")
         }
         _ => failure,
     }
 }
 
-/// A file that no other of these tools changes meanwhile, where the file
-/// system knows locks.
-enum Held {
+/// A file under an exclusive lock, or without one if the file system has no locks. The
+/// lock keeps other hugetools from changing it.
+enum LockedFile {
     Locked(Flock<File>),
     Free(File),
 }
 
-impl Held {
-    fn new(path: &Path, file: File) -> Result<Held, Failure> {
+impl LockedFile {
+    fn new(path: &Path, file: File) -> Result<LockedFile, Failure> {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => Ok(Held::Locked(file)),
+            Ok(file) => Ok(LockedFile::Locked(file)),
             Err((_, Errno::EWOULDBLOCK)) => Err(Failure::of(path, "is locked by another process")
-                .next("wait until that has ended, and try again")),
-            Err((file, _)) => Ok(Held::Free(file)),
+                .next("try again when that process has ended")),
+            Err((file, _)) => Ok(LockedFile::Free(file)),
         }
     }
 
     fn get(&self) -> &File {
         match self {
-            Held::Locked(file) => file,
-            Held::Free(file) => file,
+            LockedFile::Locked(file) => file,
+            LockedFile::Free(file) => file,
         }
     }
 }
 
-/// Writes a patch. Returns what the file lost by it.
+/// Writes a patch. Returns the privileges that the file lost.
 fn write(path: &Path, file: &File, patch: &Patch) -> Result<Vec<String>, Failure> {
-    unsigned(path, file)?;
+    check_unsigned(path, file)?;
     let privileges = Privileges::of(file).map_err(|error| failed(path, &error))?;
     let written = put(file, patch.offset, &patch.new);
-    let undone = match &written {
+    let restored = match &written {
         Ok(()) => Ok(()),
         Err(_) => undo(file, patch),
     };
     let lost = privileges.restore(file);
-    match (written, undone) {
+    match (written, restored) {
         (Ok(()), _) => Ok(lost),
         (Err(error), Ok(())) => Err(Failure::of(
             path,
-            format_args!("cannot be written: {}", told(&error)),
+            format_args!("cannot be written: {}", describe(&error)),
         )
-        .next("it is as it was")),
+        .next("the file is unchanged")),
         (Err(error), Err(_)) => Err(Failure::of(
             path,
-            format_args!("cannot be written: {}", told(&error)),
+            format_args!("cannot be written: {}", describe(&error)),
         )
-        .next("nor could it be put back: take it from where it came from")),
+        .next("the old contents could not be restored: install the file again")),
     }
 }
 
-/// A file whose contents are signed would no longer start where signatures are
-/// asked for.
-fn unsigned(path: &Path, file: &File) -> Result<(), Failure> {
+/// Refuses a signed file, because the kernel may not start it after a change.
+fn check_unsigned(path: &Path, file: &File) -> Result<(), Failure> {
     match attribute::signature(file) {
         None => Ok(()),
         Some(name) => Err(Failure::of(
             path,
-            format_args!("is signed ({name}), and a change would break the signature"),
+            format_args!("is signed ({name}): a change would break the signature"),
         )
-        .next("change a copy, which is not signed, and sign that")),
+        .next("change an unsigned copy, then sign the copy")),
     }
 }
 
-/// Writes bytes, to the disk, and reads them back.
+/// Writes bytes to disk and reads them back.
 fn put(file: &File, offset: u64, bytes: &[u8]) -> io::Result<()> {
     file.write_all_at(bytes, offset)?;
     file.sync_data()?;
     match holds(file, offset, bytes)? {
         true => Ok(()),
-        false => Err(io::Error::other("it reads back otherwise")),
+        false => Err(io::Error::other("reading back gives different bytes")),
     }
 }
 
-/// Puts back what was there, where a write that failed has changed it.
+/// Restores the old bytes if a failed write changed them.
 fn undo(file: &File, patch: &Patch) -> io::Result<()> {
     match holds(file, patch.offset, &patch.old) {
         Ok(true) => Ok(()),
@@ -197,8 +199,8 @@ fn holds(file: &File, offset: u64, bytes: &[u8]) -> io::Result<bool> {
     Ok(there == bytes)
 }
 
-/// What the kernel takes from a file that is written: the set-user-ID and
-/// set-group-ID bits, unless root writes, and capabilities.
+/// Privileges that a write removes: capabilities, and the set-user-ID and set-group-ID
+/// bits unless root writes.
 struct Privileges {
     mode: u32,
     capabilities: Option<Vec<u8>>,
@@ -212,7 +214,7 @@ impl Privileges {
         })
     }
 
-    /// Gives back what was taken. Returns what could not be given.
+    /// Restores the privileges. Returns those that couldn't be restored.
     fn restore(self, file: &File) -> Vec<String> {
         let mut lost = Vec::new();
         let mode = |file: &File| Ok(file.metadata()?.mode() & 0o7777);
@@ -221,16 +223,19 @@ impl Privileges {
             false => file.set_permissions(Permissions::from_mode(self.mode)),
         });
         if let Err(error) = same {
-            let (mode, why) = (self.mode, told(&error));
-            lost.push(format!("its mode was {mode:04o} and is not now: {why}"));
+            let (mode, why) = (self.mode, describe(&error));
+            lost.push(format!("cannot restore its mode {mode:04o}: {why}"));
         }
         if let Some(value) = self.capabilities {
-            let back = match attribute::capabilities(file).as_ref() == Some(&value) {
+            let restored = match attribute::capabilities(file).as_ref() == Some(&value) {
                 true => Ok(()),
                 false => attribute::set_capabilities(file, &value),
             };
-            if let Err(error) = back {
-                lost.push(format!("it lost its capabilities: {}", told(&error)));
+            if let Err(error) = restored {
+                lost.push(format!(
+                    "cannot restore its capabilities: {}",
+                    describe(&error)
+                ));
             }
         }
         lost

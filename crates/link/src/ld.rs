@@ -1,8 +1,8 @@
-//! ld.hugetlbfs: a linker that makes programs for huge pages. It stands before
-//! the real linker, tells it how to align segments, adds our library, and
-//! marks the segments of what was made.
+//! ld.hugetlbfs: a linker wrapper that makes programs for huge pages. It runs the real
+//! linker with options for the alignment of segments and with our library, then marks
+//! the segments of the output.
 //!
-//! A line without an option of ours goes to the real linker as it is.
+//! A command line without one of our options goes to the real linker unchanged.
 
 pub mod caller;
 mod find;
@@ -33,22 +33,22 @@ use output::Output;
 use plan::Facts;
 use request::{Kind, Request};
 
-/// The exit status of one that called itself.
+/// Exit status after a recursive call.
 pub const RECURSION: u8 = 99;
 
-/// The exit status of its own failures, as linkers have it.
+/// Exit status of our own failures, the same as the linkers'.
 pub const FAILED: u8 = 1;
 
-/// How a run ended; where the linker took the place of this process it did not.
+/// How a run ended. Not returned after exec of the real linker.
 #[derive(Debug, Default)]
 pub struct End {
     /// The exit status.
     pub status: u8,
-    /// The signal that ended the linker.
+    /// The signal that killed the linker.
     pub signal: Option<i32>,
-    /// What should be known.
+    /// Warnings to print.
     pub warnings: Vec<String>,
-    /// Why it failed, where that was not the linker.
+    /// Our own failure. The linker prints its own.
     pub failure: Option<Failure>,
 }
 
@@ -62,11 +62,11 @@ impl End {
     }
 }
 
-/// Links. `warn` is called with what should be known before the linker runs.
+/// Links. `warn` prints warnings before the linker runs.
 pub fn run(caller: &Caller, warn: &dyn Fn(&str)) -> End {
     if caller.recursion {
         let failure = Failure::new(
-            "LD_HUGETLBFS_RECURSION is set: the linker that was found calls ld.hugetlbfs again",
+            "LD_HUGETLBFS_RECURSION is set: the linker found in the path calls ld.hugetlbfs again",
         )
         .next("LD=PATH names the real linker");
         return End {
@@ -82,13 +82,13 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
     let given = caller.argv.get(1..).unwrap_or_default();
     let line = response::expand(given.to_vec(), &read);
     if !request::concerns_us(&line) {
-        return Err(run::become_it(&linker, given));
+        return Err(run::exec(&linker, given));
     }
     let request = Request::new(line)?;
     if request.marks.is_some() && !caller.deprecated_link {
         warn(
             "--hugetlbfs-link is deprecated\n  \
-             use --hugetlbfs-align, and hugeedit for marks; HUGETLB_DEPRECATED_LINK=yes silences this",
+             use --hugetlbfs-align, and hugeedit to mark segments; HUGETLB_DEPRECATED_LINK=yes silences this",
         );
     }
     let facts = match (request.kind, request.align) {
@@ -110,13 +110,13 @@ fn link(caller: &Caller, warn: &dyn Fn(&str)) -> Result<End, Failure> {
     let status = run::run(&linker, &args, &caller.temporary)?;
     let made = facts.map(|facts| (facts.size, request.marks));
     Ok(match (status.success(), made) {
-        (true, Some((size, marks))) => done(&output, size, marks),
-        (_, made) => undone(&output, status, made.map_or(0, |(size, _)| size)),
+        (true, Some((size, marks))) => after_success(&output, size, marks),
+        (_, made) => after_failure(&output, status, made.map_or(0, |(size, _)| size)),
     })
 }
 
-/// After the linker has linked.
-fn done(output: &Output, size: u64, marks: Option<Marks>) -> End {
+/// Marks and checks the output of a successful run.
+fn after_success(output: &Output, size: u64, marks: Option<Marks>) -> End {
     match output.finish(size, marks) {
         Ok(warnings) => End {
             warnings,
@@ -126,14 +126,14 @@ fn done(output: &Output, size: u64, marks: Option<Marks>) -> End {
     }
 }
 
-/// After the linker has failed, or had nothing of ours to do. `size` is how far apart the
-/// segments were to be.
-fn undone(output: &Output, status: ExitStatus, size: u64) -> End {
+/// Handles a failed run, or one without segments of ours. `size` is the requested
+/// distance between segments in bytes.
+fn after_failure(output: &Output, status: ExitStatus, size: u64) -> End {
     let is_far = !status.success() && status.signal().is_none() && size >= FAR;
     let far = is_far.then(|| {
         let apart = Bytes::new(size);
         format!(
-            "the segments were to be {apart} apart, and code reaches 2GB on most machines\n  \
+            "the segments were to be {apart} apart, but code can address only 2GB on most machines\n  \
              --hugetlbfs-align=SIZE sets a smaller size"
         )
     });
@@ -141,7 +141,7 @@ fn undone(output: &Output, status: ExitStatus, size: u64) -> End {
         status: run::status(status),
         signal: status.signal(),
         warnings: far.into_iter().collect(),
-        // A linker that ends by itself takes away its own.
+        // A linker that exits removes its output itself.
         failure: status.signal().and_then(|_| output.clean()),
     }
 }
@@ -158,7 +158,9 @@ fn facts(
     let size = match (align, target, &ident) {
         (Align::To(size), ..) => size,
         (Align::Usual, Some(target), _) => target.size,
-        (Align::Usual, None, Ok(ident)) => return Err(probe::unknown(&ident.to_string())),
+        (Align::Usual, None, Ok(ident)) => {
+            return Err(probe::unknown_page_size(&ident.to_string()));
+        }
         (Align::Usual, None, Err(failure)) => return Err(failure.clone()),
     };
     Ok(Facts {
@@ -169,16 +171,16 @@ fn facts(
     })
 }
 
-/// From this many bytes between segments on, code may not reach from one to another.
+/// Distance between segments (bytes) from which relative addresses may overflow.
 const FAR: u64 = 512 << 20;
 
 /// The contents of a response file.
 fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     let file = file::open(path, false).map_err(std::io::Error::other)?;
-    file.take(LARGEST).read_to_end(&mut contents)?;
+    file.take(MAX_RESPONSE_FILE).read_to_end(&mut contents)?;
     Ok(contents)
 }
 
-/// No line is longer.
-const LARGEST: u64 = 1 << 30;
+/// Size limit of a response file (bytes).
+const MAX_RESPONSE_FILE: u64 = 1 << 30;

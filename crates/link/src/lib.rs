@@ -1,8 +1,7 @@
-//! Programs made ready for huge pages: what hugeedit changes in a file, and
-//! what ld.hugetlbfs has the linker do.
+//! Prepares programs for huge pages: hugeedit's changes of files, and ld.hugetlbfs.
 //!
-//! The bytes of a file are the business of `hugetools-elf`; here are the file
-//! itself, and the linker.
+//! `hugetools-elf` computes the bytes to change; this crate writes files and runs the
+//! linker.
 
 mod attribute;
 pub mod change;

@@ -1,5 +1,5 @@
-//! What became of a file: the lines that hugeedit always printed, and more
-//! where alignments were asked for.
+//! Reports the segments of a file: hugeedit's classic lines, and more lines after a
+//! change of alignment.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,16 +10,16 @@ use serde::Serialize;
 
 use crate::file::Changed;
 
-/// What became of a file.
+/// The segments of a file, and changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// For which machine it is made, as in `64-bit x86_64`.
+    /// The architecture, as in `64-bit x86_64`.
     pub machine: String,
-    /// Whether a byte of it was changed.
+    /// Whether any byte of the file changed.
     pub changed: bool,
-    /// Its segments, as they are now.
+    /// The present segments.
     pub segments: Vec<Row>,
-    /// What should be known besides.
+    /// Warnings.
     #[serde(skip)]
     pub notes: Vec<String>,
 }
@@ -27,11 +27,11 @@ pub struct Report {
 /// A segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// Its place in the program header table.
+    /// Index in the program header table.
     pub index: usize,
     /// Its address.
     pub start: u64,
-    /// The first address behind it.
+    /// Its end (exclusive).
     pub end: u64,
     /// `text`, `data` or neither.
     pub role: Option<&'static str>,
@@ -39,16 +39,16 @@ pub struct Row {
     pub huge: bool,
     /// Its alignment, in bytes.
     pub align: u64,
-    /// Its alignment before, where that was another.
+    /// Its alignment before, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align_before: Option<u64>,
-    /// Why it could not be aligned.
+    /// Why it couldn't be aligned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<String>,
 }
 
 impl Report {
-    /// A file as it is.
+    /// Reports an unchanged file.
     pub fn shown(table: &Table) -> Report {
         Report {
             machine: table.ident.to_string(),
@@ -58,25 +58,25 @@ impl Report {
         }
     }
 
-    /// A file that was changed.
+    /// Reports a changed file.
     pub fn changed(path: &Path, changed: &Changed) -> Report {
         let Changed { before, edited, .. } = changed;
         let mut report = Report::shown(&edited.table);
         report.changed = *before != edited.table;
         for (row, old) in report.segments.iter_mut().zip(&before.segments) {
-            let left = edited.left.iter().find(|left| left.index == row.index);
+            let unaligned = edited.unaligned.iter().find(|it| it.index == row.index);
             row.align_before = Some(old.load.align).filter(|align| *align != row.align);
-            row.obstacle = left.map(|left| left.why.to_string());
+            row.obstacle = unaligned.map(|it| it.why.to_string());
         }
         let notes = missing(edited)
-            .chain(useless(changed))
+            .chain(unused_alignment(changed))
             .chain(changed.lost.iter().cloned());
         let name = |note| format!("{}: {note}", path.display());
         report.notes = notes.map(name).collect();
         report
     }
 
-    /// The lines for people.
+    /// Formats the report for people.
     pub fn text(&self) -> String {
         let mut out = String::new();
         for row in &self.segments {
@@ -121,21 +121,23 @@ impl Row {
 }
 
 fn missing(edited: &Edited) -> impl Iterator<Item = String> + '_ {
-    let text = |role: &Role| format!("no segment is {role}; only the others are marked");
+    let text = |role: &Role| format!("no segment is {role}; only the other kind is marked");
     edited.missing.iter().map(text)
 }
 
-/// That an alignment gains nothing.
-fn useless(changed: &Changed) -> Option<String> {
+/// Warns about an alignment without benefit.
+fn unused_alignment(changed: &Changed) -> Option<String> {
     let size = changed.align?;
     let shown = Bytes::new(size);
     (!holds_a_page(&changed.edited.table, size)).then(|| {
-        format!("no segment that is only read holds an aligned page of {shown}: nothing is gained")
+        format!(
+            "no read-only segment holds an aligned page of {shown}: the alignment gains nothing"
+        )
     })
 }
 
-/// Whether the kernel could back any part of the file with pages of this size:
-/// whether such a page fits into a segment that is only read and run.
+/// Whether the kernel could back any part of the file with pages of this size. Such a
+/// page must fit into a segment that is not writable.
 fn holds_a_page(table: &Table, size: u64) -> bool {
     let read_only = table.segments.iter().filter(|s| !s.load.writable);
     read_only.map(|s| s.load).any(|load| {

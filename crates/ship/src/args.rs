@@ -4,51 +4,51 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Install hugetools from its tree, or make its packages.
+/// Install hugetools from its source tree, or build packages.
 #[derive(Debug, Parser)]
 #[command(name = "hugetools-ship", bin_name = "cargo ship")]
 pub struct Line {
     /// What to do.
     #[command(subcommand)]
-    pub what: What,
+    pub task: Task,
 
-    /// The built files are in DIR; nothing is built
+    /// Use the built files in DIR instead of building them
     #[arg(long, value_name = "DIR", global = true)]
     pub from: Option<PathBuf>,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum What {
+pub enum Task {
     /// Install below a prefix
-    Install(Where),
-    /// Take away what was installed below a prefix
-    Uninstall(Where),
-    /// Make packages: hugetools and hugetools-dev
+    Install(Destination),
+    /// Remove an installation below a prefix
+    Uninstall(Destination),
+    /// Build packages: hugetools and hugetools-dev
     Packages {
-        /// For which package manager; each whose tools are here where none is named
+        /// Kinds of package [default: all whose tools are installed]
         #[arg(value_name = "deb|rpm", value_parser = ["deb", "rpm"], hide_possible_values = true)]
         kinds: Vec<String>,
-        /// Where they go [default: target/packages]
+        /// Directory for the packages [default: target/packages]
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
 }
 
-/// Where an installation lies.
+/// The directories of an installation.
 #[derive(Debug, Args)]
-pub struct Where {
-    /// The prefix it runs from
+pub struct Destination {
+    /// Prefix of the installation
     #[arg(long, value_name = "DIR", default_value = "/usr/local")]
     pub prefix: PathBuf,
-    /// The directory of libraries below the prefix
+    /// Directory of libraries below the prefix
     #[arg(long, value_name = "DIR", default_value = "lib")]
     pub libdir: PathBuf,
-    /// A directory that stands for the root while files are copied; then the
-    /// loader's cache is left alone
+    /// Copy files below DIR instead of / (for packagers); doesn't update the
+    /// loader's cache
     #[arg(long, value_name = "DIR")]
     pub destdir: Option<PathBuf>,
-    /// Replace files that are not ours
+    /// Replace files of others
     #[arg(long)]
     pub force: bool,
 }

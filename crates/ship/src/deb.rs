@@ -1,4 +1,4 @@
-//! Packages for Debian, by `dpkg-deb`.
+//! Debian packages, built by `dpkg-deb`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,23 @@ use std::process::Command;
 
 use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, From, Item, Part};
+use crate::layout::{self, Contents, Item, Part};
 use crate::run;
 use crate::stage::put;
 use crate::text;
 use crate::tree::Tree;
 
-/// What libhugetlbfs' packages that ours stands for are called, and which version
-/// of them it can do all of.
+/// The version of libhugetlbfs' packages that ours provide.
 const CLASSIC: &str = "2.24";
 
-/// A package, and what it stands for.
+/// A Debian package.
 #[derive(Debug)]
 pub struct Package {
     /// Its name.
     pub name: &'static str,
-    /// Which files it has.
+    /// The part of the files it contains.
     pub part: Part,
-    /// The packages that it takes the place of.
+    /// The packages that it replaces.
     pub replaces: &'static [&'static str],
     section: &'static str,
     description: &'static [&'static str],
@@ -47,7 +46,7 @@ pub const PACKAGES: [Package; 2] = [
     },
 ];
 
-/// Where a Debian package has its files.
+/// The directories of a Debian package.
 pub fn dirs() -> Dirs {
     Dirs {
         prefix: "/usr".into(),
@@ -57,15 +56,15 @@ pub fn dirs() -> Dirs {
     }
 }
 
-/// The files of a package: those of the table that are its own, and what Debian
-/// wants in its `doc`.
+/// Lists the files of a package, with those that Debian requires in `/usr/share/doc`.
 ///
 /// # Errors
-/// When the tree cannot be read.
+///
+/// When the source tree cannot be read.
 pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
     let is_licence = |item: &Item| item.path.to_string_lossy().contains("/LICENSE-");
     let mut items = layout::items(tree, &dirs())?;
-    // They are in `copyright`.
+    // Debian wants licences only in `copyright`.
     items.retain(|item| item.part == package.part && !is_licence(item));
     let doc = PathBuf::from("/usr/share/doc").join(package.name);
     let mut add = |path: PathBuf, text: String| {
@@ -73,7 +72,7 @@ pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
             part: package.part,
             path,
             mode: 0o644,
-            from: From::Text(text),
+            contents: Contents::Text(text),
         });
     };
     add(doc.join("copyright"), text::debian_copyright(tree)?);
@@ -86,24 +85,25 @@ pub fn items(tree: &Tree, package: &Package) -> Result<Vec<Item>, Failure> {
     Ok(items)
 }
 
-/// What lintian would say and is meant.
+/// Overrides for lintian's false alarms.
 fn overrides(package: &Package) -> Option<String> {
     (package.part == Part::Run).then(|| {
-        "# Programs and library are one package: they go by each other's version.\n\
+        "# Programs and library are one package because their versions must match.\n\
          hugetools: package-name-doesnt-match-sonames libhugetlbfs0\n\
-         # The library has no symbols of libc at its link, so that it loads under any.\n\
+         # The library doesn't link with libc, so it loads under glibc and musl.\n\
          hugetools: shared-library-lacks-prerequisites *\n\
          hugetools: library-not-linked-against-libc *\n"
             .to_owned()
     })
 }
 
-/// Makes both packages; their files.
+/// Builds both packages and returns their files.
 ///
 /// # Errors
-/// When a file cannot be made, or a program of dpkg is missing or fails.
+///
+/// When a file cannot be written, or a dpkg program is missing or fails.
 pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let machine = run::done(Command::new("dpkg").arg("--print-architecture"))?;
+    let machine = run::output_of(Command::new("dpkg").arg("--print-architecture"))?;
     let machine = machine.trim();
     let mut made = Vec::new();
     for package in &PACKAGES {
@@ -120,14 +120,14 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
         let mut command = Command::new("dpkg-deb");
         command.args(["--root-owner-group", "-Zxz", "--build"]);
         command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
-        run::done(command.arg(&stage).arg(&file))?;
+        run::output_of(command.arg(&stage).arg(&file))?;
         made.push(file);
     }
     clear(&output.join("stage"))?;
     Ok(made)
 }
 
-/// Removes a directory that this program makes.
+/// Removes a directory of build results.
 pub(crate) fn clear(dir: &Path) -> Result<(), Failure> {
     match fs::remove_dir_all(dir) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::of(dir, error)),
@@ -135,10 +135,10 @@ pub(crate) fn clear(dir: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The second name of a page, as pages are compressed.
+/// Appends .gz to links among man pages, because man pages are compressed.
 fn link_to_compressed(item: &mut Item) {
-    if let (From::Link(to), true) = (
-        &mut item.from,
+    if let (Contents::Link(to), true) = (
+        &mut item.contents,
         item.path.to_string_lossy().contains("/man/"),
     ) {
         to.push_str(".gz");
@@ -146,24 +146,25 @@ fn link_to_compressed(item: &mut Item) {
     }
 }
 
-/// Man pages and changelogs are compressed, without a date inside.
+/// Compresses man pages and changelogs. The results contain no date, for reproducible
+/// builds.
 fn compress(stage: &Path) -> Result<(), Failure> {
     let mut gzip = Command::new("find");
     gzip.arg(stage.join("usr/share"));
     gzip.args(["-type", "f", "("]);
     gzip.args(["-path", "*/man/*", "-o", "-iname", "changelog*", ")"]);
     gzip.args(["-exec", "gzip", "-9n", "{}", "+"]);
-    run::done(&mut gzip).map(|_| ())
+    run::output_of(&mut gzip).map(|_| ())
 }
 
-/// The files in `DEBIAN`.
+/// Writes the files in `DEBIAN`.
 fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Result<(), Failure> {
     let depends = match package.part {
         Part::Run => depends(stage)?,
         Part::Dev => format!("hugetools (= {})", tree.version()),
     };
     let size = text::kilobytes(stage);
-    let sums = run::done(Command::new("sh").current_dir(stage).args([
+    let sums = run::output_of(Command::new("sh").current_dir(stage).args([
         "-c",
         "find * -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum",
     ]))?;
@@ -182,14 +183,14 @@ fn control(tree: &Tree, package: &Package, machine: &str, stage: &Path) -> Resul
             part: package.part,
             path: format!("/DEBIAN/{name}").into(),
             mode: 0o644,
-            from: From::Text(text),
+            contents: Contents::Text(text),
         };
         put(tree, stage, &item)?;
     }
     Ok(())
 }
 
-/// The fields of `control`.
+/// Formats the `control` file.
 pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size: u64) -> String {
     let others = package.replaces.join(", ");
     let provides = package.replaces.iter();
@@ -206,7 +207,7 @@ pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size
         .collect();
     let kind = match package.part {
         Part::Run => "",
-        Part::Dev => " - what programs are built with",
+        Part::Dev => " - development files",
     };
     format!(
         "Package: {}\nVersion: {}\nArchitecture: {machine}\nMaintainer: {}\n\
@@ -223,11 +224,11 @@ pub fn fields(tree: &Tree, package: &Package, machine: &str, depends: &str, size
     )
 }
 
-/// The packages that the programs need, as dpkg finds them.
+/// Asks dpkg-shlibdeps for the packages that the programs need.
 fn depends(stage: &Path) -> Result<String, Failure> {
     let bin = stage.join("usr/bin");
     let programs = fs::read_dir(&bin).map_err(|error| Failure::of(&bin, error))?;
-    // It wants to see the beginning of a source package.
+    // dpkg-shlibdeps requires a source package's `debian/control`.
     let source = stage.with_extension("source");
     let debian = source.join("debian");
     let control = debian.join("control");
@@ -245,9 +246,9 @@ fn depends(stage: &Path) -> Result<String, Failure> {
         let path = std::path::absolute(program.path());
         command.arg(path.map_err(|error| Failure::of(&bin, error))?);
     }
-    let said = run::done(&mut command)?;
+    let output = run::output_of(&mut command)?;
     clear(&source)?;
-    let depends = said
+    let depends = output
         .lines()
         .find_map(|line| line.strip_prefix("shlibs:Depends="));
     let missing = || Failure::new("dpkg-shlibdeps finds no dependencies");

@@ -1,23 +1,23 @@
-//! The directories in which installations and packages differ.
+//! The directories that differ between installations and packages.
 
 use std::path::{Path, PathBuf};
 
-/// The directories that differ.
+/// The directories of an installation or package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dirs {
-    /// What everything lies below.
+    /// The prefix of all files.
     pub prefix: PathBuf,
-    /// The directory of libraries, below the prefix: `lib`, `lib64`,
+    /// The library directory below the prefix: `lib`, `lib64`,
     /// `lib/x86_64-linux-gnu`.
     pub libdir: PathBuf,
-    /// Where zsh finds completions, below the prefix.
+    /// The directory of zsh completions below the prefix.
     pub zsh: &'static str,
-    /// Whether the loader finds libraries there without being told.
+    /// Whether the loader searches the library directory by default.
     pub is_searched: bool,
 }
 
 impl Dirs {
-    /// Those of an installation without packages.
+    /// The directories of an installation without packages.
     pub fn of_prefix(prefix: &Path, libdir: &Path, is_searched: bool) -> Dirs {
         Dirs {
             prefix: prefix.to_owned(),
@@ -27,7 +27,7 @@ impl Dirs {
         }
     }
 
-    /// The directory of libraries, from the root.
+    /// The absolute library directory.
     pub fn lib(&self) -> PathBuf {
         self.prefix.join(&self.libdir)
     }

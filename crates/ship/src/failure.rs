@@ -1,9 +1,9 @@
-//! What goes wrong: a fragment, and a second line that says what to do next.
+//! Errors with advice.
 
 use std::fmt;
 use std::path::Path;
 
-/// Why nothing was installed or packed.
+/// An error, and an optional second line that says what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     what: String,
@@ -11,7 +11,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A failure without advice.
+    /// An error without advice.
     pub fn new(what: impl Into<String>) -> Failure {
         Failure {
             what: what.into(),
@@ -19,12 +19,12 @@ impl Failure {
         }
     }
 
-    /// What an operation on a file gave.
+    /// An error about a file.
     pub(crate) fn of(path: &Path, why: impl fmt::Display) -> Failure {
         Failure::new(format!("{}: {why}", path.display()))
     }
 
-    /// The same, with what to do next.
+    /// Adds advice.
     #[must_use]
     pub fn next(self, next: impl Into<String>) -> Failure {
         Failure {

@@ -1,40 +1,41 @@
-//! Installation without packages, and its end.
+//! Installs and uninstalls without packages.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::args::Where;
+use crate::args::Destination;
 use crate::dirs::Dirs;
 use crate::failure::Failure;
-use crate::layout::{self, From, Item, Part};
+use crate::layout::{self, Contents, Item, Part};
 use crate::loader;
 use crate::manifest::Manifest;
 use crate::stage::{below, put};
 use crate::text;
 use crate::tree::Tree;
 
-/// Installs; what to tell the user.
+/// Installs and returns a summary for the user.
 ///
 /// # Errors
-/// Where something is in the way, or cannot be written. What was installed by then
-/// is in the list, and `uninstall` takes it away.
-pub fn install(tree: &Tree, place: &Where) -> Result<String, Failure> {
+///
+/// When a foreign file exists already, or a write fails. `uninstall` removes whatever
+/// was installed before the failure.
+pub fn install(tree: &Tree, place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;
     let lib = prefix.join(&place.libdir);
     let is_live = place.destdir.is_none() && nix::unistd::geteuid().is_root();
     let has_cache = is_live && loader::has_cache();
-    let tells = has_cache && !is_standard(&lib) && !loader::is_searched(&lib);
+    let needs_conf = has_cache && !is_standard(&lib) && !loader::is_searched(&lib);
     let is_searched = is_standard(&lib) || has_cache || (is_live && is_musl_searched(&lib));
     let dirs = Dirs::of_prefix(&prefix, &place.libdir, is_searched);
     let mut items = layout::items(tree, &dirs)?;
-    if tells {
+    if needs_conf {
         items.push(Item {
             part: Part::Run,
             path: loader::CONF.into(),
             mode: 0o644,
-            from: From::Text(format!("{}\n", lib.display())),
+            contents: Contents::Text(format!("{}\n", lib.display())),
         });
     }
     let old = Manifest::read(&root, &prefix)?;
@@ -49,19 +50,20 @@ pub fn install(tree: &Tree, place: &Where) -> Result<String, Failure> {
     Ok(summary(&prefix, &lib, is_searched, new.files.len()))
 }
 
-/// Takes an installation away; what to tell the user.
+/// Uninstalls and returns a summary for the user.
 ///
 /// # Errors
-/// Where there is none, or something cannot be removed.
-pub fn uninstall(place: &Where) -> Result<String, Failure> {
+///
+/// When nothing is installed, or a file cannot be removed.
+pub fn uninstall(place: &Destination) -> Result<String, Failure> {
     let root = root(place)?;
     let prefix = absolute(&place.prefix)?;
     let manifest = Manifest::read(&root, &prefix)?;
     if manifest.files.is_empty() {
         let list = below(&root, &Manifest::path(&prefix));
         return Err(
-            Failure::of(&list, "no such list, so nothing was installed from here")
-                .next("--prefix names the prefix that was installed into"),
+            Failure::of(&list, "no such file: nothing was installed by this program")
+                .next("--prefix names the prefix of the installation"),
         );
     }
     if let Some(failure) = manifest.remove(&root).into_iter().next() {
@@ -74,7 +76,7 @@ pub fn uninstall(place: &Where) -> Result<String, Failure> {
     Ok(format!("removed {count} files from {}\n", prefix.display()))
 }
 
-fn root(place: &Where) -> Result<PathBuf, Failure> {
+fn root(place: &Destination) -> Result<PathBuf, Failure> {
     absolute(place.destdir.as_deref().unwrap_or(Path::new("/")))
 }
 
@@ -82,7 +84,7 @@ fn absolute(prefix: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(prefix).map_err(|error| Failure::of(prefix, error))
 }
 
-/// Where the loaders of distributions look anyway.
+/// Whether distributions' loaders search this directory by default.
 fn is_standard(lib: &Path) -> bool {
     let names = [
         "lib".to_owned(),
@@ -96,31 +98,31 @@ fn is_standard(lib: &Path) -> bool {
     dirs.any(|dir| dir == lib)
 }
 
-/// Where musl looks besides.
+/// Whether musl's loader searches this directory in addition.
 fn is_musl_searched(lib: &Path) -> bool {
     let has_musl = Path::new("/lib/ld-musl-x86_64.so.1").exists()
         || Path::new("/lib/ld-musl-aarch64.so.1").exists();
     has_musl && !loader::has_cache() && lib == Path::new("/usr/local/lib")
 }
 
-/// That nothing of others is in the way.
+/// Fails if a foreign file exists at one of the paths.
 fn check(root: &Path, items: &[Item], old: &Manifest) -> Result<(), Failure> {
     let ours: BTreeSet<&PathBuf> = old.files.iter().collect();
-    let in_the_way = items.iter().find(|item| {
+    let foreign = items.iter().find(|item| {
         !ours.contains(&item.path) && fs::symlink_metadata(below(root, &item.path)).is_ok()
     });
-    match in_the_way {
+    match foreign {
         None => Ok(()),
         Some(item) => Err(Failure::of(
             &below(root, &item.path),
-            "is there already, and was not installed from here",
+            "exists already and was not installed by this program",
         )
-        .next("--force replaces it, or --prefix installs elsewhere")),
+        .next("--force replaces it; --prefix selects another directory")),
     }
 }
 
-/// Puts all files. The list comes first, so that it is there also where this ends
-/// half way.
+/// Copies all files. Writes the manifest first, so that `uninstall` works after a
+/// failure half-way.
 fn put_all(
     tree: &Tree,
     root: &Path,
@@ -147,7 +149,7 @@ fn put_all(
         part: Part::Run,
         path: path.clone(),
         mode: 0o644,
-        from: From::Text(manifest.to_text()),
+        contents: Contents::Text(manifest.to_text()),
     };
     let mut both = new.clone();
     both.files.extend(old.files.iter().cloned());
@@ -165,12 +167,12 @@ fn unique(paths: &mut Vec<PathBuf>) {
     paths.dedup();
 }
 
-/// What an older installation had and this one has not.
+/// Removes files of an older installation that the new one lacks.
 fn remove_outdated(root: &Path, old: &Manifest, new: &Manifest) {
     let mut gone = old.clone();
     gone.files.retain(|path| !new.files.contains(path));
     gone.dirs.clear();
-    // What cannot be removed is no longer ours.
+    // Failures don't matter: the new manifest no longer lists the file.
     let _ = gone.remove(root);
 }
 

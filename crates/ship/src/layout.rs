@@ -1,4 +1,4 @@
-//! What is installed, and where: the one table.
+//! The table of installed files.
 
 use std::path::PathBuf;
 
@@ -7,42 +7,42 @@ use crate::failure::Failure;
 use crate::text;
 use crate::tree::Tree;
 
-/// Which package a file belongs to.
+/// The package of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// What runs: `hugetools`.
+    /// Programs, libraries and their documentation: `hugetools`.
     Run,
-    /// What programs are built with: `hugetools-dev`.
+    /// Development files: `hugetools-dev`.
     Dev,
 }
 
-/// How a file comes to be.
+/// Where the contents of a file come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
-    /// A copy of what was built, with its symbols left out.
+pub enum Contents {
+    /// A stripped copy of a build result.
     Built(&'static str),
-    /// A copy of a file of the tree.
+    /// A copy of a file in the source tree.
     Tree(String),
-    /// A symbolic link with this contents.
+    /// A symbolic link to this path.
     Link(String),
-    /// A text.
+    /// This text.
     Text(String),
 }
 
-/// One file.
+/// A file to install.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
-    /// Which package it belongs to.
+    /// The package.
     pub part: Part,
-    /// Its path, from the root.
+    /// The absolute path.
     pub path: PathBuf,
-    /// Its permissions, where it is no link.
+    /// Permissions; unused for links.
     pub mode: u32,
-    /// How it comes to be.
-    pub from: From,
+    /// The contents.
+    pub contents: Contents,
 }
 
-/// Programs: their names when built and when installed.
+/// Names of programs: as built, as installed.
 const PROGRAMS: [(&str, &str); 5] = [
     ("hugeadm", "hugeadm"),
     ("hugectl", "hugectl"),
@@ -51,20 +51,26 @@ const PROGRAMS: [(&str, &str); 5] = [
     ("pagesize", "pagesize"),
 ];
 
-/// By which names compilers look for a linker.
+/// Names that compilers use for the linker.
 const LINKERS: [&str; 4] = ["ld", "ld.bfd", "ld.gold", "ld.lld"];
 
-/// All files, by path.
+/// Lists all files, sorted by path.
 ///
 /// # Errors
-/// When a directory of the tree cannot be read.
+///
+/// When a directory of the source tree cannot be read.
 pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     let mut all = Table {
         dirs,
         items: Vec::new(),
     };
     for (built, name) in PROGRAMS {
-        all.add(Part::Run, &format!("bin/{name}"), 0o755, From::Built(built));
+        all.add(
+            Part::Run,
+            &format!("bin/{name}"),
+            0o755,
+            Contents::Built(built),
+        );
     }
     all.libraries();
     all.development(tree);
@@ -72,7 +78,7 @@ pub fn items(tree: &Tree, dirs: &Dirs) -> Result<Vec<Item>, Failure> {
     all.completions();
     for name in ["LICENSE-MIT", "LICENSE-APACHE", "README.md", "CHANGELOG.md"] {
         let to = format!("share/doc/hugetools/{name}");
-        all.add(Part::Run, &to, 0o644, From::Tree(name.to_owned()));
+        all.add(Part::Run, &to, 0o644, Contents::Tree(name.to_owned()));
     }
     all.items.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(all.items)
@@ -84,22 +90,22 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn add(&mut self, part: Part, path: &str, mode: u32, from: From) {
+    fn add(&mut self, part: Part, path: &str, mode: u32, contents: Contents) {
         let path = self.dirs.prefix.join(path);
         self.items.push(Item {
             part,
             path,
             mode,
-            from,
+            contents,
         });
     }
 
-    /// The library that programs are linked with has the name that the loader
-    /// looks for. The other one carries the same name inside, so it lies where no
-    /// loader looks; beside it, the names that hugectl knows.
+    /// The library for linking is in the loader's search path. The heap library has
+    /// the same soname, so it is in a subdirectory that no loader searches. hugectl
+    /// looks there for both.
     fn libraries(&mut self) {
         let lib = self.dirs.libdir.display().to_string();
-        let library = From::Built("libhugetlbfs.so");
+        let library = Contents::Built("libhugetlbfs.so");
         self.add(
             Part::Run,
             &format!("{lib}/libhugetlbfs.so.0"),
@@ -107,38 +113,38 @@ impl Table<'_> {
             library,
         );
         let own = format!("{lib}/hugetools");
-        let heap = From::Built("libhugetlbfs_heap.so");
+        let heap = Contents::Built("libhugetlbfs_heap.so");
         self.add(
             Part::Run,
             &format!("{own}/libhugetlbfs_heap.so"),
             0o644,
             heap,
         );
-        let link = From::Link("../libhugetlbfs.so.0".to_owned());
+        let link = Contents::Link("../libhugetlbfs.so.0".to_owned());
         self.add(Part::Run, &format!("{own}/libhugetlbfs.so"), 0, link);
     }
 
     fn development(&mut self, tree: &Tree) {
         let lib = self.dirs.libdir.display().to_string();
-        let link = From::Link("libhugetlbfs.so.0".to_owned());
+        let link = Contents::Link("libhugetlbfs.so.0".to_owned());
         self.add(Part::Dev, &format!("{lib}/libhugetlbfs.so"), 0, link);
-        let header = From::Tree("crates/preload/include/hugetlbfs.h".to_owned());
+        let header = Contents::Tree("crates/preload/include/hugetlbfs.h".to_owned());
         self.add(Part::Dev, "include/hugetlbfs.h", 0o644, header);
-        let pc = From::Text(text::pkg_config(self.dirs, tree.version()));
+        let pc = Contents::Text(text::pkg_config(self.dirs, tree.version()));
         self.add(
             Part::Dev,
             &format!("{lib}/pkgconfig/hugetlbfs.pc"),
             0o644,
             pc,
         );
-        // Where libhugetlbfs has it, too.
+        // The same directory as libhugetlbfs.
         for name in LINKERS {
-            let link = From::Link("../../bin/ld.hugetlbfs".to_owned());
+            let link = Contents::Link("../../bin/ld.hugetlbfs".to_owned());
             self.add(Part::Dev, &format!("share/libhugetlbfs/{name}"), 0, link);
         }
     }
 
-    /// Functions are for those who build.
+    /// Section 3 belongs to the development package.
     fn pages(&mut self, tree: &Tree) -> Result<(), Failure> {
         let dir = tree.path("man");
         let entries = std::fs::read_dir(&dir).map_err(|error| Failure::of(&dir, error))?;
@@ -151,10 +157,10 @@ impl Table<'_> {
                 _ => Part::Run,
             };
             let to = format!("share/man/man{section}/{name}");
-            // One page may have several names.
+            // A symlink is another name of a page.
             let from = match std::fs::read_link(entry.path()) {
-                Ok(other) => From::Link(other.display().to_string()),
-                Err(_) => From::Tree(format!("man/{name}")),
+                Ok(other) => Contents::Link(other.display().to_string()),
+                Err(_) => Contents::Tree(format!("man/{name}")),
             };
             self.add(part, &to, 0o644, from);
         }
@@ -173,7 +179,8 @@ impl Table<'_> {
                     format!("{name}.fish"),
                     format!("share/fish/vendor_completions.d/{name}.fish"),
                 ),
-                // These shells look nowhere by themselves: one names them.
+                // These shells have no search path for completions: users load
+                // them by path.
                 (
                     format!("{name}.elv"),
                     format!("share/hugetools/completions/{name}.elv"),
@@ -183,7 +190,7 @@ impl Table<'_> {
                     format!("share/hugetools/completions/{name}.ps1"),
                 ),
             ] {
-                let from = From::Tree(format!("completions/{file}"));
+                let from = Contents::Tree(format!("completions/{file}"));
                 self.add(Part::Run, &to, 0o644, from);
             }
         }

@@ -1,8 +1,8 @@
-//! Installs hugetools from its tree into any prefix, takes it away again, and
-//! makes packages for Debian and for RPM.
+//! Installs hugetools below any prefix, uninstalls it, and builds Debian and RPM
+//! packages.
 //!
-//! There is one table of files, [`layout`]; an installation, a `.deb` and an
-//! `.rpm` differ in their directories only. Nothing of this crate is installed.
+//! All of them install the table of files in [`layout`], and differ only in
+//! directories. This crate itself is never installed.
 #![expect(
     clippy::disallowed_methods,
     reason = "it copies files of the tree; none of them is the kernel's"

@@ -1,4 +1,4 @@
-//! Whether the loader finds a library in some directory without being told.
+//! glibc's loader: its search path and its cache.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,19 +6,19 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::run;
 
-/// The file that tells glibc's loader of a prefix, from the root.
+/// The file that adds a directory to the search path of glibc's loader.
 pub const CONF: &str = "/etc/ld.so.conf.d/hugetools.conf";
 
-/// Whether there is a cache to make: glibc's loader has one, musl's has none.
+/// Whether the loader has a cache. glibc's has one, musl's does not.
 pub fn has_cache() -> bool {
     Path::new("/etc/ld.so.conf.d").is_dir() && run::has("ldconfig")
 }
 
-/// Whether a directory is one of those that the cache is made from.
+/// Whether the loader's cache covers a directory.
 pub fn is_searched(dir: &Path) -> bool {
-    // Nothing is written: -N and -X leave cache and links alone.
+    // -N and -X: don't write the cache or symlinks.
     let mut command = Command::new("ldconfig");
-    let listed = run::done(command.args(["-v", "-N", "-X"])).unwrap_or_default();
+    let listed = run::output_of(command.args(["-v", "-N", "-X"])).unwrap_or_default();
     let real = std::fs::canonicalize(dir).unwrap_or_else(|_error| dir.to_owned());
     let dirs = listed
         .lines()
@@ -27,10 +27,11 @@ pub fn is_searched(dir: &Path) -> bool {
     dirs.any(|listed| listed == dir || listed == real)
 }
 
-/// Makes the loader's cache anew.
+/// Rebuilds the loader's cache.
 ///
 /// # Errors
-/// What `ldconfig` says.
+///
+/// The output of `ldconfig`.
 pub fn refresh() -> Result<(), Failure> {
-    run::done(&mut Command::new("ldconfig")).map(|_| ())
+    run::output_of(&mut Command::new("ldconfig")).map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! `cargo ship`: see the library.
+//! `cargo ship`: see the library crate.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,14 +8,14 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use hugetools_ship::args::{Line, What};
+use hugetools_ship::args::{Line, Task};
 use hugetools_ship::tree::Tree;
 use hugetools_ship::{Failure, install, packages};
 
 fn main() -> ExitCode {
     match run(Line::parse()) {
-        Ok(said) => {
-            print!("{said}");
+        Ok(output) => {
+            print!("{output}");
             ExitCode::SUCCESS
         }
         Err(failure) => {
@@ -27,9 +27,9 @@ fn main() -> ExitCode {
 
 fn run(line: Line) -> Result<String, Failure> {
     let from = line.from.as_deref();
-    match line.what {
-        What::Install(place) => install::install(&Tree::prepare(from)?, &place),
-        What::Uninstall(place) => install::uninstall(&place),
-        What::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
+    match line.task {
+        Task::Install(place) => install::install(&Tree::prepare(from)?, &place),
+        Task::Uninstall(place) => install::uninstall(&place),
+        Task::Packages { kinds, output } => packages::make(&Tree::prepare(from)?, &kinds, output),
     }
 }

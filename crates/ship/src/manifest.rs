@@ -1,4 +1,4 @@
-//! The list of what an installation put where, by which it is taken away again.
+//! The list of installed files, for uninstalling.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,25 +6,26 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::stage::below;
 
-/// What was installed. Paths are from the root.
+/// Installed files and directories, as absolute paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// Files and links.
     pub files: Vec<PathBuf>,
-    /// Directories that were not there before, the outer ones first.
+    /// Directories that the installation created, outer ones first.
     pub dirs: Vec<PathBuf>,
 }
 
 impl Manifest {
-    /// Where the list of a prefix lies, from the root.
+    /// The path of a prefix's manifest.
     pub fn path(prefix: &Path) -> PathBuf {
         prefix.join("share/hugetools/installed")
     }
 
-    /// Reads the list of a prefix; empty where there is none.
+    /// Reads the manifest of a prefix; empty if there is none.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    ///
+    /// When it exists and cannot be read.
     pub fn read(root: &Path, prefix: &Path) -> Result<Manifest, Failure> {
         let path = below(root, &Manifest::path(prefix));
         match fs::read_to_string(&path) {
@@ -45,7 +46,7 @@ impl Manifest {
         }
     }
 
-    /// As it is written.
+    /// Formats the manifest for its file.
     pub fn to_text(&self) -> String {
         let files = self
             .files
@@ -57,8 +58,8 @@ impl Manifest {
         files.chain(dirs).collect()
     }
 
-    /// Removes files, then directories that have become empty; what could not be
-    /// removed, and why.
+    /// Removes the files, then the directories that are empty. Returns a failure
+    /// for each file that couldn't be removed.
     pub fn remove(&self, root: &Path) -> Vec<Failure> {
         let mut failures = Vec::new();
         for path in self.files.iter().map(|path| below(root, path)) {
@@ -69,7 +70,7 @@ impl Manifest {
                 _ => {}
             }
         }
-        // Inner ones first; what somebody else uses stays.
+        // Inner directories first. Directories with other files stay.
         for path in self.dirs.iter().rev() {
             let _ = fs::remove_dir(below(root, path));
         }
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn parses_its_own_output() {
         let manifest = Manifest {
             files: vec!["/p/bin/x y".into(), "/p/lib/z".into()],
             dirs: vec!["/p".into(), "/p/bin".into()],

@@ -1,4 +1,4 @@
-//! Packages of each kind that this machine can make.
+//! Builds packages of each kind that this machine has tools for.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use crate::failure::Failure;
 use crate::tree::Tree;
 use crate::{deb, rpm, run};
 
-/// A kind of package, the program that only its makers have, the package that has it,
-/// and what makes it.
+/// A kind of package, a program needed to build it, the program's package, and the
+/// build function.
 type Kind = (
     &'static str,
     &'static str,
@@ -21,11 +21,12 @@ const KINDS: [Kind; 2] = [
     ("rpm", "rpmbuild", "rpm", rpm::make),
 ];
 
-/// Makes packages, and says where they lie: of the kinds that are named, or else of
-/// those whose maker is here; which one is not, it says, too.
+/// Builds packages and returns a list of them. Without names, builds every kind whose
+/// tools are installed, and names the missing tools of the others.
 ///
 /// # Errors
-/// Where one of them cannot be made, or none is.
+///
+/// When a build fails, or no kind can be built.
 pub fn make(tree: &Tree, named: &[String], output: Option<PathBuf>) -> Result<String, Failure> {
     let target = tree.built.parent().map(|target| target.join("packages"));
     let output = output.or(target).unwrap_or_else(|| "packages".into());
@@ -36,22 +37,19 @@ pub fn make(tree: &Tree, named: &[String], output: Option<PathBuf>) -> Result<St
         .partition(|kind| is_named(kind) || run::has(kind.1));
     if here.is_empty() {
         let missing: Vec<&str> = missing.iter().map(|kind| kind.1).collect();
-        let missing = missing.join(" nor ");
-        let failure = Failure::new(format!("there is neither {missing}"));
-        return Err(failure.next(format!(
-            "install one: {} has it",
-            KINDS.map(|kind| kind.2).join(" or ")
-        )));
+        let missing = missing.join(" or ");
+        let failure = Failure::new(format!("cannot find {missing}"));
+        return Err(failure.next(format!("install {}", KINDS.map(|kind| kind.2).join(" or "))));
     }
     std::fs::create_dir_all(&output).map_err(|error| Failure::of(&output, error))?;
-    let mut said = String::new();
+    let mut made = String::new();
     for (_, _, _, make) in here {
         for path in make(tree, &output)? {
-            let _ = writeln!(said, "{}", path.display());
+            let _ = writeln!(made, "{}", path.display());
         }
     }
     for (kind, maker, _, _) in missing {
-        let _ = writeln!(said, "no {kind}: there is no {maker}");
+        let _ = writeln!(made, "no {kind}: {maker} is not installed");
     }
-    Ok(said)
+    Ok(made)
 }

@@ -1,4 +1,4 @@
-//! Packages for RPM, by `rpmbuild`, from the same table.
+//! RPM packages, built by `rpmbuild` from the same table of files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::stage::put;
 use crate::text;
 use crate::tree::Tree;
 
-/// The packages of Fedora and its kin that ours take the place of.
+/// Packages of Fedora and its derivatives that ours replace.
 const RUN: [&str; 2] = ["libhugetlbfs", "libhugetlbfs-utils"];
 const DEV: [&str; 1] = ["libhugetlbfs-devel"];
 
-/// No version of theirs comes after this one, as a package.
+/// The last version of those packages.
 const CLASSIC: &str = "2.24";
 
-/// Where a package of RPM has its files.
+/// The directories of an RPM package.
 pub fn dirs() -> Dirs {
     Dirs {
         prefix: "/usr".into(),
@@ -30,10 +30,11 @@ pub fn dirs() -> Dirs {
     }
 }
 
-/// Makes both packages; their files.
+/// Builds both packages and returns their files.
 ///
 /// # Errors
-/// When a file cannot be made, or `rpmbuild` is missing or fails.
+///
+/// When a file cannot be written, or `rpmbuild` is missing or fails.
 pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
     let output = std::path::absolute(output).map_err(|error| Failure::of(output, error))?;
     let top = output.join("rpmbuild");
@@ -59,24 +60,24 @@ pub fn make(tree: &Tree, output: &Path) -> Result<Vec<PathBuf>, Failure> {
         "_build_name_fmt %%{NAME}-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm",
     ]);
     command.env("SOURCE_DATE_EPOCH", text::date(tree)?.to_string());
-    run::done(command.arg(&spec))?;
+    run::output_of(command.arg(&spec))?;
     clear(&top)?;
     let machine = std::env::consts::ARCH;
     let file = |name: &str| output.join(format!("{name}-{}-1.{machine}.rpm", tree.version()));
     Ok(vec![file("hugetools"), file("hugetools-devel")])
 }
 
-/// What tells rpmbuild of packages that ours stand for.
-fn instead_of(names: &[&str]) -> String {
+/// Spec lines that replace other packages.
+fn replacement_lines(names: &[&str]) -> String {
     let lines = names.iter();
     let lines =
         lines.map(|name| format!("Provides: {name} = {CLASSIC}\nObsoletes: {name} <= {CLASSIC}\n"));
     lines.collect()
 }
 
-/// The recipe: nothing is built, the staged files are taken as they are.
+/// The spec file. It builds nothing and packs the staged files.
 pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
-    let (run, dev) = (instead_of(&RUN), instead_of(&DEV));
+    let (run, dev) = (replacement_lines(&RUN), replacement_lines(&DEV));
     let list = |part: Part| -> String {
         let own = items.iter().filter(|item| item.part == part);
         own.map(line).collect()
@@ -91,7 +92,7 @@ pub fn spec(tree: &Tree, items: &[Item], stage: &Path) -> String {
          Name: hugetools\nVersion: {}\nRelease: 1\nSummary: {}\n\
          License: MIT OR Apache-2.0\nURL: {}\n{run}\n\
          %description\n{about}\n\n\
-         %package devel\nSummary: {} - what programs are built with\n\
+         %package devel\nSummary: {} - development files\n\
          Requires: hugetools = %{{version}}-%{{release}}\n{dev}\n\
          %description devel\n{about_dev}\n\n\
          %install\ncp -a '{}/.' %{{buildroot}}/\n\n\

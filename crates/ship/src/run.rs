@@ -1,15 +1,16 @@
-//! Other programs: packagers, compressors.
+//! Runs packaging tools and other programs.
 
 use std::process::Command;
 
 use crate::failure::Failure;
 
-/// Runs a command to its end; what it prints is shown where it fails.
-pub(crate) fn done(command: &mut Command) -> Result<String, Failure> {
+/// Runs a command and returns its output. After a failure, the error contains the
+/// output.
+pub(crate) fn output_of(command: &mut Command) -> Result<String, Failure> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| {
         Failure::new(format!("cannot run {name}: {error}"))
-            .next(format!("install the package that has {name}"))
+            .next(format!("install the package that contains {name}"))
     })?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match output.status.success() {
@@ -23,7 +24,7 @@ pub(crate) fn done(command: &mut Command) -> Result<String, Failure> {
     }
 }
 
-/// Whether a command can be run at all.
+/// Whether a command can be started.
 pub(crate) fn has(name: &str) -> bool {
     let mut command = Command::new(name);
     command.arg("--version").output().is_ok()

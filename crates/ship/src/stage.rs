@@ -1,5 +1,5 @@
-//! Files are put in their places below some root, each by a rename, so that a
-//! program that runs or starts meanwhile has the old file or the new one.
+//! Writes files below a root. Each appears by rename, so a program that starts
+//! meanwhile loads either the old or the new file.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::failure::Failure;
-use crate::layout::{From, Item};
+use crate::layout::{Contents, Item};
 use crate::run;
 use crate::tree::Tree;
 
-/// Where a path from the root lies below `root`.
+/// Maps an absolute path to a path below `root`.
 pub fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Puts one file in its place.
+/// Writes one file.
 ///
 /// # Errors
-/// What could not be made, and why.
+///
+/// When a directory or the file cannot be written.
 pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
     let path = below(root, &item.path);
     let fail = |error: std::io::Error| Failure::of(&path, error);
@@ -33,22 +34,22 @@ pub fn put(tree: &Tree, root: &Path, item: &Item) -> Result<(), Failure> {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::of(from, error)),
     };
-    match &item.from {
-        From::Built(name) => {
+    match &item.contents {
+        Contents::Built(name) => {
             copy(&tree.built.join(name))?;
             strip(&new)?;
         }
-        From::Tree(name) => copy(&tree.path(name))?,
-        From::Link(to) => symlink(to, &new).map_err(fail)?,
-        From::Text(text) => fs::write(&new, text).map_err(fail)?,
+        Contents::Tree(name) => copy(&tree.path(name))?,
+        Contents::Link(to) => symlink(to, &new).map_err(fail)?,
+        Contents::Text(text) => fs::write(&new, text).map_err(fail)?,
     }
-    if !matches!(item.from, From::Link(_)) {
+    if !matches!(item.contents, Contents::Link(_)) {
         fs::set_permissions(&new, Permissions::from_mode(item.mode)).map_err(fail)?;
     }
     fs::rename(&new, &path).map_err(fail)
 }
 
-/// Makes a directory and those it is in, whatever the umask.
+/// Creates a directory and its parents with mode 0755, independent of the umask.
 fn make_dirs(dir: &Path) -> Result<(), Failure> {
     let missing = dir.ancestors().take_while(|dir| !dir.exists());
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -61,12 +62,12 @@ fn make_dirs(dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Leaves out what only a debugger reads, where there is a `strip`.
+/// Strips debug symbols, if `strip` is installed.
 fn strip(path: &Path) -> Result<(), Failure> {
     if !run::has("strip") {
         return Ok(());
     }
     let mut command = Command::new("strip");
     command.args(["--strip-unneeded", "--remove-section=.comment"]);
-    run::done(command.arg(path)).map(|_| ())
+    run::output_of(command.arg(path)).map(|_| ())
 }

@@ -1,5 +1,4 @@
-//! Texts that are made: the file of pkg-config, the changelog and the copyright
-//! of a Debian package.
+//! Generated texts: the pkg-config file, Debian's changelog and copyright.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,33 +8,33 @@ use crate::failure::Failure;
 use crate::run;
 use crate::tree::Tree;
 
-/// One line that says what it is.
+/// One-line description of the packages.
 pub(crate) const SUMMARY: &str = "huge pages on Linux: pools, launch, proof";
 
-/// A few lines more, each at most 72 characters long.
+/// Long description, at most 72 characters a line.
 pub(crate) const DESCRIPTION: &[&str] = &[
-    "Memory-hungry programs run faster on huge pages. hugeadm makes the pools",
-    "of the kernel, hugectl starts programs as they are with heap, code or",
-    "shared memory on huge pages, and shows what came of it.",
+    "Memory-hungry programs run faster on huge pages. hugeadm sets up",
+    "the kernel's pools; hugectl starts unmodified programs with heap, code or",
+    "shared memory on huge pages and reports the result.",
     "",
-    "It takes the place of libhugetlbfs: names, options, variables and the C",
-    "interface are the same.",
+    "It replaces libhugetlbfs with the same names, options, variables and C",
+    "interface.",
 ];
 
-/// The same for what programs are built with.
+/// Long description of the development package.
 pub(crate) const DESCRIPTION_DEV: &[&str] = &[
     "The header, the link and the pkg-config file of the library, and the",
     "directory by which a compiler finds ld.hugetlbfs.",
 ];
 
-/// Who answers.
+/// The maintainer of the packages.
 pub(crate) const MAINTAINER: &str = "hugetools <hugetools@users.noreply.github.com>";
 
-/// Where it comes from.
+/// The home page of the project.
 pub(crate) const HOMEPAGE: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// `hugetlbfs.pc`. Where the loader would not find the library, programs are told
-/// where it is.
+/// Formats `hugetlbfs.pc`. Adds an rpath if the loader doesn't search the library
+/// directory.
 pub(crate) fn pkg_config(dirs: &Dirs, version: &str) -> String {
     let rpath = match dirs.is_searched {
         true => "",
@@ -51,11 +50,11 @@ pub(crate) fn pkg_config(dirs: &Dirs, version: &str) -> String {
     )
 }
 
-/// Seconds since 1970 that stand in the package: `SOURCE_DATE_EPOCH`, or when the
-/// changelog was written.
+/// The date of the package in seconds since 1970: `SOURCE_DATE_EPOCH`, or the
+/// modification time of the changelog.
 pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
-    let told = std::env::var("SOURCE_DATE_EPOCH").ok();
-    if let Some(seconds) = told.and_then(|text| text.parse().ok()) {
+    let epoch = std::env::var("SOURCE_DATE_EPOCH").ok();
+    if let Some(seconds) = epoch.and_then(|text| text.parse().ok()) {
         return Ok(seconds);
     }
     let path = tree.path("CHANGELOG.md");
@@ -65,25 +64,25 @@ pub(crate) fn date(tree: &Tree) -> Result<u64, Failure> {
     Ok(since.map_or(0, |time| time.as_secs()))
 }
 
-/// A date as mail has it.
+/// Formats a date as in e-mail headers.
 fn mail_date(seconds: u64, format: &str) -> Result<String, Failure> {
     let mut command = Command::new("date");
     let at = format!("--date=@{seconds}");
-    let said = run::done(command.env("LC_ALL", "C").args(["--utc", &at, format]))?;
-    Ok(said.trim().to_owned())
+    let output = run::output_of(command.env("LC_ALL", "C").args(["--utc", &at, format]))?;
+    Ok(output.trim().to_owned())
 }
 
-/// The changelog that Debian wants; the real one lies beside it.
+/// The changelog that Debian requires. The full one is installed beside it.
 pub(crate) fn debian_changelog(tree: &Tree, version: &str) -> Result<String, Failure> {
     let date = mail_date(date(tree)?, "+%a, %d %b %Y %H:%M:%S +0000")?;
     Ok(format!(
         "hugetools ({version}) unstable; urgency=medium\n\n  \
-         * Built from the tree; CHANGELOG.md says what is new.\n\n \
+         * Built from the source tree; see CHANGELOG.md.\n\n \
          -- {MAINTAINER}  {date}\n"
     ))
 }
 
-/// The copyright that Debian wants: ours, and that of what is linked in.
+/// The copyright file that Debian requires, with that of linked libraries.
 pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     let path = tree.path("LICENSE-MIT");
     let mit = std::fs::read_to_string(&path).map_err(|error| Failure::of(&path, error))?;
@@ -115,7 +114,7 @@ pub(crate) fn debian_copyright(tree: &Tree) -> Result<String, Failure> {
     ))
 }
 
-/// The machine's name in Debian's directories, such as `x86_64-linux-gnu`.
+/// The multiarch name of this machine, such as `x86_64-linux-gnu`.
 pub(crate) fn triplet() -> String {
     let machine = match std::env::consts::ARCH {
         "powerpc64" => "powerpc64le",
@@ -124,7 +123,7 @@ pub(crate) fn triplet() -> String {
     format!("{machine}-linux-gnu")
 }
 
-/// What a directory holds, in kilobytes, each file rounded up.
+/// Size of a directory in kilobytes, each file rounded up.
 pub(crate) fn kilobytes(root: &Path) -> u64 {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {

@@ -1,4 +1,4 @@
-//! The tree that is installed from: its own files, and those that were built.
+//! The source tree and its build results.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,30 +6,33 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::run;
 
-/// Where files come from.
+/// Sources of installed files.
 #[derive(Debug, Clone)]
 pub struct Tree {
-    /// The tree itself.
+    /// The source tree.
     pub source: PathBuf,
-    /// The directory of the built programs and libraries.
+    /// The directory of build results.
     pub built: PathBuf,
 }
 
 impl Tree {
-    /// The tree that this program was built in, which is built where `from` does
-    /// not say that it has been.
+    /// Returns the tree that this program was built from. Builds it unless `from`
+    /// names a directory of build results.
     ///
     /// # Errors
-    /// When it cannot be built, or has not been.
+    ///
+    /// When the build fails or is incomplete.
     pub fn prepare(from: Option<&Path>) -> Result<Tree, Failure> {
         let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
         let source = crates.and_then(Path::parent).unwrap_or(Path::new("/"));
         if !source.join("man").is_dir() {
             return Err(Failure::of(
                 source,
-                "the tree that this was built in is not there any more",
+                "this program was built from a source tree that no longer exists",
             )
-            .next("cargo build --release --workspace where it is now, then this again"));
+            .next(
+                "run cargo build --release --workspace in the present source tree, then try again",
+            ));
         }
         let built = match from {
             Some(dir) => dir.to_owned(),
@@ -49,27 +52,27 @@ impl Tree {
         }
     }
 
-    /// The path of a file of the tree.
+    /// The path of a file in the source tree.
     pub fn path(&self, name: &str) -> PathBuf {
         self.source.join(name)
     }
 
-    /// The version that Cargo.toml gives.
+    /// The version in Cargo.toml.
     pub fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 }
 
-/// Builds for release; where that is.
+/// Builds in release mode and returns the directory of the results.
 fn build(source: &Path) -> Result<PathBuf, Failure> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
         .current_dir(source)
         .args(["build", "--quiet", "--release", "--workspace", "--locked"]);
-    run::done(&mut cargo).map_err(|failure| {
+    run::output_of(&mut cargo).map_err(|failure| {
         failure.next("cargo build --release --workspace, then --from target/release")
     })?;
-    // This program was built for release, too, or is told where that is.
+    // The target directory of this program, which was built there too.
     let own = std::env::current_exe().map_err(|error| Failure::new(error.to_string()))?;
     let target = own.parent().and_then(Path::parent);
     Ok(target.unwrap_or(source).join("release"))

@@ -1,4 +1,4 @@
-//! Facts about pools on the kernel's command line. Only another boot reads it.
+//! Facts about pools on the kernel's command line, which only takes effect at boot.
 
 use hugetools_model::hugetlb::boot::Asked;
 use hugetools_model::hugetlb::pool::Pool;
@@ -15,7 +15,7 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     asked.filter_map(|asked| unmet(asked, machine)).collect()
 }
 
-/// A count that stands before its size, so that the last size has none.
+/// Finds a hugepages= before its hugepagesz=, so that the last size has no count.
 fn wrong_order(machine: &Machine) -> Option<Fact> {
     let (first, last) = (machine.boot.asked.first()?, machine.boot.asked.last()?);
     let default = machine.default_pool()?;
@@ -30,7 +30,7 @@ fn wrong_order(machine: &Machine) -> Option<Fact> {
             word(size)
         ),
         format!(
-            "a count belongs to the size before it, and this one to the default size of {}; for \
+            "hugepages= counts pages of the preceding hugepagesz=, here of the default size {}; for \
              the next boot write each hugepagesz= before its hugepages=",
             default.size
         ),
@@ -58,7 +58,7 @@ fn missing(size: PageSize, count: Option<u64>, machine: &Machine) -> Fact {
     Fact::new(
         "kernel",
         format!(
-            "the kernel's command line has hugepagesz={}, and this machine has no such size",
+            "the kernel's command line has hugepagesz={}, but this machine lacks that size",
             word(size)
         ),
         format!(
@@ -72,19 +72,19 @@ fn fewer(pool: &Pool, wanted: u64) -> Fact {
     Fact::new(
         "kernel",
         format!(
-            "the kernel's command line asks for {}, and the pool keeps {}",
+            "the kernel's command line asks for {}, but the pool's minimum is {}",
             pages(wanted, pool),
             pool.minimum()
         ),
         format!(
-            "the kernel found no memory for more at boot, or somebody made the pool smaller \
+            "the kernel found too little memory at boot, or the pool was shrunk \
              since; to try again: hugeadm --pool-pages-min {}:{wanted}",
             pool.size
         ),
     )
 }
 
-/// A size as the command line has it.
+/// Formats a size as on the kernel's command line.
 fn word(size: PageSize) -> String {
     size.to_string().trim_end_matches('B').to_owned()
 }

@@ -1,5 +1,5 @@
-//! What is worth knowing although nothing is to be done about it now: how
-//! the pools are used, and what only a boot or the host can change.
+//! Facts without a command: use of the pools, and settings that only a reboot or the
+//! host can change.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount, PageSize};
@@ -22,8 +22,8 @@ pub(super) fn find(machine: &Machine) -> Vec<Fact> {
     found
 }
 
-/// Forks of ordinary users' programs with threads, where a group could be given
-/// leave to move memory past them.
+/// Unprivileged programs with threads can fork safely only if they may use userfaultfd,
+/// which root can grant to a group.
 fn threads(machine: &Machine) -> Option<Fact> {
     let userfault = &machine.userfault;
     let has_pages = machine.pools.iter().any(|pool| pool.minimum().get() > 0);
@@ -31,18 +31,18 @@ fn threads(machine: &Machine) -> Option<Fact> {
         Fact::new(
             "kernel",
             "only root may use userfaultfd for system calls",
-            "programs of other users have no heap, data or bss on a pool once they have \
-             threads; the option --set-userfaultfd-group of hugeadm admits the users of one group",
+            "threaded programs of other users cannot keep heap, data or bss on a \
+             pool; hugeadm --set-userfaultfd-group GROUP grants it to the members of a group",
         )
     })
 }
 
 fn none_offered(machine: &Machine) -> Fact {
     let instead = match machine.thp {
-        Some(_) => "only transparent huge pages can be had: hugectl --heap=thp, --text=thp",
+        Some(_) => "only transparent huge pages are available: hugectl --heap=thp, --text=thp",
         None => "no program can have huge pages here",
     };
-    // The sysctl is part of every kernel that was built with pools.
+    // Every kernel with CONFIG_HUGETLBFS has the sysctl.
     match machine.sysctl.hugetlb_shm_group {
         None => Fact::new(
             "kernel",
@@ -60,7 +60,7 @@ fn none_offered(machine: &Machine) -> Fact {
     }
 }
 
-/// Programs that name no size get the default one.
+/// The default size matters for programs that don't choose a size.
 fn default_size(machine: &Machine) -> Option<Fact> {
     let (default, others) = (machine.default_pool()?, &machine.pools);
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
@@ -78,18 +78,18 @@ fn default_size(machine: &Machine) -> Option<Fact> {
             "pool",
             format!("the default huge page size is {}", default.size),
             format!(
-                "shmget and mmap without a size take whole pages of it, also for a few {usual}; {}",
+                "shmget and mmap without a size use whole pages of this size, even for a few {usual}; {}",
                 parameter(usual)
             ),
         )),
         (_, Some(filled)) if default.maximum().get() == 0 => Some(Fact::new(
             "pool",
             format!(
-                "the pool of {} has pages, that of the default size {} none",
+                "the pool of {} has pages, but the pool of the default size {} is empty",
                 filled.size, default.size
             ),
             format!(
-                "programs that name no size get none of them; {}",
+                "programs that choose no size get none of them; {}",
                 parameter(filled.size)
             ),
         )),
@@ -97,8 +97,7 @@ fn default_size(machine: &Machine) -> Option<Fact> {
     }
 }
 
-/// What becomes of a pool's pages: nobody uses them, all are taken, or some
-/// are promised.
+/// Reports that a pool is unused, exhausted or reserved.
 fn use_of(pool: &Pool) -> Option<Fact> {
     let Pool {
         size,
@@ -110,9 +109,9 @@ fn use_of(pool: &Pool) -> Option<Fact> {
     if is_idle(pool) {
         Some(Fact::new(
             "pool",
-            format!("nobody uses {} of the pool", held(pool)),
+            format!("{} of the pool are unused", held(pool)),
             format!(
-                "no other program can have this memory; to give it back: hugeadm \
+                "other programs cannot use this memory; to free it: hugeadm \
                  --pool-pages-min {size}:0"
             ),
         ))
@@ -120,11 +119,13 @@ fn use_of(pool: &Pool) -> Option<Fact> {
         Some(Fact::new(
             "pool",
             format!(
-                "the pool has no free page left: {} used or promised",
+                "the pool has no free page left: {} used or reserved",
                 pages(total.get(), pool)
             ),
             match pool.maximum() > pool.total {
-                true => "the next program depends on pages that the kernel makes on demand",
+                true => {
+                    "the next program depends on surplus pages, which the kernel allocates on demand"
+                }
                 false => "the next program that asks for one gets none",
             },
         ))
@@ -132,11 +133,11 @@ fn use_of(pool: &Pool) -> Option<Fact> {
         Some(Fact::new(
             "pool",
             format!(
-                "programs have reserved {reserved} of the {} that {} free, and not touched them yet",
+                "programs have reserved {reserved} of the {} that {} free, but not touched them yet",
                 pages(free.get(), pool),
                 if free.get() == 1 { "is" } else { "are" }
             ),
-            format!("{} can be had", pages(pool.available().get(), pool)),
+            format!("{} available", pages(pool.available().get(), pool)),
         ))
     } else {
         None
@@ -149,11 +150,11 @@ fn surplus(pool: &Pool) -> Option<Fact> {
         Fact::new(
             "pool",
             format!(
-                "the kernel made {} above the minimum on demand",
+                "the kernel allocated {} above the minimum on demand",
                 pages(surplus, pool)
             ),
             format!(
-                "surplus goes when it is free again, and may then not come back; to keep it: \
+                "surplus pages are freed after use, and the kernel may not find them again; to keep them: \
                  hugeadm --pool-pages-min {}:+{surplus}",
                 pool.size
             ),
@@ -161,19 +162,19 @@ fn surplus(pool: &Pool) -> Option<Fact> {
     })
 }
 
-/// Measured with a server that saves from a child, as Redis does: a heap in a
-/// pool costs a fork about twice what base pages do, and transparent huge pages
-/// a thirtieth of it.
+/// Measured with a server that saves from a forked child, like Redis. With a heap on a
+/// pool, a fork costs about twice as much as with base pages. With transparent huge
+/// pages it costs a thirtieth of that.
 fn forks(pool: &Pool) -> Option<Fact> {
-    const WORTH_IT: Bytes = Bytes::new(1 << 30);
+    const REPORT_FROM: Bytes = Bytes::new(1 << 30);
     let used = pool.total.get().checked_sub(pool.free.get())?;
     let bytes = pool.size.of(PageCount::new(used))?;
-    (bytes >= WORTH_IT).then(|| {
+    (bytes >= REPORT_FROM).then(|| {
         Fact::new(
             "pool",
             format!("programs use {} of the pool", pages(used, pool)),
-            "private memory on them, as a heap, is copied when its process forks: about 0.1 s and \
-             as much memory again for each GiB; for servers that save from a forked child there is \
+            "private memory on pool pages, such as a heap, is copied at fork: about 0.1 s and \
+             as much memory again for each GiB; for servers that save from a forked child, use \
              hugectl --heap=thp",
         )
     })

@@ -16,24 +16,25 @@ fn shm_group(group: &ShmGroup) -> Option<Finding> {
         ShmGroup::Unknown | ShmGroup::Known(_) => None,
         ShmGroup::Missing(gid) => Some(Finding::new(
             "shared_memory",
-            format!("vm.hugetlb_shm_group is {gid}, and there is no such group"),
-            "only root can make shared memory of huge pages",
+            format!("vm.hugetlb_shm_group is {gid}, but no such group exists"),
+            "only root can create shared memory of huge pages",
             "hugeadm --set-shm-group root",
         )),
     }
 }
 
-/// A group without members. Who shall join it, only its owner knows.
+/// A group without members. This is a fact, since only the administrator knows whom to
+/// add.
 pub(super) fn empty_group(group: &ShmGroup) -> Option<Fact> {
     match group {
-        // Root may anyway: group 0 means that nobody was given leave.
+        // Root needs no permission: group 0 means that no group has it.
         ShmGroup::Known(group) if group.id != 0 && group.members.is_empty() => Some(Fact::new(
             "shared_memory",
             format!(
-                "vm.hugetlb_shm_group is {}, and nobody is in it",
+                "vm.hugetlb_shm_group is {}, which has no members",
                 group.name
             ),
-            "only root can make shared memory of huge pages, until usermod adds a user to the group",
+            "only root can create shared memory of huge pages until usermod adds a user to the group",
         )),
         _ => None,
     }
@@ -44,8 +45,8 @@ fn shmmax(machine: &Machine) -> Option<Finding> {
     (now < wanted).then(|| {
         Finding::new(
             "shared_memory",
-            format!("kernel.shmmax is {now}, and all pools together hold {wanted} bytes"),
-            "one segment of shared memory cannot take all of them",
+            format!("kernel.shmmax is {now}, but all pools together hold {wanted} bytes"),
+            "one shared memory segment cannot use all of them",
             "hugeadm --set-recommended-shmmax",
         )
     })
@@ -62,7 +63,7 @@ fn min_free(machine: &Machine) -> Option<Finding> {
             format!(
                 "vm.min_free_kbytes is {now}, less than the {wanted} that the kernel recommends"
             ),
-            "free memory falls to pieces, and pools and transparent huge pages find none",
+            "free memory fragments, and allocations of huge pages fail",
             "hugeadm --set-recommended-min_free_kbytes",
         )
     })

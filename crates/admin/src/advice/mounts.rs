@@ -13,19 +13,19 @@ pub(super) fn find(machine: &Machine, found: &mut Vec<Finding>) {
             found.push(Finding::new(
                 "mount",
                 format!("no hugetlbfs with pages of {} is mounted", pool.size),
-                "programs that take them as files, such as QEMU and DPDK, cannot",
+                "programs that map them as files, such as QEMU and DPDK, fail",
                 "hugeadm --create-global-mounts",
             ));
         }
     }
-    // A command reaches the last one of the mounts on a directory.
+    // Commands only reach the topmost mount of a directory.
     let mounts = machine.mounts.iter();
     for mount in mounts.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount)) {
         found.extend(unusable(mount, machine));
     }
 }
 
-/// Old kernels do not print the size; it is the default one then.
+/// Old kernels omit pagesize= for the default size.
 fn is_of(mount: &Mount, pool: &Pool) -> bool {
     mount
         .page_size()
@@ -40,18 +40,15 @@ fn unusable(mount: &Mount, machine: &Machine) -> Option<Finding> {
         return Some(Finding::new(
             "mount",
             format!("{point} is mounted read-only"),
-            "nobody can make files of huge pages on it",
+            "no program can create files on it",
             format!("mount -o remount,rw {quoted}"),
         ));
     }
     if mount.option("size") == Some("0") {
         return Some(Finding::new(
             "mount",
-            format!(
-                "{point} was mounted with a limit of less than one page of {}",
-                pool.size
-            ),
-            "it can hold nothing; mount it again with a larger one",
+            format!("{point} has a limit of less than one page of {}", pool.size),
+            "it cannot hold any file; unmount it, then mount it with a larger limit",
             format!("umount {quoted}"),
         ));
     }

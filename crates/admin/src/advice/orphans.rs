@@ -1,4 +1,5 @@
-//! Files and segments that hold pages of a pool, and that no process uses.
+//! Files and shared memory segments that hold pool pages without any process using
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,6 @@ use hugetools_model::PageCount;
 use super::Finding;
 use crate::who::{Holder, PoolAccount};
 
-/// One finding for each.
 pub(super) fn find(accounts: &[PoolAccount]) -> Vec<Finding> {
     accounts.iter().flat_map(of_pool).collect()
 }
@@ -25,10 +25,10 @@ fn of_pool(pool: &PoolAccount) -> Vec<Finding> {
         Finding::new(
             "pool",
             format!(
-                "{name} has {pages} of {}, and no process uses it",
+                "{name} holds {pages} of {}, but no process uses it",
                 pool.size
             ),
-            "nobody else gets these pages; if a program is to find it there again, leave it",
+            "other programs cannot use these pages; keep it if a program will reopen it",
             command,
         )
     };

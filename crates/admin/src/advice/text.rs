@@ -1,6 +1,6 @@
-//! `--explain` as text. The lines that begin `Total System Memory:`,
-//! `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and
-//! `  vm.hugetlb_shm_group =` are libhugetlbfs': other programs look for them.
+//! `--explain` as text. Scripts parse these lines of libhugetlbfs: `Total System
+//! Memory:`, `A /proc/sys/kernel/shmmax value of`, `  kernel.shmmax =` and `
+//! vm.hugetlb_shm_group =`.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use crate::advice::{Fact, Finding};
 use crate::listing::{MountRow, PoolRow, mount_list, pool_list, size_lines};
 use crate::recommend::{self, SHMMAX_AT_BOOT};
 
-/// The whole text.
+/// Formats the whole text.
 pub fn explain(
     machine: &Machine,
     usable: &[PageSize],
@@ -36,7 +36,7 @@ pub fn explain(
     );
     shared_memory(machine, &mut text);
     text += match findings.len() {
-        0 => "\nNothing is amiss.\n",
+        0 => "\nNo problems found.\n",
         1 => "\n1 finding:\n",
         _ => "\nFindings:\n",
     };
@@ -64,20 +64,20 @@ pub fn explain(
     text
 }
 
-/// What is as the kernel makes it at boot needs no line in a file.
+/// Values that equal the kernel's default need no line in a file.
 fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(now) = machine.sysctl.shmmax {
         let wanted = recommend::shmmax(machine);
         let _ = write!(
             text,
-            "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a segment of shared memory.\n\
+            "\nA /proc/sys/kernel/shmmax value of {now} bytes limits a shared memory segment.\n\
              All pools at their maximum hold {wanted} bytes.\n"
         );
         let wanted = now.max(wanted);
         if wanted != SHMMAX_AT_BOOT {
             let _ = write!(
                 text,
-                "To keep the limit over a boot, put this line into a file in /etc/sysctl.d:\n  \
+                "To keep the limit across reboots, put this line into a file in /etc/sysctl.d:\n  \
                  kernel.shmmax = {wanted}\n"
             );
         }
@@ -85,7 +85,8 @@ fn shared_memory(machine: &Machine, text: &mut String) {
     if let Some(group) = machine.sysctl.hugetlb_shm_group.filter(|group| *group != 0) {
         let _ = write!(
             text,
-            "\nTo keep the group that may make shared memory of huge pages over a boot, put this\n             line into a file in /etc/sysctl.d:\n  \
+            "\nTo keep the group that may create shared memory of huge pages across reboots, put this\n\
+             line into a file in /etc/sysctl.d:\n  \
              vm.hugetlb_shm_group = {group}\n"
         );
     }

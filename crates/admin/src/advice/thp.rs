@@ -1,5 +1,5 @@
-//! Findings about transparent huge pages: settings that cost memory, and those
-//! that do nothing.
+//! Findings about transparent huge pages: settings that waste memory, and settings
+//! without effect.
 
 use hugetools_model::Machine;
 use hugetools_model::thp::{Thp, ThpSize};
@@ -16,8 +16,8 @@ pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
     if settings.use_zero_page == Some(0) && thp.serves_madvise() {
         found.push(Finding::new(
             "thp",
-            "memory that is only read gets huge pages of its own (use_zero_page is 0)",
-            "it costs memory that holds only zeros",
+            "memory that is only read gets its own huge pages of zeros (use_zero_page is 0)",
+            "zeros waste memory",
             "hugeadm --thp-use-zero-page on",
         ));
     }
@@ -25,13 +25,14 @@ pub(super) fn find(thp: &Thp, machine: &Machine, found: &mut Vec<Finding>) {
         found.push(Finding::new(
             "thp",
             "khugepaged does not sleep between scans",
-            "it keeps a processor busy",
+            "khugepaged keeps a processor busy",
             "hugeadm --thp-khugepaged-scan-sleep 10000",
         ));
     }
 }
 
-/// One used base page may become a whole huge page.
+/// Reports max_ptes_none values at which khugepaged collapses ranges with a single used
+/// base page.
 fn cost(always: bool, machine: &Machine) -> Option<Finding> {
     let pmd = machine.thp.as_ref()?.pmd_size?;
     let pages = pmd.get() / machine.base_page?.get();
@@ -40,10 +41,10 @@ fn cost(always: bool, machine: &Machine) -> Option<Finding> {
         Finding::new(
             "thp",
             format!(
-                "all memory gets transparent huge pages, and khugepaged makes one of a single used \
+                "THP is set to always, and khugepaged makes a huge page from a single used base \
                  page of {pages} (max_ptes_none is {none})"
             ),
-            "programs that use their memory here and there take more of it",
+            "programs with sparsely used memory need more of it",
             format!("hugeadm --thp-max-ptes-none {}", pages / 8),
         )
     })
@@ -53,7 +54,7 @@ fn stalls(always: bool, thp: &Thp) -> Option<Finding> {
     (always && thp.defrag.as_deref() == Some("always")).then(|| {
         Finding::new(
             "thp",
-            "every page fault that finds no huge page frees and joins memory first (defrag is always)",
+            "every page fault that finds no huge page reclaims and compacts memory first (defrag is always)",
             "programs stall",
             "hugeadm --thp-defrag defer+madvise",
         )
@@ -77,8 +78,10 @@ fn nothing(thp: &Thp) -> Option<Finding> {
         let size = thp.pmd_size.or(thp.sizes.last().map(|size| size.size))?;
         return Some(Finding::new(
             "thp",
-            format!("transparent huge pages are set to {enabled}, but every size of them to never"),
-            "no memory gets any",
+            format!(
+                "transparent huge pages are set to {enabled}, but each of their sizes to never"
+            ),
+            "no program gets any",
             format!("hugeadm --thp-size {size}:inherit"),
         ));
     }
@@ -103,7 +106,7 @@ fn shared(thp: &Thp) -> Option<Finding> {
         "never" if thp.serves_madvise() => Some(Finding::new(
             "thp",
             "shared memory gets no transparent huge pages (shmem_enabled is never)",
-            "MADV_HUGEPAGE on it does nothing, and hugectl --shm without a pool neither",
+            "MADV_HUGEPAGE has no effect on it, and neither has hugectl --shm without a pool",
             "hugeadm --thp-shmem advise",
         )),
         _ => None,

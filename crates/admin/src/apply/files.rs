@@ -11,24 +11,24 @@ use crate::effects::{Effects, Ran};
 use crate::report::{Failure, NotRun, Outcome};
 use crate::step::{MakeDir, Mount, Own};
 
-const NOT_HERE: Outcome = Outcome::NotRun {
+const SKIPPED: Outcome = Outcome::NotRun {
     why: NotRun::RecordedTree,
 };
 
-/// Makes a directory; each one that is new comes to `made`.
+/// Makes a directory. Appends each new directory to `made`.
 pub(super) fn make_dir(
     dir: &MakeDir,
     effects: &mut dyn Effects,
     made: &mut Vec<PathBuf>,
 ) -> Result<Outcome, Failure> {
-    let told = format!("make directory {}", dir.path.display());
+    let action = format!("make directory {}", dir.path.display());
     let mut missing = Vec::new();
     for path in dir.path.ancestors() {
-        match effects.look(path).map_err(|e| Failure::call(&told, &e))? {
+        match effects.stat(path).map_err(|e| Failure::call(&action, &e))? {
             Some(found) if found.directory => break,
             Some(_) => {
                 let error = io::Error::from_raw_os_error(libc::ENOTDIR);
-                return Err(Failure::call(&told, &error));
+                return Err(Failure::call(&action, &error));
             }
             None => missing.push(path),
         }
@@ -37,44 +37,43 @@ pub(super) fn make_dir(
         }
     }
     for path in missing.iter().rev() {
-        let told = format!("make directory {}", path.display());
-        let failure = |error| Failure::call(&told, &error);
+        let action = format!("make directory {}", path.display());
+        let failure = |error| Failure::call(&action, &error);
         effects.make_dir(path, dir.owner.mode).map_err(failure)?;
         made.push(path.to_path_buf());
         effects.own(path, dir.owner).map_err(failure)?;
     }
-    match (missing.is_empty(), dir.mend) {
+    match (missing.is_empty(), dir.repair) {
         (false, _) => Ok(Outcome::DONE),
         (true, false) => Ok(Outcome::Unchanged { value: None }),
-        (true, true) => mend(dir, effects),
+        (true, true) => repair(dir, effects),
     }
 }
 
-/// Owner and mode of a directory that was there already.
-fn mend(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let told = format!("set owner and mode of {}", dir.path.display());
-    let found = effects.look(&dir.path);
-    let found = found.map_err(|error| Failure::call(&told, &error))?;
+/// Corrects owner and mode of an existing directory.
+fn repair(dir: &MakeDir, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
+    let action = format!("set owner and mode of {}", dir.path.display());
+    let found = effects.stat(&dir.path);
+    let found = found.map_err(|error| Failure::call(&action, &error))?;
     if found.is_some_and(|found| found.owner == dir.owner) {
         return Ok(Outcome::Unchanged { value: None });
     }
     match effects.own(&dir.path, dir.owner) {
         Ok(Ran::Yes) => Ok(Outcome::DONE),
-        Ok(Ran::NotHere) => Ok(Outcome::Unchanged { value: None }),
-        Err(error) => Err(Failure::call(&told, &error)),
+        Ok(Ran::Skipped) => Ok(Outcome::Unchanged { value: None }),
+        Err(error) => Err(Failure::call(&action, &error)),
     }
 }
 
-/// A directory that holds something, or that something is mounted on, is no
-/// longer one that was only made to mount on.
+/// Removes an empty directory. One that is in use (by a file or a mount) stays.
 pub(super) fn remove_dir(path: &Path, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let told = format!("remove directory {}", path.display());
+    let action = format!("remove directory {}", path.display());
     match effects.remove_dir(path) {
         Ok(()) => Ok(Outcome::DONE),
         Err(error) => match error.raw_os_error() {
             Some(libc::ENOENT) => Ok(Outcome::Unchanged { value: None }),
             Some(libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY) => Ok(not_run(NotRun::InUse)),
-            _ => Err(Failure::call(&told, &error)),
+            _ => Err(Failure::call(&action, &error)),
         },
     }
 }
@@ -84,11 +83,11 @@ pub(super) fn mount(
     root: &Root,
     effects: &mut dyn Effects,
 ) -> Result<Outcome, Failure> {
-    let told = format!("mount a hugetlbfs on {}", mount.point.display());
+    let action = format!("mount a hugetlbfs on {}", mount.point.display());
     match effects.mount(mount) {
-        Ok(Ran::NotHere) => return Ok(NOT_HERE),
+        Ok(Ran::Skipped) => return Ok(SKIPPED),
         Ok(Ran::Yes) => {}
-        Err(error) => return Err(Failure::call(&told, &error)),
+        Err(error) => return Err(Failure::call(&action, &error)),
     }
     let mounts = mount::read(root)?;
     let found = mounted_at(&mounts, &mount.point);
@@ -96,49 +95,49 @@ pub(super) fn mount(
         .filter(|found| found.is_hugetlbfs())
         .map(|found| found.page_size());
     let same = size.is_some_and(|size| size.is_none_or(|size| size == mount.size));
-    let owner = effects.look(&mount.point).ok().flatten();
+    let owner = effects.stat(&mount.point).ok().flatten();
     if same && owner.is_some_and(|found| found.owner == mount.owner) {
         return Ok(Outcome::DONE);
     }
     Err(Failure {
         written: None,
         errno: None,
-        error: format!("{told}: the kernel took it, but something else is there now"),
+        error: format!("{action}: mount(2) succeeded, but another mount is there now"),
     })
 }
 
 pub(super) fn own(own: &Own, root: &Root, effects: &mut dyn Effects) -> Result<Outcome, Failure> {
-    let told = format!("set owner and mode of {}", own.point.display());
+    let action = format!("set owner and mode of {}", own.point.display());
     if !root.has_kernel() {
-        return Ok(NOT_HERE);
+        return Ok(SKIPPED);
     }
-    let is_so = |effects: &mut dyn Effects| match effects.look(&own.point) {
+    let is_owned = |effects: &mut dyn Effects| match effects.stat(&own.point) {
         Ok(found) => Ok(found.is_some_and(|found| found.owner == own.owner)),
-        Err(error) => Err(Failure::call(&told, &error)),
+        Err(error) => Err(Failure::call(&action, &error)),
     };
-    if is_so(effects)? {
+    if is_owned(effects)? {
         return Ok(Outcome::Unchanged { value: None });
     }
     effects
         .own(&own.point, own.owner)
-        .map_err(|error| Failure::call(&told, &error))?;
-    match is_so(effects)? {
+        .map_err(|error| Failure::call(&action, &error))?;
+    match is_owned(effects)? {
         true => Ok(Outcome::DONE),
         false => Err(Failure {
             written: None,
             errno: None,
-            error: format!("cannot {told}: it did not stay as set"),
+            error: format!("cannot {action}: reading back gives other values"),
         }),
     }
 }
 
-/// Several mounts may lie on each other: one of them goes.
+/// Unmounts the topmost mount of a directory.
 pub(super) fn unmount(
     point: &Path,
     root: &Root,
     effects: &mut dyn Effects,
 ) -> Result<Outcome, Failure> {
-    let told = format!("unmount {}", point.display());
+    let action = format!("unmount {}", point.display());
     let count = || -> Result<usize, Failure> {
         let mounts = mount::read(root)?;
         Ok(mounts.iter().filter(|mount| mount.point == point).count())
@@ -148,16 +147,16 @@ pub(super) fn unmount(
         return Ok(Outcome::Unchanged { value: None });
     }
     match effects.unmount(point) {
-        Ok(Ran::NotHere) => return Ok(NOT_HERE),
+        Ok(Ran::Skipped) => return Ok(SKIPPED),
         Ok(Ran::Yes) => {}
-        Err(error) => return Err(Failure::call(&told, &error)),
+        Err(error) => return Err(Failure::call(&action, &error)),
     }
     match count()? < before {
         true => Ok(Outcome::DONE),
         false => Err(Failure {
             written: None,
             errno: None,
-            error: format!("cannot {told}: it is mounted still"),
+            error: format!("cannot {action}: it is still mounted"),
         }),
     }
 }

@@ -12,8 +12,8 @@ impl Run<'_> {
         let asked = value(write, self.root)?;
         let before = number(&write.file, self.root)?;
         if before == asked {
-            let beyond = self.beyond(write, asked);
-            return Ok(beyond.unwrap_or_else(|| Outcome::unchanged(before)));
+            let excess = self.excess_surplus(write, asked);
+            return Ok(excess.unwrap_or_else(|| Outcome::unchanged(before)));
         }
         if let What::Pages(pages) = &write.what {
             return self.resize(write, pages, before, asked);
@@ -22,15 +22,16 @@ impl Run<'_> {
         let got = number(&write.file, self.root)?;
         match got == asked {
             true => {
-                let beyond = self.beyond(write, asked);
-                Ok(beyond.unwrap_or_else(|| Outcome::changed(before, got)))
+                let excess = self.excess_surplus(write, asked);
+                Ok(excess.unwrap_or_else(|| Outcome::changed(before, got)))
             }
             false => Err(not_as_written(&write.file.path, asked, got)),
         }
     }
 
-    /// Surplus pages that are in use beyond a new limit; the kernel takes none back.
-    fn beyond(&self, write: &Write, asked: u64) -> Option<Outcome> {
+    /// Reports surplus pages in use beyond a new limit. The kernel doesn't take
+    /// them back.
+    fn excess_surplus(&self, write: &Write, asked: u64) -> Option<Outcome> {
         let What::Overcommit { size, is_limit } = write.what else {
             return None;
         };
@@ -47,7 +48,7 @@ impl Run<'_> {
     }
 }
 
-/// The number to write.
+/// Computes the number to write.
 pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
     match &write.value {
         Value::Plain(number) => Ok(*number),
@@ -58,8 +59,8 @@ pub(super) fn value(write: &Write, root: &Root) -> Result<u64, FileError> {
     }
 }
 
-/// The number in a file; where a kernel stands behind it, without the pages
-/// that it includes and does not take when written.
+/// Reads the number in a file. On a live kernel, subtracts surplus pages: the file
+/// includes them when read but not when written.
 pub(super) fn number(file: &Number, root: &Root) -> Result<u64, FileError> {
     let number = root.number(&file.path)?;
     match &file.surplus {
@@ -86,8 +87,8 @@ pub(super) fn choose(choose: &Choose, root: &Root) -> Result<Outcome, Failure> {
     }
 }
 
-/// What is split is counted by what is left: nobody can read what was written.
-/// The files of a recorded tree do not move.
+/// Splits pages. The file cannot be read back, so the number of remaining pages tells
+/// how many were split. On a recorded tree that number never changes.
 pub(super) fn demote(demote: &Demote, root: &Root) -> Result<Outcome, Failure> {
     let asked = demote.pages.get();
     if asked == 0 {
@@ -118,6 +119,6 @@ fn not_as_written(
     Failure {
         written: Some(asked.to_string()),
         errno: None,
-        error: format!("{asked} was written to {file}, which says {got} now"),
+        error: format!("wrote {asked} to {file}, but read back {got}"),
     }
 }

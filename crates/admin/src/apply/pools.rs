@@ -1,5 +1,5 @@
-//! Pools that change their size. The kernel takes any number and finds as many
-//! pages as it can; what it did not find at once may be had with some effort.
+//! Resizes pools. The kernel accepts any number and allocates as many pages as it can.
+//! More effort can find further pages.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use crate::plan::swap_directories;
 use crate::report::{Failure, Outcome};
 use crate::step::{Effort, Pages, Swap, Write};
 
-/// As many bytes of pages at a time, where they are made in pieces.
-const PIECE: u64 = 512 << 20;
+/// Bytes of pages to allocate per write while a progress bar is shown.
+const CHUNK: u64 = 512 << 20;
 
 impl Run<'_> {
-    /// Makes a pool have so many pages, or as many of them as there can be.
+    /// Resizes a pool to a number of pages, or to as many as possible.
     pub(super) fn resize(
         &mut self,
         write: &Write,
@@ -37,17 +37,17 @@ impl Run<'_> {
             write,
             pages,
             asked,
-            pieces: grows && self.effects.growth_begins(&growth),
+            in_chunks: grows && self.effects.growth_begins(&growth),
             tried: Vec::new(),
         };
-        let lent = lent(pages, self.root);
+        let surplus = surplus(pages, self.root);
         let got = resize.all(self);
         if grows {
             self.effects.growth_ends();
         }
         let mut got = got?;
         if !grows {
-            got += lent_since(lent, pages, self.root);
+            got += surplus_since(surplus, pages, self.root);
         }
         match got == asked {
             true => Ok(Outcome::changed(before, got)),
@@ -65,8 +65,8 @@ impl Run<'_> {
     }
 }
 
-/// The pages that a pool has beyond its persistent ones.
-fn lent(pages: &Pages, root: &Root) -> u64 {
+/// The surplus pages of a pool.
+fn surplus(pages: &Pages, root: &Root) -> u64 {
     let path = match pages.node {
         None => surplus_path(pages.size),
         Some(node) => node_surplus_path(node, pages.size),
@@ -74,11 +74,11 @@ fn lent(pages: &Pages, root: &Root) -> u64 {
     root.number_opt(&path).ok().flatten().unwrap_or(0)
 }
 
-/// Pages that are in use leave a pool that shrinks only when they are free: the
-/// kernel counts them as surplus meanwhile.
-fn lent_since(before: u64, pages: &Pages, root: &Root) -> u64 {
+/// Surplus pages that a shrinking pool gained. The kernel counts pages in use as
+/// surplus until they are free.
+fn surplus_since(before: u64, pages: &Pages, root: &Root) -> u64 {
     match root.has_kernel() {
-        true => lent(pages, root).saturating_sub(before),
+        true => surplus(pages, root).saturating_sub(before),
         false => 0,
     }
 }
@@ -87,9 +87,9 @@ struct Resize<'a> {
     write: &'a Write,
     pages: &'a Pages,
     asked: u64,
-    /// Whether to write in pieces, for somebody watches.
-    pieces: bool,
-    /// What was tried, for the report.
+    /// Whether to write in chunks because a progress bar is shown.
+    in_chunks: bool,
+    /// Attempted measures, for the report.
     tried: Vec<String>,
 }
 
@@ -97,20 +97,20 @@ impl Resize<'_> {
     fn all(&mut self, run: &mut Run<'_>) -> Result<u64, Failure> {
         let got = self.attempt(run)?;
         match &self.pages.effort {
-            Some(effort) if run.root.has_kernel() => self.insist(effort, got, run),
+            Some(effort) if run.root.has_kernel() => self.retry_with_effort(effort, got, run),
             _ => Ok(got),
         }
     }
 
-    /// Makes for the number, and says how many pages there are then.
+    /// Writes the number and returns the resulting number of pages.
     fn attempt(&self, run: &mut Run<'_>) -> Result<u64, Failure> {
-        if !self.pieces {
+        if !self.in_chunks {
             return self.write(self.asked, run);
         }
-        let piece = (PIECE / self.pages.size.get()).max(1);
+        let chunk = (CHUNK / self.pages.size.get()).max(1);
         let mut got = number(&self.write.file, run.root)?;
         while run.wants_more(got, self.asked) {
-            let next = got.saturating_add(piece).min(self.asked);
+            let next = got.saturating_add(chunk).min(self.asked);
             got = self.write(next, run)?;
             run.effects.growth_at(got);
             if got < next {
@@ -120,7 +120,7 @@ impl Resize<'_> {
         Ok(got)
     }
 
-    /// A signal ends the kernel's search early, which is no error.
+    /// A signal ends the kernel's search early (EINTR), which is no error.
     fn write(&self, number: u64, run: &Run<'_>) -> Result<u64, Failure> {
         match run.root.write(&self.write.file.path, &number.to_string()) {
             Err(error) if error.errno() != Some(libc::EINTR) => Err(error.into()),
@@ -128,10 +128,15 @@ impl Resize<'_> {
         }
     }
 
-    /// Tries for the missing pages.
-    fn insist(&mut self, effort: &Effort, mut got: u64, run: &mut Run<'_>) -> Result<u64, Failure> {
+    /// Tries again for the missing pages, with rising effort.
+    fn retry_with_effort(
+        &mut self,
+        effort: &Effort,
+        mut got: u64,
+        run: &mut Run<'_>,
+    ) -> Result<u64, Failure> {
         if run.wants_more(got, self.asked) {
-            self.press(&effort.compact, run);
+            self.trigger(&effort.compact, run);
             got = self.attempt(run)?;
         }
         if !effort.hard {
@@ -139,8 +144,8 @@ impl Resize<'_> {
         }
         if run.wants_more(got, self.asked) {
             run.effects.sync();
-            self.press(&KPath::from(DROP_CACHES), run);
-            self.press(&effort.compact, run);
+            self.trigger(&KPath::from(DROP_CACHES), run);
+            self.trigger(&effort.compact, run);
             got = self.attempt(run)?;
         }
         if let (Some(swap), true) = (&effort.swap, run.wants_more(got, self.asked)) {
@@ -149,7 +154,7 @@ impl Resize<'_> {
         let mut tries = TRIES;
         while tries > 0 && run.wants_more(got, self.asked) {
             run.effects.pause(Duration::from_secs(PAUSE));
-            self.press(&effort.compact, run);
+            self.trigger(&effort.compact, run);
             let now = self.attempt(run)?;
             tries = if now > got { TRIES } else { tries - 1 };
             got = now;
@@ -158,17 +163,17 @@ impl Resize<'_> {
         Ok(got)
     }
 
-    /// Writes 1 to a file that frees or joins memory. A kernel without it has
-    /// nothing to offer here.
-    fn press(&mut self, path: &KPath, run: &Run<'_>) {
+    /// Writes 1 to a file that frees or compacts memory. Errors are only reported,
+    /// because old kernels lack some of these files.
+    fn trigger(&mut self, path: &KPath, run: &Run<'_>) {
         match run.root.write(path, "1") {
             Ok(()) => self.tried(path.to_string()),
             Err(error) => self.tried(error.to_string()),
         }
     }
 
-    /// The step that takes it back is in the plan, whether it comes to be or
-    /// not. A disk that it would fill is left alone.
+    /// Adds temporary swap unless it would take more than half of the free disk
+    /// space. The plan has a later step that removes it again.
     fn add_swap(&mut self, swap: &Swap, run: &mut Run<'_>) {
         for step in swap_directories(&swap.path) {
             if let Outcome::Failed(failure) = run.step(&step) {
@@ -180,10 +185,7 @@ impl Resize<'_> {
         match run.effects.room(dir) {
             Ok(room) if room.get() / 2 < size.get() => {
                 let room = room.get() >> 20;
-                self.tried(format!(
-                    "no swap: only {room} MB are free in {}",
-                    dir.display()
-                ));
+                self.tried(format!("no swap: only {room} MB free in {}", dir.display()));
             }
             _ => match run.swap_on(swap) {
                 Ok(_) => self.tried(format!("{size} of temporary swap")),

@@ -1,5 +1,5 @@
-//! Swap for a while. It is noted before it is made, so that a killed run
-//! leaves it to the next one to take back.
+//! Temporary swap. It is noted before it is created, so that the next run can remove it
+//! after a kill.
 
 use super::{Run, not_run};
 use crate::effects::Ran;
@@ -10,33 +10,33 @@ impl Run<'_> {
     pub(super) fn swap_on(&mut self, swap: &Swap) -> Result<Outcome, Failure> {
         self.unfinished.swaps.insert(swap.path.clone());
         self.remember();
-        let told = format!("make swap of {}", swap.path.display());
+        let action = format!("make swap of {}", swap.path.display());
         let ran = self.effects.swap_on(swap);
         if swap.stays || ran.as_ref().ok() != Some(&Ran::Yes) {
             self.forget(swap);
         }
         match ran {
             Ok(Ran::Yes) => Ok(Outcome::DONE),
-            Ok(Ran::NotHere) => Ok(not_run(NotRun::RecordedTree)),
-            Err(error) => Err(Failure::call(&told, &error)),
+            Ok(Ran::Skipped) => Ok(not_run(NotRun::RecordedTree)),
+            Err(error) => Err(Failure::call(&action, &error)),
         }
     }
 
     pub(super) fn swap_off(&mut self, swap: &Swap) -> Result<Outcome, Failure> {
         let path = swap.path.display();
-        let told = format!("stop swapping to {path}");
-        let there = self.effects.look(&swap.path);
-        let there = there.map_err(|error| Failure::call(&told, &error))?;
+        let action = format!("stop swapping to {path}");
+        let there = self.effects.stat(&swap.path);
+        let there = there.map_err(|error| Failure::call(&action, &error))?;
         if there.is_none() {
             self.forget(swap);
             return Ok(Outcome::Unchanged { value: None });
         }
         let ran = self.effects.swap_off(swap);
-        let ran = ran.map_err(|error| Failure::call(&told, &error))?;
+        let ran = ran.map_err(|error| Failure::call(&action, &error))?;
         self.forget(swap);
         match ran {
             Ran::Yes => Ok(Outcome::DONE),
-            Ran::NotHere => Ok(not_run(NotRun::RecordedTree)),
+            Ran::Skipped => Ok(not_run(NotRun::RecordedTree)),
         }
     }
 

@@ -1,9 +1,8 @@
-//! Abbreviated long options, as GNU `getopt_long` takes them.
+//! Abbreviated long options, as in GNU `getopt_long`.
 //!
-//! An abbreviation that is unambiguous among the options that libhugetlbfs
-//! has keeps its meaning whatever options are new: `--ver` is `--verbose`,
-//! although there is a `--version` now. One that is ambiguous among them is an
-//! error, even where fewer of them exist here.
+//! An abbreviation that is unambiguous among libhugetlbfs' options keeps its meaning
+//! despite new options: `--ver` is `--verbose`, although `--version` is new. An
+//! abbreviation that is ambiguous among libhugetlbfs' options stays an error.
 
 use std::ffi::{OsStr, OsString};
 
@@ -43,12 +42,12 @@ pub const CLASSIC: [&str; 32] = [
     "verbose",
 ];
 
-/// Writes abbreviations of classic options out in full. `known` are the
-/// options there are now; an exact name of one of them stays as it is, and so
-/// does what abbreviates no classic option.
+/// Expands abbreviations of classic options. Exact names of options in `known` stay,
+/// and so do arguments that abbreviate no classic option.
 ///
 /// # Errors
-/// An abbreviation of several classic options, with their names.
+///
+/// The abbreviation is ambiguous; the message has the names.
 pub fn expand(argv: Vec<OsString>, known: &[&str]) -> Result<Vec<OsString>, String> {
     let mut operands = false;
     argv.into_iter()
@@ -85,7 +84,7 @@ fn expand_one(arg: &OsStr, known: &[&str]) -> Result<Option<OsString>, String> {
                 .chain(meant)
                 .map(|classic| format!("--{classic}"))
                 .collect();
-            Err(format!("--{name} may mean {}", all.join(", ")))
+            Err(format!("--{name} is ambiguous: {}", all.join(", ")))
         }
     }
 }
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_option_takes_no_abbreviation_away() {
+    fn new_options_break_no_abbreviation() {
         assert_eq!(one("--ver").unwrap(), "--verbose");
         assert_eq!(one("--v=3").unwrap(), "--verbose=3");
         assert_eq!(one("--pool-l").unwrap(), "--pool-list");
@@ -124,21 +123,21 @@ mod tests {
     }
 
     #[test]
-    fn what_was_ambiguous_stays_so() {
-        assert_eq!(one("--h").unwrap_err(), "--h may mean --hard, --help");
+    fn ambiguous_abbreviations_stay_errors() {
+        assert_eq!(one("--h").unwrap_err(), "--h is ambiguous: --hard, --help");
         assert_eq!(
             one("--pool").unwrap_err(),
-            "--pool may mean --pool-list, --pool-pages-max, --pool-pages-min"
+            "--pool is ambiguous: --pool-list, --pool-pages-max, --pool-pages-min"
         );
     }
 
     #[test]
-    fn operands_and_short_options_are_left_alone() {
+    fn operands_and_short_options_stay_unchanged() {
         let argv = ["-v", "x", "--", "--pool-l"].map(OsString::from).to_vec();
         assert_eq!(expand(argv.clone(), &[]).unwrap(), argv);
     }
 
-    /// Every classic name, cut anywhere, whatever else there is.
+    /// Tries every prefix of every classic name.
     #[test]
     fn every_abbreviation_that_was_unambiguous_keeps_its_meaning() {
         for name in CLASSIC {

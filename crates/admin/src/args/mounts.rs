@@ -5,14 +5,14 @@ use hugetools_model::units::size::{Quantity, SizeError};
 
 use crate::step::MountSize;
 
-/// What to mount.
+/// Options that mount or unmount.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Mounts")]
 pub struct Mounts {
     /// Mount each page size on /var/lib/hugetlbfs/pagesize-SIZE, for root
     ///
-    /// Owner root:root, mode 0770. What is mounted there already stays, with
-    /// its owner and mode mended.
+    /// Owner root:root, mode 0770. An existing mount stays; its owner and mode are
+    /// corrected.
     #[arg(long)]
     pub create_mounts: bool,
 
@@ -34,9 +34,9 @@ pub struct Mounts {
     #[arg(long)]
     pub create_global_mounts: bool,
 
-    /// Let each new mount hold at most SIZE, or a share of its pool (50%); 0 is no limit
+    /// Limit each new mount to SIZE, or to a share of its pool (50%); 0 is no limit
     ///
-    /// Where SIZE is less than one page, no mount of that page size is made.
+    /// Page sizes larger than SIZE are not mounted.
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub max_size: Option<MountSize>,
 
@@ -44,28 +44,29 @@ pub struct Mounts {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub min_size: Option<MountSize>,
 
-    /// Let each new mount hold at most N files and directories; 0 is no limit
+    /// Limit each new mount to N files and directories; 0 is no limit
     #[arg(long, value_name = "N")]
     pub max_inodes: Option<u64>,
 
-    /// Give the mounts this mode instead of the usual one
+    /// Set this mode on the mounts instead of the default one
     #[arg(long, value_name = "OCTAL", value_parser = mode)]
     pub mount_mode: Option<u32>,
 
-    /// Unmount all that the create options made, and remove their directories
+    /// Unmount everything that the create options mounted, and remove the
+    /// directories
     ///
-    /// A mount that is in use stays and is an error.
+    /// A mount in use stays and is an error.
     #[arg(long)]
     pub unmount: bool,
 }
 
 impl Mounts {
-    /// Whether anything is to be changed; the rest only says how.
+    /// Whether any option mounts or unmounts. The others only set details.
     pub(super) fn changes(&self) -> bool {
         self.creates() || self.unmount
     }
 
-    /// Whether anything is to be mounted.
+    /// Whether any option mounts.
     pub fn creates(&self) -> bool {
         self.create_mounts
             || self.create_global_mounts
@@ -73,7 +74,7 @@ impl Mounts {
             || self.create_group_mounts.is_some()
     }
 
-    /// Whether anything says how.
+    /// Whether any option sets details of mounts.
     pub fn qualifies(&self) -> bool {
         self.max_size.is_some()
             || self.min_size.is_some()
@@ -90,12 +91,12 @@ fn size(text: &str) -> Result<MountSize, String> {
     };
     match quantity(percent)?.plain() {
         Some(percent @ 0..=100) => Ok(MountSize::Percent(percent)),
-        Some(_) => Err("more than all of the pool".to_owned()),
+        Some(_) => Err("more than 100% of the pool".to_owned()),
         None => Err(SizeError::UnknownUnit.to_string()),
     }
 }
 
-/// A hugetlbfs has no set-id bits.
+/// Parses a mode. hugetlbfs ignores set-id bits, so they are an error.
 fn mode(text: &str) -> Result<u32, String> {
     let octal = text.bytes().all(|byte| matches!(byte, b'0'..=b'7'));
     let mode = u32::from_str_radix(text, 8).ok().filter(|_| octal);

@@ -6,69 +6,69 @@
 
 use clap::Args;
 
-/// What to change about the pools.
+/// Options that change pools.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Pools")]
 pub struct Pools {
-    /// Set how many pages a pool keeps; may be repeated
+    /// Set the minimum number of pages of a pool; may be repeated
     ///
-    /// The pool's maximum stays what it was where that is possible: pages that
-    /// are taken from the minimum may come back on demand. When the kernel
-    /// finds less memory than was asked for, hugeadm joins the free memory and
-    /// tries again; when it still falls short, the exit status is 3.
+    /// The pool's maximum stays the same where possible, so the kernel may allocate
+    /// removed pages again on demand. When the kernel finds too few pages, hugeadm
+    /// compacts memory and tries again. When the pool still falls short, the exit
+    /// status is 3.
     #[arg(long, value_name = "SPEC")]
     pub pool_pages_min: Vec<String>,
 
-    /// Set how many pages a pool may grow to on demand; may be repeated
+    /// Set the maximum number of pages of a pool, with surplus pages; may be
+    /// repeated
     ///
-    /// A maximum below the minimum lowers the minimum too. Maximums are set
-    /// after all minimums. More than all of the memory is an error; when more pages
-    /// are in use than the new maximum, the exit status is 3.
+    /// A maximum below the minimum lowers the minimum too. Maximums are set after
+    /// all minimums. A maximum larger than RAM is rejected. When more pages are in
+    /// use than the new maximum, the exit status is 3.
     #[arg(long, value_name = "SPEC")]
     pub pool_pages_max: Vec<String>,
 
     /// Divide one amount among memory nodes; may be repeated
     ///
-    /// SIZE[@NODE[*WEIGHT],...]:AMOUNT. The amount is the total of the nodes
-    /// named, divided by their weights (1 where none is written) to the page,
-    /// the remainder to the lowest nodes. Without nodes it is divided evenly
-    /// among all that have memory.
+    /// SIZE[@NODE[*WEIGHT],...]:AMOUNT. The amount is the total for the given
+    /// nodes, divided by their weights (default 1). The lowest nodes get the
+    /// remainder. Without nodes, all nodes with memory get equal shares.
     #[arg(long, value_name = "SPREAD")]
     pub pool_spread: Vec<String>,
 
     /// Split free pages into smaller ones; may be repeated
     ///
-    /// SIZE[@NODES]:AMOUNT. The kernel says into which size: on x86 a page of
-    /// 1GB becomes 512 of 2MB.
+    /// SIZE[@NODES]:AMOUNT. The kernel determines the smaller size: on x86 a page
+    /// of 1GB becomes 512 of 2MB.
     #[arg(long, value_name = "SPEC")]
     pub demote: Vec<String>,
 
-    /// Let the pages come from the nodes that hugeadm's own memory policy allows
+    /// Allocate pages only from the nodes in hugeadm's own memory policy
     ///
-    /// For numactl --membind=1 hugeadm ...; the amount is still the whole
-    /// pool's. For exact shares use SIZE@NODES or --pool-spread.
+    /// For numactl --membind=1 hugeadm ...; the amount is still that of the whole
+    /// pool. For exact shares use SIZE@NODES or --pool-spread.
     #[arg(long, visible_alias = "obey-numa-mempol")]
     pub obey_mempolicy: bool,
 
-    /// Keep trying to reach a minimum
+    /// Try hard to reach a minimum
     ///
-    /// When the pool falls short, drop caches, add temporary swap, and repeat as
-    /// long as that brings pages.
+    /// When the pool falls short, drop caches, add temporary swap, and try again as
+    /// long as that finds more pages.
     #[arg(long)]
     pub hard: bool,
 
-    /// Let pools grow into the memory that everything else needs
+    /// Let pools take memory that other programs need
     ///
-    /// Without it a request that would leave less memory available than 512 MB, or
-    /// than 5% of all, or less than 5% of a node that is named, changes nothing and ends
-    /// with status 1. More than all of the memory, or of that node's, is an error in any
-    /// case.
+    /// Without this option, hugeadm refuses a request that would leave less than
+    /// 512 MB or 5% of memory available, or less than 5% of a given node, and exits
+    /// with status 1. A request larger than RAM, or larger than the node's memory,
+    /// is always rejected.
     #[arg(long)]
     pub force: bool,
 
     /// Add a temporary swap file while a pool grows: 5 huge pages, or PAGES of them
     ///
-    /// Below /var/lib/hugetlbfs/swap. 0 adds none, with --hard neither.
+    /// It is created below /var/lib/hugetlbfs/swap. 0 adds none, even with --hard.
     #[arg(
         long,
         value_name = "PAGES",
@@ -86,16 +86,16 @@ pub struct Pools {
     #[arg(long)]
     pub persist: bool,
 
-    /// Give back the kernel's descriptors of new huge pages (HVO): on or off
+    /// Free the kernel's descriptors of new huge pages (HVO): on or off
     ///
-    /// Saves 28 KiB per page of 2MB and 16 MiB per page of 1GB. Pages that
-    /// exist already stay as they are.
+    /// Saves 28 KiB per page of 2MB and 16 MiB per page of 1GB. Doesn't affect
+    /// existing pages.
     #[arg(long, value_name = "SWITCH", value_parser = ["on", "off"])]
     pub hvo: Option<String>,
 }
 
 impl Pools {
-    /// Whether anything is to be changed; the rest only says how.
+    /// Whether any option changes pools. The others only set details.
     pub(super) fn changes(&self) -> bool {
         self.grows()
             || !self.pool_pages_max.is_empty()
@@ -103,7 +103,7 @@ impl Pools {
             || self.hvo.is_some()
     }
 
-    /// Whether a pool may have to grow.
+    /// Whether any option may grow a pool.
     pub fn grows(&self) -> bool {
         !self.pool_pages_min.is_empty() || !self.pool_spread.is_empty()
     }

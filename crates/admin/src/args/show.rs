@@ -5,25 +5,25 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use hugetools_model::units::seconds;
 
-/// How the pools are shown.
+/// The form of the pool list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PoolList {
-    /// As libhugetlbfs does.
+    /// libhugetlbfs' columns.
     Classic,
-    /// With all that is counted.
+    /// All columns.
     Long,
 }
 
-/// What to show.
+/// Options that show something.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Show")]
 pub struct Show {
     /// Show all pools: page size, minimum, current and maximum pages
     ///
-    /// The minimum is the number of pages that the pool keeps; above it, up to the
-    /// maximum, the kernel makes pages on demand and gives them back. An
-    /// asterisk marks the default page size. =long shows sizes in units, and free,
-    /// reserved and surplus pages and the pool's memory, too.
+    /// Up to the maximum, the kernel allocates pages above the minimum on demand
+    /// (surplus pages) and frees them after use. An asterisk marks the default page
+    /// size. =long shows sizes with units, and adds free, reserved and surplus
+    /// pages and the pool's memory.
     #[arg(
         long, value_name = "FORM",
         num_args = 0..=1, require_equals = true, default_missing_value = "classic",
@@ -34,10 +34,10 @@ pub struct Show {
     #[arg(long)]
     pub pool_list_nodes: bool,
 
-    /// Show the page sizes, in bytes, that can be used: with a pool and a mount
+    /// Show the usable page sizes in bytes: those with a pool and a mount
     ///
-    /// The pool's maximum must not be 0, and a hugetlbfs of that page size must
-    /// be mounted where the caller may read, write and search.
+    /// The pool's maximum must not be 0. The caller needs read, write and search
+    /// permission on a hugetlbfs mount of that page size.
     #[arg(long)]
     pub page_sizes: bool,
 
@@ -49,31 +49,34 @@ pub struct Show {
     #[arg(long)]
     pub list_all_mounts: bool,
 
-    /// Show who holds the pages of each pool, and who has them reserved
+    /// Show the users of each pool: who holds pages and who has reserved them
     ///
-    /// Processes with pages of their own; files on hugetlbfs mounts, also deleted
-    /// ones that are still open or mapped; System V segments; what is reserved and
-    /// not touched yet; control groups. The sums are those of the kernel, or a line
-    /// says how many pages are not accounted for. What no process uses is listed with
-    /// the command that frees it. Root sees all processes, others their own.
+    /// Lists processes with private pages; files on hugetlbfs mounts, with deleted
+    /// ones that are still open or mapped; System V segments; reserved but
+    /// untouched pages; control groups. The sums match the kernel's counters, or a
+    /// line shows how many pages are unaccounted for. Objects that no process uses
+    /// are listed with the command that removes them. Root sees all processes,
+    /// other users see their own.
     #[arg(long)]
     pub who: bool,
 
-    /// Show what the kernel counts of huge pages, and how many could be had now
+    /// Show the kernel's statistics of huge pages, and how many could be allocated
+    /// now
     ///
-    /// Faults that got and missed transparent huge pages, in all and by size, splits,
-    /// swap, khugepaged, pages made for pools, compaction, and what limits of control
-    /// groups refused, since boot; how many pages of each size the free memory of each
-    /// node holds, and how many of them could be had without moving anything; what the
-    /// pools may still make on demand. What this kernel does not count is unknown.
+    /// Since boot: faults with and without transparent huge pages, in total and by
+    /// size; splits; swap; khugepaged; pages allocated for pools; compaction;
+    /// refusals by limits of control groups. Now: how many pages of each size the
+    /// free memory of each node could hold, and how many of them without moving
+    /// other pages; how many surplus pages the pools may still allocate. Counters
+    /// that this kernel lacks are unknown.
     #[arg(long)]
     pub stats: bool,
 
-    /// With --stats: again and again, each SECONDS, with what came since the last time
+    /// With --stats: repeat every SECONDS (default 2), with the differences
     ///
-    /// 2 seconds without a number. A terminal is drawn anew; else tables follow each
-    /// other, with --json documents of one line each. Only --json, --sysroot and the
-    /// verbosity go with it.
+    /// Redraws a terminal. Otherwise prints one table after the other, or with
+    /// --json one document per line. Works only with --json, --sysroot and the
+    /// verbosity options.
     #[arg(
         long, value_name = "SECONDS",
         num_args = 0..=1, require_equals = true, default_missing_value = "2",
@@ -81,32 +84,33 @@ pub struct Show {
     )]
     pub watch: Option<Duration>,
 
-    /// Show memory, mounts and pools, and what about them is amiss
+    /// Show memory, mounts and pools, and problems with them
     ///
-    /// Each finding is a fact, what follows from it, and the command that mends
-    /// it: carried out, it is gone. What else is good to know comes after them.
+    /// Each finding is a fact, its consequence, and a command that solves the
+    /// problem. Other facts follow.
     #[arg(long)]
     pub explain: bool,
 
-    /// Print the settings that bring the present state back at boot
+    /// Print settings that restore the present state at boot
     ///
-    /// Lines for sysctl.d, fstab, the kernel's command line and tmpfiles.d; each
-    /// fact is in one of them only. Nothing is written.
+    /// Lines for sysctl.d, fstab, the kernel's command line and tmpfiles.d, each
+    /// setting in only one of them. Writes nothing.
     #[arg(long)]
     pub print_persistent: bool,
 
-    /// Print what somebody who mends a fault needs to see of this machine
+    /// Print a description of this machine for a bug report
     ///
-    /// The kernel's files that say something of huge pages, as a recorded machine on
-    /// which --sysroot works. No process, user, host or directory is named in it: of
-    /// mounts and kernel parameters only those of huge pages are there, and a mount at
-    /// a place of its owner's choice is called /mount-N. Root sees a few files more.
+    /// Prints the kernel's files about huge pages as a recorded machine for
+    /// --sysroot. It contains no names of processes, users, hosts or directories.
+    /// Of mounts and kernel parameters it contains only those about huge pages; a
+    /// mount at a non-standard place is called /mount-N. Root sees a few more
+    /// files.
     #[arg(long)]
     pub bug_report: bool,
 }
 
 impl Show {
-    /// Whether there is anything.
+    /// Whether any option is set.
     pub fn any(&self) -> bool {
         *self != Show::default()
     }

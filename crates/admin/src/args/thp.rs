@@ -1,8 +1,8 @@
-//! Options about transparent huge pages.
+//! Options for transparent huge pages.
 
 use clap::Args;
 
-/// What to change about transparent huge pages.
+/// Options for transparent huge pages.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
 #[command(next_help_heading = "Transparent huge pages")]
 pub struct Thp {
@@ -16,7 +16,7 @@ pub struct Thp {
 
     /// Use none
     ///
-    /// Of several modes this one wins, then madvise.
+    /// If several modes are given, this one wins, then madvise.
     #[arg(long)]
     pub thp_never: bool,
 
@@ -44,14 +44,15 @@ pub struct Thp {
 
     /// Set the mode of one size of multi-size THP (64kB:always); may be repeated
     ///
-    /// SIZE:MODE, where MODE is always, inherit (do as for all), madvise or never.
+    /// SIZE:MODE, where MODE is always, inherit (use the global mode), madvise or
+    /// never.
     #[arg(long, value_name = "SIZE:MODE")]
     pub thp_size: Vec<String>,
 
-    /// Set how many base pages without contents khugepaged may fill up to make one
+    /// Set how many empty base pages khugepaged may fill to make a huge page
     ///
-    /// At 0 it costs no memory; at 511, the usual value on x86, one used base
-    /// page makes a whole huge page.
+    /// 0 costs no memory. With 511, the usual value on x86, a single used base page
+    /// becomes a whole huge page.
     #[arg(long, value_name = "N")]
     pub thp_max_ptes_none: Option<u32>,
 
@@ -61,7 +62,7 @@ pub struct Thp {
 }
 
 impl Thp {
-    /// Whether anything is to be changed.
+    /// Whether any option changes something.
     pub(super) fn changes(&self) -> bool {
         *self != Thp::default()
     }

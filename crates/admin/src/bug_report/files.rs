@@ -1,4 +1,4 @@
-//! Which files say something of huge pages.
+//! Lists the kernel's files about huge pages.
 
 use std::ffi::OsStr;
 
@@ -39,20 +39,20 @@ const FILES: &[&str] = &[
     "/sys/fs/cgroup/cgroup.controllers",
 ];
 
-/// The memory nodes, and the files of each that count.
+/// Per-node files to record.
 const NODES: &str = "/sys/devices/system/node";
 const OF_NODE: &[&str] = &["cpulist", "distance", "meminfo"];
 
-/// Those with a directory for each size.
+/// Directories with a subdirectory for each page size.
 const TREES: &[&str] = &[
     "/sys/kernel/mm/hugepages",
     "/sys/kernel/mm/transparent_hugepage",
 ];
 
-/// How deep those go: `hugepages-2048kB/stats/anon_fault_alloc`.
+/// Depth of these trees: `hugepages-2048kB/stats/anon_fault_alloc`.
 const DEPTH: usize = 3;
 
-/// All files that are there.
+/// Lists all files to record.
 pub(super) fn files(root: &Root) -> Vec<KPath> {
     let mut files: Vec<KPath> = FILES.iter().map(|path| KPath::from(*path)).collect();
     for tree in TREES {
@@ -76,7 +76,7 @@ fn is_node(name: &str) -> bool {
         .is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// The files below a directory, so many levels down.
+/// Collects the files below a directory, at most `depth` levels down.
 fn below(root: &Root, dir: &KPath, depth: usize, files: &mut Vec<KPath>) {
     for name in names(root, dir) {
         let path = dir.join(&name);

@@ -1,10 +1,10 @@
-//! What is left out of a file because it is nobody else's business: what the machine
-//! starts with, where its disks are mounted, how its users' directories are called.
+//! Removes private data from files: kernel parameters, mount points of disks, names of
+//! users' directories.
 
 use hugetools_model::KPath;
 use hugetools_model::mountinfo::Mount;
 
-/// Kernel parameters that say something of huge pages.
+/// Kernel parameters about huge pages.
 const PARAMETERS: &[&str] = &[
     "default_hugepagesz",
     "hugepages",
@@ -24,10 +24,10 @@ const PARAMETERS: &[&str] = &[
     "transparent_hugepage_tmpfs",
 ];
 
-/// File systems whose mounts say something of huge pages.
+/// File systems whose mounts matter for huge pages.
 const KINDS: &[&[u8]] = &[b"cgroup", b"cgroup2", b"hugetlbfs"];
 
-/// Mount points that are as somebody else's.
+/// Standard mount points, which reveal nothing.
 const MOUNTS: &[&str] = &[
     "/dev/hugepages",
     "/dev/hugepages1G",
@@ -38,7 +38,7 @@ const MOUNTS: &[&str] = &[
     "/var/lib/hugetlbfs/pagesize",
 ];
 
-/// The text of a file without what is private.
+/// Removes private data from the text of a file.
 pub(super) fn without(path: &KPath, text: &str) -> String {
     match path.as_str() {
         "/proc/cmdline" => parameters(text),
@@ -57,8 +57,8 @@ fn parameters(text: &str) -> String {
     kept.join(" ") + "\n"
 }
 
-/// Only mounts of hugetlbfs and control groups stay. One at a place of its owner's
-/// choice is `/mount-N`.
+/// Keeps only mounts of hugetlbfs and control groups. Renames non-standard mount points
+/// to `/mount-N`.
 fn mounts(text: &str) -> String {
     let mounts = text
         .lines()
@@ -72,7 +72,7 @@ fn mounts(text: &str) -> String {
         .collect()
 }
 
-/// A line of mountinfo again, with this number.
+/// Formats a mount as a line of mountinfo with this number.
 fn line(at: usize, mount: &Mount<'_>) -> String {
     let point = String::from_utf8_lossy(mount.point);
     let point = match MOUNTS.iter().any(|usual| is_at(&point, usual)) {
@@ -84,7 +84,7 @@ fn line(at: usize, mount: &Mount<'_>) -> String {
     format!("{at} 0 0:{at} / {point} {options} - {kind} none {fs_options}\n")
 }
 
-/// Options without those that name a path, such as `release_agent`.
+/// Removes options with a path, such as `release_agent`.
 fn options(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     let kept: Vec<&str> = words
@@ -94,8 +94,8 @@ fn options(words: &[u8]) -> String {
     kept.join(",")
 }
 
-/// Whether a mount point is this, or one of its sizes: `pagesize-2MB`. Below
-/// `/sys/fs/cgroup` are the names of controllers.
+/// Whether a mount point is `usual`, or has a page size appended: `pagesize-2MB`.
+/// Directories below `/sys/fs/cgroup` are named after controllers.
 fn is_at(point: &str, usual: &str) -> bool {
     if point.starts_with("/sys/fs/cgroup/") {
         return true;
@@ -109,7 +109,7 @@ fn is_size(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Swap keeps its size, and loses its place.
+/// Replaces the paths of swap areas, and keeps their sizes.
 fn swaps(text: &str) -> String {
     let line = |(at, line): (usize, &str)| match (at, line.split_once([' ', '\t'])) {
         (0, _) | (_, None) => format!("{line}\n"),
@@ -123,13 +123,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_command_line_huge_pages_stay() {
+    fn keeps_only_kernel_parameters_about_huge_pages() {
         let text = "BOOT_IMAGE=/vmlinuz root=UUID=1-2 secret=x hugepagesz=1G hugepages=2 quiet\n";
         assert_eq!(parameters(text), "hugepagesz=1G hugepages=2\n");
     }
 
     #[test]
-    fn of_the_mounts_hugetlbfs_stays_and_owners_places_go() {
+    fn keeps_hugetlbfs_mounts_and_hides_private_paths() {
         let text = "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n\
             27 22 0:24 / /dev/hugepages rw,relatime - hugetlbfs hugetlbfs rw,pagesize=2M\n\
             28 22 0:25 / /home/alice/huge rw - hugetlbfs alice rw,uid=1000,pagesize=2M\n\
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn swap_loses_its_place() {
-        // The kernel writes a blank as \\040.
+    fn hides_the_paths_of_swap_areas() {
+        // The kernel escapes a blank as \\040.
         let text = "Filename\tType\tSize\n/home/alice/swap\\040x\tfile\t512\n";
         assert_eq!(swaps(text), "Filename\tType\tSize\n/swap-1 file\t512\n");
     }

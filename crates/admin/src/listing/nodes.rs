@@ -1,4 +1,4 @@
-//! `--pool-list-nodes`: each node's share of all pools.
+//! `--pool-list-nodes`: each node's part of every pool.
 
 use std::fmt::Write;
 
@@ -6,24 +6,24 @@ use hugetools_model::hugetlb::node::{Node, NodeId};
 use hugetools_model::{PageCount, PageSize};
 use serde::Serialize;
 
-/// A node's share of a pool, as it is shown.
+/// A row: a node's part of a pool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeRow {
     /// The node.
     pub node: NodeId,
-    /// Bytes of a page.
+    /// The page size.
     pub size: PageSize,
     /// The persistent pages.
     pub minimum: PageCount,
-    /// All pages now, surplus ones included.
+    /// All pages, with surplus pages.
     pub current: PageCount,
-    /// Pages that nobody uses.
+    /// Free pages.
     pub free: PageCount,
     /// Pages above the minimum.
     pub surplus: PageCount,
 }
 
-/// The rows, by size and then by node.
+/// Returns the rows, sorted by size and node.
 pub fn node_rows(nodes: &[Node]) -> Vec<NodeRow> {
     let of = |node: &Node| {
         let id = node.id;
@@ -42,7 +42,7 @@ pub fn node_rows(nodes: &[Node]) -> Vec<NodeRow> {
     rows
 }
 
-/// The table.
+/// Formats the table.
 pub fn node_list(rows: &[NodeRow]) -> String {
     let mut table = format!(
         "{:>10} {:>8} {:>8} {:>8} {:>8} {:>8}\n",

@@ -1,4 +1,4 @@
-//! Users and groups in this host's database.
+//! Users and groups in the host's database.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -9,9 +9,10 @@ use nix::unistd::{Gid, Group, Uid, User};
 use crate::effects::Account;
 
 pub(super) fn user(name: &str) -> Result<Option<Account>, String> {
-    let mut found = User::from_name(name).map_err(|errno| told("user", errno))?;
+    let mut found = User::from_name(name).map_err(|errno| lookup_error("user", errno))?;
     if let (None, Ok(number)) = (&found, name.parse()) {
-        found = User::from_uid(Uid::from_raw(number)).map_err(|errno| told("user", errno))?;
+        found =
+            User::from_uid(Uid::from_raw(number)).map_err(|errno| lookup_error("user", errno))?;
     }
     Ok(found.map(|user| Account {
         id: user.uid.as_raw(),
@@ -21,9 +22,10 @@ pub(super) fn user(name: &str) -> Result<Option<Account>, String> {
 }
 
 pub(super) fn group(name: &str) -> Result<Option<Account>, String> {
-    let mut found = Group::from_name(name).map_err(|errno| told("group", errno))?;
+    let mut found = Group::from_name(name).map_err(|errno| lookup_error("group", errno))?;
     if let (None, Ok(number)) = (&found, name.parse()) {
-        found = Group::from_gid(Gid::from_raw(number)).map_err(|errno| told("group", errno))?;
+        found =
+            Group::from_gid(Gid::from_raw(number)).map_err(|errno| lookup_error("group", errno))?;
     }
     Ok(found.map(|group| {
         let id = group.gid.as_raw();
@@ -41,13 +43,13 @@ pub(super) fn group(name: &str) -> Result<Option<Account>, String> {
     }))
 }
 
-fn told(kind: &str, errno: nix::Error) -> String {
+fn lookup_error(kind: &str, errno: nix::Error) -> String {
     let why = describe_errno(errno as i32);
-    format!("cannot ask the {kind} database: {why}")
+    format!("cannot read the {kind} database: {why}")
 }
 
-/// The users whose own group it is. A database of many thousands cannot be
-/// walked through; the file of this host can.
+/// Returns local users with this primary group. Reads only /etc/passwd, because a
+/// network database can have many thousands of users.
 fn local_users_of(group: u32) -> Vec<String> {
     let mut text = Vec::new();
     let file = OpenOptions::new().read(true).open("/etc/passwd");

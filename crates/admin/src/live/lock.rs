@@ -1,10 +1,10 @@
-//! One hugeadm at a time: what one plans from, another must not change before
-//! it is done.
+//! Lets only one hugeadm change the machine at a time, so that no other invalidates its
+//! plan.
 //!
-//! The lock is on a file that only root can open, so that nobody else can keep
-//! it. Where `/run` cannot be written, as in some containers, it is on the
-//! directory of the pools; with a recorded tree on the tree itself. It goes
-//! with the process, however that ends.
+//! The lock file can only be opened by root, so no other user can block hugeadm. If
+//! `/run` is not writable, as in some containers, the lock is on the pools' directory;
+//! on a recorded tree it is on the tree. The kernel releases the lock when the process
+//! ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -21,19 +21,20 @@ const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.lock";
 const POOLS: &str = "/sys/kernel/mm/hugepages";
 
-/// The lock, held.
+/// The held lock.
 #[derive(Debug)]
-pub struct Turn {
+pub struct HeldLock {
     _file: Flock<File>,
 }
 
-/// Waits for the lock. `None` where there is nothing to lock: for who may not
-/// change anything, and on a kernel without pools whose `/run` is read-only.
-/// `waiting` is told when another has it, and which process, if it says so.
+/// Waits for the lock. Calls `waiting` if another process holds it, with the pid if
+/// known. Returns `None` if there is nothing to lock: for users who may not change
+/// anything, and without pools if `/run` is read-only.
 ///
 /// # Errors
-/// When the lock cannot be taken, or a signal came meanwhile.
-pub fn take(root: &Root, waiting: &mut dyn FnMut(Option<u32>)) -> io::Result<Option<Turn>> {
+///
+/// When locking fails or a signal arrives.
+pub fn take(root: &Root, waiting: &mut dyn FnMut(Option<u32>)) -> io::Result<Option<HeldLock>> {
     let Some((mut file, named)) = open(root)? else {
         return Ok(None);
     };
@@ -47,13 +48,13 @@ pub fn take(root: &Root, waiting: &mut dyn FnMut(Option<u32>)) -> io::Result<Opt
         Err((_, errno)) => return Err(errno.into()),
     };
     if named {
-        // Only for the message above.
+        // The pid is only for the message above.
         let _ = lock
             .set_len(0)
             .and_then(|()| lock.rewind())
             .and_then(|()| writeln!(lock, "{}", std::process::id()));
     }
-    Ok(Some(Turn { _file: lock }))
+    Ok(Some(HeldLock { _file: lock }))
 }
 
 fn wait(mut file: File) -> io::Result<Flock<File>> {
@@ -66,10 +67,10 @@ fn wait(mut file: File) -> io::Result<Flock<File>> {
     }
 }
 
-/// The file to lock, and whether it is one that names its holder.
+/// Opens the file to lock. The flag tells whether it contains the pid of the holder.
 fn open(root: &Root) -> io::Result<Option<(File, bool)>> {
     if let Some(tree) = root.prefix() {
-        return look_only(tree).map(|file| Some((file, false)));
+        return open_read_only(tree).map(|file| Some((file, false)));
     }
     let made = match fs::create_dir(DIR) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -88,11 +89,13 @@ fn open(root: &Root) -> io::Result<Option<(File, bool)>> {
     match opened {
         Ok(file) => Ok(Some((file, true))),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(None),
-        Err(_) => Ok(look_only(Path::new(POOLS)).ok().map(|file| (file, false))),
+        Err(_) => Ok(open_read_only(Path::new(POOLS))
+            .ok()
+            .map(|file| (file, false))),
     }
 }
 
-fn look_only(path: &Path) -> io::Result<File> {
+fn open_read_only(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).open(path)
 }
 

@@ -1,4 +1,4 @@
-//! The file in which a run notes what must not stay unfinished.
+//! The file with the note about unfinished work.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,25 +9,25 @@ use hugetools_model::Root;
 
 use crate::step::unfinished::Unfinished;
 
-/// Gone after a boot, as pools and swap are.
+/// Cleared at boot, like pools and swap.
 const DIR: &str = "/run/hugetools";
 const FILE: &str = "hugeadm.unfinished";
 
-/// In a recorded tree, which shall not get directories.
+/// On a recorded tree, in which no directories are created.
 const IN_TREE: &str = "/.hugeadm.unfinished";
 
 pub(super) fn read(root: &Root) -> io::Result<Unfinished> {
     let mut text = String::new();
     match OpenOptions::new().read(true).open(path(root)?) {
         Ok(mut file) => file.read_to_string(&mut text)?,
-        // Who may not look may not change anything either.
+        // A user who may not read the note may not change anything either.
         Err(error) if is_none(&error) || error.kind() == io::ErrorKind::PermissionDenied => 0,
         Err(error) => return Err(error),
     };
     Ok(Unfinished::parse(&text))
 }
 
-/// The file is whole at any moment: a new one takes its place.
+/// Replaces the note by rename, so that it is always complete.
 pub(super) fn write(root: &Root, unfinished: &Unfinished) -> io::Result<()> {
     let file = path(root)?;
     let next = file.with_extension("new");

@@ -1,5 +1,4 @@
-//! How far a pool has come, on a terminal: pages, pages in a second, time
-//! left.
+//! A progress bar for a growing pool: pages, pages per second, time left.
 
 use std::fmt;
 use std::io::{self, IsTerminal};
@@ -9,10 +8,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::effects::Growth;
 
-/// What is done at once needs no bar.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// Delay before the bar appears, so that fast changes show none.
+const DELAY: Duration = Duration::from_millis(300);
 
-/// A bar, until it is dropped.
+/// A bar, removed on drop.
 #[derive(Debug)]
 pub(super) struct Progress {
     begin: Instant,
@@ -21,14 +20,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// A bar, if there is a terminal.
+    /// Shows a bar if stderr is a terminal.
     pub(super) fn begin(growth: &Growth) -> Option<Progress> {
         if !io::stderr().is_terminal() {
             return None;
         }
         let pages = growth.to.saturating_sub(growth.from);
         let bar = ProgressBar::with_draw_target(Some(pages), ProgressDrawTarget::hidden());
-        // Only pages to come count for the rate. The pool has others already.
+        // Only new pages count for the rate.
         let (from, to) = (growth.from, growth.to);
         let template = "{prefix} [{bar:30}] {at} of {to} pages, {rate}, {eta} left";
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -56,7 +55,7 @@ impl Progress {
     }
 
     pub(super) fn at(&self, pages: u64) {
-        if self.bar.is_hidden() && self.begin.elapsed() > PATIENCE {
+        if self.bar.is_hidden() && self.begin.elapsed() > DELAY {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
         self.bar.set_position(pages.saturating_sub(self.from));

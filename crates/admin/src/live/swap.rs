@@ -14,17 +14,18 @@ use super::caught_signal;
 use super::sys::{swap_off, swap_on};
 use crate::step::Swap;
 
-/// What the kernel looks for in the last bytes of the first page.
+/// Signature at the end of the first page.
 const MAGIC: &[u8] = b"SWAPSPACE2";
 
-/// Where the head is in the first page.
-const HEAD: usize = 1024;
+/// Offset of the header in the first page.
+const HEADER: usize = 1024;
 
 pub(super) fn on(swap: &Swap) -> io::Result<()> {
     match swap.size {
         None => disk_on(&swap.path),
         Some(size) => file_on(&swap.path, size.get()).inspect_err(|_| {
-            // Never anybody else's: it was made by create_new.
+            // Removes only our own file: create_new never opens an existing
+            // one.
             let _ = fs::remove_file(&swap.path);
         }),
     }
@@ -44,12 +45,12 @@ fn file_on(path: &Path, size: u64) -> io::Result<()> {
         Err(nix::errno::Errno::EOPNOTSUPP) => fill(&mut file, size)?,
         Err(errno) => return Err(errno.into()),
     }
-    write_head(&mut file, size)?;
+    write_header(&mut file, size)?;
     match swap_on(path) {
         // Some file systems cannot swap to blocks that were never written.
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) && given.is_ok() => {
             fill(&mut file, size)?;
-            write_head(&mut file, size)?;
+            write_header(&mut file, size)?;
             swap_on(path)
         }
         result => result,
@@ -72,7 +73,7 @@ fn fill(file: &mut File, size: u64) -> io::Result<()> {
 }
 
 fn disk_on(path: &Path) -> io::Result<()> {
-    // Exclusive: a disk that is mounted or swapped to is refused.
+    // O_EXCL: refuse a disk that is mounted or used as swap.
     let mut disk = OpenOptions::new()
         .read(true)
         .write(true)
@@ -82,24 +83,25 @@ fn disk_on(path: &Path) -> io::Result<()> {
     let mut first = vec![0; page_size()?];
     disk.rewind()?;
     disk.read_exact(&mut first)?;
-    // Swap leaves what comes before its head alone, which is nothing here.
+    // mkswap leaves the bytes before the header unchanged. On a RAM disk without
+    // data they are zero.
     let empty = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
-    if !empty(&first[..HEAD]) || !(first.ends_with(MAGIC) || empty(&first)) {
-        return Err(io::Error::other("it holds data"));
+    if !empty(&first[..HEADER]) || !(first.ends_with(MAGIC) || empty(&first)) {
+        return Err(io::Error::other("the disk holds data"));
     }
-    write_head(&mut disk, size)?;
+    write_header(&mut disk, size)?;
     drop(disk);
     swap_on(path)
 }
 
-/// The head of a swap area: version 1, the last page, no bad pages.
-fn write_head(file: &mut File, size: u64) -> io::Result<()> {
+/// Writes the header of a swap area: version 1, the last page, no bad pages.
+fn write_header(file: &mut File, size: u64) -> io::Result<()> {
     let page = page_size()?;
     let last = (size / page as u64).saturating_sub(1);
     let last = u32::try_from(last).map_err(io::Error::other)?;
     let mut first = vec![0; page];
-    first[HEAD..HEAD + 4].copy_from_slice(&1u32.to_ne_bytes());
-    first[HEAD + 4..HEAD + 8].copy_from_slice(&last.to_ne_bytes());
+    first[HEADER..HEADER + 4].copy_from_slice(&1u32.to_ne_bytes());
+    first[HEADER + 4..HEADER + 8].copy_from_slice(&last.to_ne_bytes());
     first[page - MAGIC.len()..].copy_from_slice(MAGIC);
     file.rewind()?;
     file.write_all(&first)?;
@@ -108,12 +110,12 @@ fn write_head(file: &mut File, size: u64) -> io::Result<()> {
 
 fn page_size() -> io::Result<usize> {
     let size = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|size| usize::try_from(size).ok());
-    size.filter(|size| *size > HEAD + 8 + MAGIC.len())
+    size.filter(|size| *size > HEADER + 8 + MAGIC.len())
         .ok_or_else(|| io::Error::other("the page size is unknown"))
 }
 
-/// What is on it moves back into memory, which takes its time: a signal that
-/// comes meanwhile does not leave it half done.
+/// Disables swap, which moves its pages back into memory. Retries after a signal, so
+/// that it is never left half done.
 pub(super) fn off(root: &Root, swap: &Swap) -> io::Result<()> {
     let used = swap::read(root).unwrap_or_default();
     if used.iter().any(|used| used.path == swap.path) {

@@ -1,4 +1,4 @@
-//! System calls that have no safe form elsewhere: swap, and signals.
+//! System calls without a safe wrapper: swap, and signals.
 #![expect(unsafe_code, reason = "these calls have no wrapper")]
 
 use std::ffi::CString;
@@ -9,42 +9,46 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, raise, sigaction};
 
-/// Uses a file or device as swap.
+/// Enables a file or device as swap.
 pub(super) fn swap_on(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the path is a string with its end, which the call only reads.
+    // SAFETY: the path is zero-terminated, and the call only reads it.
     let result = unsafe { libc::swapon(path.as_ptr(), 0) };
     nix::errno::Errno::result(result)?;
     Ok(())
 }
 
-/// Uses it no longer.
+/// Disables a swap area.
 pub(super) fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the path is a string with its end, which the call only reads.
+    // SAFETY: the path is zero-terminated, and the call only reads it.
     let result = unsafe { libc::swapoff(path.as_ptr()) };
     nix::errno::Errno::result(result)?;
     Ok(())
 }
 
-/// The signals that end a run in good order.
+/// Signals that end a run after cleanup.
 const SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
-/// The first of them that came; 0 is none.
+/// The first signal received; 0 if none.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn note(signal: libc::c_int) {
-    // The first one counts; another changes nothing.
+extern "C" fn on_signal(signal: libc::c_int) {
+    // Only the first signal counts.
     let _ = CAUGHT.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// From now on the signals that end a run only interrupt the call that is
-/// being made, and are noted. One that was ignored from the start stays so.
+/// From now on, signals that would end the run only interrupt the present system call
+/// and are recorded. Signals that were ignored at the start stay ignored.
 pub fn catch_signals() {
-    // Without SA_RESTART: a write that makes a pool grow shall end.
-    let action = SigAction::new(SigHandler::Handler(note), SaFlags::empty(), SigSet::empty());
+    // No SA_RESTART: the signal must interrupt a write that grows a pool.
+    let action = SigAction::new(
+        SigHandler::Handler(on_signal),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
     for signal in SIGNALS {
-        // SAFETY: the handler stores one atomic number and nothing else.
+        // SAFETY: the handler only stores to an atomic.
         let before = unsafe { sigaction(signal, &action) };
         if before.is_ok_and(|before| matches!(before.handler(), SigHandler::SigIgn)) {
             set(signal, SigHandler::SigIgn);
@@ -52,7 +56,7 @@ pub fn catch_signals() {
     }
 }
 
-/// The signal that wants the run to end.
+/// The signal that asks the run to end.
 pub fn caught_signal() -> Option<i32> {
     match CAUGHT.load(Ordering::Relaxed) {
         0 => None,
@@ -60,7 +64,7 @@ pub fn caught_signal() -> Option<i32> {
     }
 }
 
-/// Ends this process as the signal would have, so that a shell sees it.
+/// Kills this process by the signal, so that a shell sees it.
 pub fn end_by(signal: i32) {
     if let Ok(signal) = Signal::try_from(signal) {
         set(signal, SigHandler::SigDfl);
@@ -70,6 +74,6 @@ pub fn end_by(signal: i32) {
 
 fn set(signal: Signal, handler: SigHandler) {
     let action = SigAction::new(handler, SaFlags::empty(), SigSet::empty());
-    // SAFETY: no code of this program is called by either handler.
+    // SAFETY: neither handler runs code of this program.
     let _ = unsafe { sigaction(signal, &action) };
 }

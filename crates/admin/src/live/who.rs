@@ -1,5 +1,5 @@
-//! Finds who holds pages of pools: all processes, all hugetlbfs mounts, all System V
-//! segments, all control groups that this process may see.
+//! Scans the machine for users of pool pages: processes, hugetlbfs mounts, System V
+//! segments and control groups, as far as this process may see them.
 
 mod attached;
 mod files;
@@ -15,62 +15,65 @@ use hugetools_model::hugetlb::pool::{self, Pool};
 use hugetools_model::memory::meminfo::Meminfo;
 use hugetools_model::{FileError, PageSize, Root};
 
-use crate::who::{Keeper, Kind, Object, Seen};
+use crate::who::{Kind, MountReservation, Object, Snapshot};
 use frames::{Frames, Memory};
 
-/// How often the look is repeated while pages come and go.
+/// Maximum number of scans while the pools keep changing. The last one is then reported
+/// as inconsistent.
 const TRIES: usize = 5;
 
-/// Device and inode.
+/// Device and inode number.
 type Key = (u64, u64);
 
-/// What is being found.
+/// A scan in progress.
 #[derive(Debug)]
-struct Look<'r> {
+struct Scan<'r> {
     root: &'r Root,
     sizes: BTreeSet<u64>,
-    seen: Seen,
+    seen: Snapshot,
     objects: BTreeMap<Key, Object>,
-    /// Pages of the page cache that some process has mapped.
+    /// Page cache pages that are mapped by some process.
     mapped: BTreeMap<Key, Frames>,
-    /// Pages of no file that were found in a process already.
+    /// Private pages found so far, to count a page shared after a fork once.
     private: Frames,
-    /// Private mappings whose first process is known.
+    /// Private mappings found so far. Their reservation belongs to the first
+    /// process.
     owners: BTreeSet<(Key, u64)>,
-    /// Mounts that keep pages for themselves, by device.
-    keepers: BTreeMap<u64, Keeper>,
-    /// Whether a device is a hugetlbfs, as far as that is known. One that was unmounted
-    /// lazily is in no table of mounts.
+    /// Mounts that reserve pages (`min_size`), by device.
+    mount_reservations: BTreeMap<u64, MountReservation>,
+    /// Whether a device is a hugetlbfs, as far as known. Lazily unmounted ones are
+    /// in no mount table.
     devices: BTreeMap<u64, bool>,
-    /// Where hugetlbfs mounts are.
+    /// Mount points of hugetlbfs.
     points: BTreeSet<PathBuf>,
     memory: Memory,
 }
 
-/// Looks until nothing has changed meanwhile, but not for ever.
+/// Scans the machine, again if the pools changed during the scan.
 ///
 /// # Errors
+///
 /// When the pools or nodes cannot be read.
-pub fn look(root: &Root) -> Result<Seen, FileError> {
+pub fn scan(root: &Root) -> Result<Snapshot, FileError> {
     let pools = || pool::read(root, &Meminfo::read(root)?);
     let mut before = pools()?;
     if !root.is_live() {
-        return Ok(Seen {
+        return Ok(Snapshot {
             pools: before,
             unread: vec![String::from("processes and files: this is a recorded tree")],
-            ..Seen::default()
+            ..Snapshot::default()
         });
     }
     let mut tries = 1;
     loop {
-        let mut seen = Look::new(root, &before)?.all();
+        let mut seen = Scan::new(root, &before)?.all();
         let after = pools()?;
         if after == before {
             return Ok(seen);
         }
         if tries == TRIES {
             seen.unread.push(String::from(
-                "one moment: pages come and go all the time, and the figures are of several",
+                "a consistent state: the pools changed during every scan",
             ));
             return Ok(seen);
         }
@@ -79,27 +82,27 @@ pub fn look(root: &Root) -> Result<Seen, FileError> {
     }
 }
 
-impl<'r> Look<'r> {
-    fn new(root: &'r Root, pools: &[Pool]) -> Result<Look<'r>, FileError> {
-        Ok(Look {
+impl<'r> Scan<'r> {
+    fn new(root: &'r Root, pools: &[Pool]) -> Result<Scan<'r>, FileError> {
+        Ok(Scan {
             root,
             sizes: pools.iter().map(|pool| pool.size.get()).collect(),
-            seen: Seen {
+            seen: Snapshot {
                 pools: pools.to_vec(),
-                ..Seen::default()
+                ..Snapshot::default()
             },
             objects: BTreeMap::new(),
             mapped: BTreeMap::new(),
             private: Frames::default(),
             owners: BTreeSet::new(),
-            keepers: BTreeMap::new(),
+            mount_reservations: BTreeMap::new(),
             devices: BTreeMap::new(),
             points: BTreeSet::new(),
             memory: Memory::read(root)?,
         })
     }
 
-    fn all(mut self) -> Seen {
+    fn all(mut self) -> Snapshot {
         let mounts = files::all_mounts(self.root);
         let others = mounts.others.into_iter();
         self.devices.extend(others.map(|device| (device, false)));
@@ -114,18 +117,18 @@ impl<'r> Look<'r> {
                 object.nodes = self.memory.nodes(frames);
             }
         }
-        self.seen.keepers = self.keepers.into_iter().collect();
+        self.seen.mount_reservations = self.mount_reservations.into_iter().collect();
         self.seen.objects = self.objects.into_values().collect();
         self.seen.processes.retain(|it| it.pages + it.reserved > 0);
         self.seen
     }
 
-    /// A page size that has a pool.
+    /// Returns the page size if it has a pool.
     fn size(&self, bytes: u64) -> Option<PageSize> {
         PageSize::new(bytes).filter(|_| self.sizes.contains(&bytes))
     }
 
-    /// The file of this key, made from its metadata when it is seen first.
+    /// Returns the file with this key. Adds it when it is seen for the first time.
     fn object(&mut self, key: Key, size: PageSize, kind: Kind, stat: Stat) -> &mut Object {
         self.objects.entry(key).or_insert_with(|| Object {
             kind,
@@ -146,7 +149,7 @@ impl<'r> Look<'r> {
     }
 }
 
-/// What a file has, in bytes.
+/// Sizes of a file in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Stat {
     allocated: u64,

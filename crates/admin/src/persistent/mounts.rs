@@ -7,7 +7,7 @@ use super::Persistent;
 use super::pools::{Place, place};
 
 impl Persistent {
-    /// Of mounts on the same directory only the last one can be used.
+    /// Only the topmost mount of a directory is in use.
     pub(super) fn mounts(&mut self, machine: &Machine) {
         let mounts = machine.mounts.iter();
         let seen = mounts.filter(|mount| mounted_at(&machine.mounts, &mount.point) == Some(mount));
@@ -20,8 +20,7 @@ impl Persistent {
     }
 }
 
-/// mount(8) makes the directory where it is not there, and keeps the options for
-/// itself and systemd to itself.
+/// mount(8) creates a missing directory. It strips options for itself and for systemd.
 fn line(mount: &Mount, machine: &Machine) -> String {
     let point = escape(&mount.point);
     let mut options = format!("{},X-mount.mkdir", mount.options);
@@ -32,8 +31,8 @@ fn line(mount: &Mount, machine: &Machine) -> String {
     format!("none {point} hugetlbfs {options} 0 0")
 }
 
-/// The unit that fills the pool, where the mount reserves some of it. Only a
-/// mount with `nofail` may wait for it: others come before it.
+/// The unit that fills the pool, if the mount reserves pages. The mount also needs
+/// `nofail`: mounts without it are ordered before the unit.
 fn pool_unit(mount: &Mount, machine: &Machine) -> Option<&'static str> {
     mount.option("min_size").filter(|size| *size != "0")?;
     let pool = machine.pools.iter().find(|pool| {

@@ -1,4 +1,4 @@
-//! Pools: where the pages of each come from at boot.
+//! Chooses the place that sets each pool at boot.
 
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
 use hugetools_model::hugetlb::pool::{Counter, Pool, pool_dir};
@@ -7,25 +7,25 @@ use hugetools_model::{Machine, PageSize};
 
 use super::Persistent;
 
-/// The first kernel that reads `hugepages=0:64,3:10`; earlier ones read 0.
+/// The first kernel that accepts `hugepages=0:64,3:10`; older ones read 0.
 const NODE_LISTS: KernelVersion = KernelVersion {
     major: 5,
     minor: 16,
     patch: 0,
 };
 
-/// The place of a pool's pages.
+/// The place that sets a pool's pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     CommandLine,
     Sysctl,
-    /// `tmpfiles.d`, a line for each node.
+    /// `tmpfiles.d`, with a line per node.
     Tmpfiles,
 }
 
 pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
-    // Larger pages need memory in one piece, which is there early in the boot only.
+    // Larger pages need contiguous memory, which is only available early at boot.
     let is_usual = transparent.map_or(pool.overcommit.is_some(), |usual| usual == pool.size);
     if shares(pool, machine).is_some() {
         return match machine.version.is_some_and(|version| version < NODE_LISTS) {
@@ -39,7 +39,7 @@ pub(super) fn place(pool: &Pool, machine: &Machine) -> Place {
     }
 }
 
-/// The pages of each node, where the kernel would divide them otherwise.
+/// Returns the pages of each node if they are unevenly distributed.
 fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     let nodes = machine.nodes.iter().filter(|node| node.total.get() > 0);
     let mut shares: Vec<_> = nodes
@@ -51,7 +51,7 @@ fn shares(pool: &Pool, machine: &Machine) -> Option<Vec<(NodeId, u64)>> {
     (most > least + 1).then_some(shares)
 }
 
-/// A size as the kernel's command line has it.
+/// Formats a size as on the kernel's command line.
 fn parameter(size: PageSize) -> String {
     size.to_string().trim_end_matches('B').to_owned()
 }
@@ -60,7 +60,8 @@ impl Persistent {
     pub(super) fn pools(&mut self, machine: &Machine) {
         let transparent = machine.thp.as_ref().and_then(|thp| thp.pmd_size);
         for pool in &machine.pools {
-            // Without a parameter the default size is that of transparent ones.
+            // Without the parameter, the default size is that of transparent
+            // huge pages.
             if pool.default && transparent.is_some_and(|usual| usual != pool.size) {
                 let parameter = format!("default_hugepagesz={}", parameter(pool.size));
                 self.kernel_parameters.push(parameter);
@@ -72,7 +73,7 @@ impl Persistent {
             }
             self.overcommit(pool);
         }
-        // The kernel ignores the second one of two counts of a size.
+        // The kernel ignores a second count for the same size.
         if machine.boot.words != self.kernel_parameters {
             self.kernel_parameters_to_remove = machine.boot.words.clone();
         }

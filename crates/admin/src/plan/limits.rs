@@ -15,7 +15,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
             Some(kilobytes) => raise(sysctl::min_free_path(), kilobytes),
             None => Step::Impossible(Impossible {
                 subject: sysctl::min_free_path().to_string(),
-                why: "there is nothing to recommend without huge pages".to_owned(),
+                why: "there is no recommendation without huge pages".to_owned(),
                 hint: machine.none_offered(),
             }),
         };
@@ -26,8 +26,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
         let option = "--set-recommended-shmmax";
         let bytes = recommend::shmmax(machine);
         if bytes == 0 {
-            let note =
-                format!("{option}: no pool may have pages, so there is nothing to recommend");
+            let note = format!("{option}: no pool may have pages, so there is no recommendation");
             plan.notes.push(note);
         }
         let step = raise(sysctl::shmmax_path(), bytes);
@@ -43,7 +42,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     }
 }
 
-/// Gives the device to a group.
+/// Gives /dev/userfaultfd to a group.
 fn give_device(machine: &Machine, gid: u32) -> Step {
     match machine.userfault.device {
         true => Step::Own(Own {
@@ -56,18 +55,19 @@ fn give_device(machine: &Machine, gid: u32) -> Step {
         }),
         false => Step::Impossible(Impossible {
             subject: userfault::DEVICE.to_owned(),
-            why: "this kernel has none (Linux 6.1, CONFIG_USERFAULTFD)".to_owned(),
-            hint: "vm.unprivileged_userfaultfd = 1 lets everybody, since Linux 5.2".to_owned(),
+            why: "this kernel lacks it (Linux 6.1, CONFIG_USERFAULTFD)".to_owned(),
+            hint: "vm.unprivileged_userfaultfd = 1 permits it to everybody since Linux 5.2"
+                .to_owned(),
         }),
     }
 }
 
-/// A recommendation never lowers a limit.
+/// Raises a value. Recommendations never lower one.
 fn raise(path: KPath, to: u64) -> Step {
     write(path, Value::AtLeast(to))
 }
 
-/// A number that is simply set.
+/// Writes a number.
 pub(super) fn write(path: KPath, value: Value) -> Step {
     Step::Write(Write {
         file: Number {

@@ -1,5 +1,5 @@
-//! `--create-mounts` and its relatives: one mount for each page size, the
-//! default one first. `--unmount`: the other way round.
+//! `--create-mounts` and related options: one mount per page size, the default size
+//! first. `--unmount` removes them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use super::shell::quote_text;
 use crate::request::{BASE, MountLimits, MountSet, Request, Unmount};
 use crate::step::{Impossible, MakeDir, Mount, MountSize, Own, Owner, Step};
 
-/// The directories above the mounts are everybody's to walk through.
+/// Everybody may search the directories above the mounts.
 pub(super) const BASE_OWNER: Owner = Owner {
     uid: 0,
     gid: 0,
@@ -30,8 +30,8 @@ impl MountSet {
         }
     }
 
-    /// The directory of all sets of this kind, and the one of this set in it,
-    /// if it has its own.
+    /// Returns the directory for all sets of this kind, and the subdirectory of
+    /// this set if it has one.
     fn places(&self) -> (PathBuf, Option<PathBuf>) {
         let base = PathBuf::from(BASE);
         let (kind, name) = match self {
@@ -43,7 +43,7 @@ impl MountSet {
         (base.join(kind), Some(base.join(kind).join(name)))
     }
 
-    /// Where its mounts are.
+    /// Returns the mount points of this set.
     pub(crate) fn points(&self, machine: &Machine) -> Vec<PathBuf> {
         let (base, own) = self.places();
         let dir = own.unwrap_or(base);
@@ -87,7 +87,7 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
             why: machine.none_offered(),
             hint: match machine.unseen {
                 Some(_) => "mount -t proc proc /proc; mount -t sysfs sysfs /sys",
-                None => "the kernel or the processor has none: see /proc/meminfo for Hugepagesize",
+                None => "the kernel or the processor doesn't support them: see Hugepagesize in /proc/meminfo",
             }
             .to_owned(),
         }));
@@ -97,17 +97,17 @@ pub(super) fn plan(machine: &Machine, set: &MountSet, request: &Request) -> Task
     if steps.iter().any(|step| matches!(step, Step::MakeDir(_))) {
         above.push(directory(base, BASE_OWNER, true));
     }
-    // Nobody but its owner gets through it to the mounts, so it is looked at
-    // even when all is mounted.
+    // Its mounts are only reachable through this directory. So its owner and mode
+    // are checked even if everything is mounted.
     above.extend(own.map(|own| {
         Step::MakeDir(MakeDir {
             path: own,
             owner,
             parents: false,
-            mend: true,
+            repair: true,
         })
     }));
-    // What ends the option before any mount needs no directory.
+    // An option that fails before any mount needs no directory.
     let is_over = matches!(steps.first(), Some(Step::Impossible(_)));
     let (first, mut last) = match is_over {
         true => (steps, above),
@@ -127,7 +127,7 @@ fn directory(path: PathBuf, owner: Owner, parents: bool) -> Step {
         path,
         owner,
         parents,
-        mend: false,
+        repair: false,
     })
 }
 
@@ -170,8 +170,8 @@ fn mount(
     }
 }
 
-/// A limit that was asked for and that the mount there has not; it cannot be
-/// changed without unmounting.
+/// Describes a requested limit that an existing mount lacks. Limits cannot be changed
+/// without unmounting.
 fn other_limits(
     found: &hugetools_model::mount::Mount,
     limits: &MountLimits,
@@ -183,7 +183,8 @@ fn other_limits(
     };
     let has = |name: &str| -> Option<u64> {
         let quantity: Quantity = found.option(name)?.parse().ok()?;
-        // A mount with `size=0` can hold nothing. The kernel prints `min_size=0` for none.
+        // `size=0` is a mount without any space. The kernel prints `min_size=0`
+        // for no reservation.
         let bytes = quantity.bytes().ok().map(Bytes::get);
         bytes.filter(|bytes| *bytes > 0 || name == "size")
     };
@@ -192,7 +193,7 @@ fn other_limits(
         ("min_size", limits.min_size.map(whole)),
         ("nr_inodes", limits.max_inodes),
     ];
-    // 0 asks for no limit.
+    // 0 requests no limit.
     let wanted = |asked: u64| Some(asked).filter(|asked| *asked > 0);
     let asked = asked
         .into_iter()
@@ -204,15 +205,17 @@ fn other_limits(
         (None, None) => return None,
         (None, Some(asked)) => format!("a hugetlbfs without {name}={asked} is mounted there"),
         (Some(has), Some(asked)) => {
-            format!("a hugetlbfs with {name}={has} is mounted there, not {asked}")
+            format!("a hugetlbfs with {name}={has} is mounted there, instead of {asked}")
         }
         (Some(has), None) => {
-            format!("a hugetlbfs with {name}={has} is mounted there, not one without a limit")
+            format!(
+                "a hugetlbfs with {name}={has} is mounted there, instead of one without a limit"
+            )
         }
     })
 }
 
-/// A mount that is in use keeps no other from going.
+/// A task per mount, so that a mount in use doesn't prevent the others.
 pub(super) fn unmount(unmount: &Unmount) -> Vec<Task> {
     let points = unmount.points.iter().cloned().map(Step::Unmount);
     let mut tasks: Vec<Task> = points

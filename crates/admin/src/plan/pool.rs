@@ -1,11 +1,11 @@
 //! `--pool-pages-min`, `--pool-spread`, `--demote`, `--pool-pages-max`.
 //!
-//! A pool keeps its *minimum*, the persistent pages, and may grow on demand
-//! to its *maximum*, which is the minimum and the overcommit. The kernel has
-//! files for minimum and overcommit. A change of the minimum preserves the
-//! maximum where it can: the overcommit becomes the maximum less the pages
-//! that were obtained, and is raised before the pool shrinks, so that nobody
-//! finds less than was promised in between.
+//! The *minimum* of a pool is its number of persistent pages. The *maximum* is the
+//! minimum plus the overcommit, the number of surplus pages that the kernel may
+//! allocate on demand. The kernel has files for minimum and overcommit. A change of the
+//! minimum preserves the maximum where possible: the overcommit is set to the maximum
+//! minus the pages obtained. Before a pool shrinks, the overcommit is raised, so that
+//! the maximum is never lower in between.
 
 pub(crate) mod margin;
 mod planned;
@@ -21,7 +21,7 @@ use super::{Maximum, Plan, Task, swap};
 use crate::request::{Demotion, Growth, Place, PoolChange, Request};
 use crate::step::{Demote, Number, Step, What};
 
-/// The file that sets the overcommit of a pool.
+/// The file with the overcommit of a pool.
 pub(super) fn overcommit_file(pool: &Pool) -> KPath {
     counter_path(pool, Counter::NrOvercommitHugepages)
 }
@@ -66,7 +66,7 @@ pub(super) fn plan(machine: &Machine, request: &Request, plan: &mut Plan) {
     }
 }
 
-/// Whether a step may have to look for pages.
+/// Whether a step may have to search for pages.
 fn grows(step: &Step) -> bool {
     let Step::Write(write) = step else {
         return false;
@@ -93,8 +93,7 @@ fn finish(plan: &mut Plan, change: &PoolChange, planned: &mut Planned, steps: Ve
     });
 }
 
-/// Pages of one size become pages of another; both pools keep the overcommit
-/// that they have.
+/// Splits pages of one size into another. Both pools keep their overcommit.
 fn demote(demotion: &Demotion, pools: &mut BTreeMap<PageSize, Planned>, plan: &mut Plan) {
     let Some(planned) = pools.get_mut(&demotion.size) else {
         return;
@@ -131,7 +130,7 @@ fn demote(demotion: &Demotion, pools: &mut BTreeMap<PageSize, Planned>, plan: &m
     plan.tasks.push(Task::new(&demotion.option, steps));
 }
 
-/// The number of persistent pages of a pool.
+/// The file with the number of persistent pages of a pool.
 fn whole_number(pool: &Pool) -> Number {
     Number {
         path: counter_path(pool, Counter::NrHugepages),
@@ -139,7 +138,7 @@ fn whole_number(pool: &Pool) -> Number {
     }
 }
 
-/// The same, set under the memory policy of this process.
+/// The same file, but subject to this process' memory policy.
 fn mempolicy_number(pool: &Pool) -> Number {
     Number {
         path: counter_path(pool, Counter::NrHugepagesMempolicy),

@@ -1,4 +1,4 @@
-//! Numbers and words for kernel files.
+//! Plans numbers and words for kernel files.
 
 use super::Task;
 use super::limits::write;

@@ -1,4 +1,4 @@
-//! A plan as shell commands: run by `sh`, they do what applying it does.
+//! Prints a plan as commands for `sh` with the same effect.
 
 pub(crate) mod grow;
 mod swap;
@@ -10,14 +10,13 @@ use hugetools_model::{KPath, Root};
 use crate::plan::{Plan, Task};
 use crate::step::{Choose, Demote, MakeDir, Number, Step, Value, What, Write};
 
-/// The commands of a plan, a line or more for each step. `root` says which
-/// paths are meant: with a recorded tree they carry its prefix, and what
-/// cannot be done to one is a comment.
+/// Returns the commands of a plan, one or more lines per step. Paths on a recorded tree
+/// get its prefix. Steps that a recorded tree cannot do become comments.
 pub fn script(plan: &Plan, root: &Root) -> String {
     plan.tasks.iter().map(|task| of_task(task, root)).collect()
 }
 
-/// The commands of one option. What cannot be done ends it, as it does when it is applied.
+/// Returns the commands of one option. It ends at an impossible step, as in a real run.
 fn of_task(task: &Task, root: &Root) -> String {
     let is_impossible = |step: &Step| matches!(step, Step::Impossible(_));
     let end = task.steps.iter().position(is_impossible);
@@ -27,11 +26,14 @@ fn of_task(task: &Task, root: &Root) -> String {
     let lines: String = run.iter().map(|step| line(step, root) + "\n").collect();
     match left.len() {
         0 => lines,
-        more => format!("{lines}# left undone then: {more} of {}\n", task.option),
+        more => format!(
+            "{lines}# skipped after that: {more} steps of {}\n",
+            task.option
+        ),
     }
 }
 
-/// The command of one step.
+/// Returns the command of one step.
 pub fn line(step: &Step, root: &Root) -> String {
     match step {
         Step::Write(write) => write_line(write, root),
@@ -69,8 +71,8 @@ pub fn line(step: &Step, root: &Root) -> String {
         Step::SwapOn(swap) => live_only(root, swap::on(swap, root)),
         Step::SwapOff(swap) => live_only(root, swap::off(swap, root)),
         Step::Impossible(not) => {
-            let told = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
-            format!("echo {} >&2; false", quote_text(&told))
+            let message = format!("hugeadm:ERROR: {}: {}", not.subject, not.why);
+            format!("echo {} >&2; false", quote_text(&message))
         }
     }
 }
@@ -84,7 +86,7 @@ fn write_line(write: &Write, root: &Root) -> String {
         }
         Value::Rest { of, less } => {
             let less: String = less.iter().map(|number| minus(number, root)).collect();
-            // Others may have more of it meanwhile.
+            // Other programs may have changed the file meanwhile.
             format!("$(n=$(({of}{less})); echo $((n > 0 ? n : 0)))")
         }
     };
@@ -99,8 +101,8 @@ fn write_line(write: &Write, root: &Root) -> String {
     }
 }
 
-/// Whether the number in a file is at least another; `[` does not take numbers
-/// of 64 bits.
+/// Tests that the number in a file is at least `least`. `[` cannot compare unsigned
+/// 64-bit numbers.
 fn at_least(path: &str, least: u64) -> String {
     format!("printf '%s\\n' {least} \"$(cat {path})\" | sort -nC")
 }
@@ -127,7 +129,7 @@ fn make_dir_line(dir: &MakeDir, root: &Root) -> String {
         return format!("[ -d {path} ] || (umask {umask:03o} && mkdir -p {path})");
     }
     let make = format!("mkdir -m {mode:04o} {path}");
-    match (root.has_kernel(), dir.mend) {
+    match (root.has_kernel(), dir.repair) {
         (false, _) => format!("[ -d {path} ] || {make}"),
         (true, false) => format!("[ -d {path} ] || {{ {make} && chown {uid}:{gid} {path}; }}"),
         (true, true) => {
@@ -148,7 +150,7 @@ fn quote(root: &Root, path: impl AsRef<Path>) -> String {
     quote_text(&root.host_path(path).to_string_lossy())
 }
 
-/// A text as one word of the shell.
+/// Quotes a text as one word for the shell.
 pub fn quote_text(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:=@%".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_the_shell_would_take_apart_are_quoted() {
+    fn quotes_special_characters() {
         assert_eq!(
             quote_text("/var/lib/hugetlbfs/pagesize-2MB"),
             "/var/lib/hugetlbfs/pagesize-2MB"
@@ -182,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_formula_reads_what_was_obtained() {
+    fn the_overcommit_depends_on_the_pages_obtained() {
         let step = Step::Write(Write {
             file: number("/proc/sys/vm/nr_overcommit_hugepages", None),
             value: Value::Rest {
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_impossible_fails() {
+    fn impossible_steps_fail() {
         let step = Step::Impossible(Impossible {
             subject: "--create-mounts".to_owned(),
             why: "it's not there".to_owned(),

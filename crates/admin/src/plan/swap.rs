@@ -1,4 +1,4 @@
-//! Swap for the time that a pool grows, before and after its task.
+//! Temporary swap while a pool grows: tasks before and after.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,20 +11,20 @@ use super::{Task, When};
 use crate::request::Growth;
 use crate::step::{Impossible, MakeDir, Owner, SWAP_DIR, Step, Swap, TEMP_SWAP};
 
-/// What `--hard` adds by itself, in huge pages.
-const PAGES: u64 = 5;
+/// Swap that `--hard` adds by itself (huge pages).
+const HARD_SWAP_PAGES: u64 = 5;
 
-/// Whose the directories of swap files are.
+/// Owner and mode of the directories of swap files.
 const SWAP_OWNER: Owner = Owner {
     uid: 0,
     gid: 0,
     mode: 0o750,
 };
 
-/// Tasks before a pool grows, and tasks after it.
+/// Tasks before and after a pool grows.
 type Around = (Vec<Task>, Vec<Task>);
 
-/// The tasks before a pool grows and those after it.
+/// Returns the tasks before and after a pool grows.
 pub(super) fn around(
     machine: &Machine,
     growth: &Growth,
@@ -80,7 +80,7 @@ fn disks(around: &mut Around, all: &[RamDisk], growth: &Growth, size: PageSize) 
     }
 }
 
-/// A task that makes swap, and one that takes it back.
+/// Adds a task that enables swap, and one that removes it unless it stays.
 fn add(around: &mut Around, option: &str, mut steps: Vec<Step>, swap: Swap) {
     steps.push(Step::SwapOn(swap.clone()));
     around.0.push(Task::new(option, steps));
@@ -96,11 +96,10 @@ fn remove(option: &str, swap: Swap) -> Task {
     }
 }
 
-/// The swap that `--hard` adds when nothing else does, unless swap was added
-/// or forbidden.
+/// Returns the swap that `--hard` adds as a last resort, unless swap options are given.
 pub(super) fn last_resort(growth: &Growth, size: PageSize) -> Option<Swap> {
     let others = growth.temp_swap.is_some() || growth.ramdisk_swap;
-    let bytes = size.get().checked_mul(PAGES)?;
+    let bytes = size.get().checked_mul(HARD_SWAP_PAGES)?;
     (growth.hard && !others).then(|| file(PathBuf::from(TEMP_SWAP), bytes, false))
 }
 
@@ -112,7 +111,7 @@ fn file(path: PathBuf, bytes: u64, stays: bool) -> Swap {
     }
 }
 
-/// The lowest `swapfile-N` that is not there yet.
+/// Returns the lowest unused `swapfile-N`.
 fn unused(growth: &Growth, taken: &mut Vec<OsString>) -> PathBuf {
     let names = (1u64..).map(|n| OsString::from(format!("swapfile-{n}")));
     let mut free = names.filter(|name| !growth.swap_files.contains(name) && !taken.contains(name));
@@ -121,8 +120,8 @@ fn unused(growth: &Growth, taken: &mut Vec<OsString>) -> PathBuf {
     Path::new(SWAP_DIR).join(name)
 }
 
-/// The directories of a swap file. Those above are everybody's to walk
-/// through, for mounts are in them too.
+/// Steps that create the directories of a swap file. Everybody may search those above
+/// it, because they contain mounts too.
 pub(crate) fn directories(file: &Path) -> Vec<Step> {
     let all: Vec<&Path> = file.ancestors().skip(1).collect();
     let own = all
@@ -134,7 +133,7 @@ pub(crate) fn directories(file: &Path) -> Vec<Step> {
             path: path.to_owned(),
             owner,
             parents,
-            mend: false,
+            repair: false,
         })
     };
     let mut steps: Vec<Step> = all[..own]
@@ -148,8 +147,8 @@ pub(crate) fn directories(file: &Path) -> Vec<Step> {
     steps
 }
 
-/// As many RAM disks as make up more than a huge page, as far as there are
-/// any.
+/// Returns as many RAM disks as hold more than one huge page, or all if that is not
+/// enough.
 fn ram_disks(disks: &[RamDisk], size: PageSize) -> &[RamDisk] {
     let one = disks.first().map_or(0, |disk| disk.size.get());
     let wanted = size.get().checked_div(one).map_or(0, |disks| disks + 1);
@@ -161,14 +160,14 @@ fn no_ram_disk(option: &str) -> Step {
     Step::Impossible(Impossible {
         subject: option.to_owned(),
         why: "this machine has no RAM disk".to_owned(),
-        hint: "modprobe brd makes them; --add-temp-swap uses a file".to_owned(),
+        hint: "modprobe brd creates some; --add-temp-swap uses a file".to_owned(),
     })
 }
 
 fn too_large(option: &str, size: PageSize) -> Step {
     Step::Impossible(Impossible {
         subject: option.to_owned(),
-        why: format!("so many pages of {size} do not fit into 64 bits of bytes"),
-        hint: "ask for less".to_owned(),
+        why: format!("too many pages of {size}: the size in bytes exceeds 64 bits"),
+        hint: "ask for fewer pages".to_owned(),
     })
 }

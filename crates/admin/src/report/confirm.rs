@@ -1,13 +1,13 @@
-//! What a terminal is told of changes: a line each, from what it was to what it is.
+//! Confirms changes on a terminal: a line per file, with the old and the new value.
 
 use hugetools_model::hugetlb::node::{NodeId, node_pool_path};
 use hugetools_model::hugetlb::pool::{Counter, Pool, counter_path};
 use hugetools_model::{Bytes, PageSize};
 
-use super::text::done;
+use super::text::past_participle;
 use super::{Content, Outcome, StepReport, TaskReport};
 
-/// What a file counts.
+/// A file that counts pages of a pool.
 #[derive(Debug)]
 struct Counted {
     path: String,
@@ -15,12 +15,12 @@ struct Counted {
     size: PageSize,
 }
 
-/// Names for the files of pools: of the whole machine's, and of each node's share.
+/// Names for files of pools and of nodes' shares.
 #[derive(Debug, Default)]
 pub struct Names(Vec<Counted>);
 
 impl Names {
-    /// Of these pools and nodes.
+    /// Names for these pools and nodes.
     pub fn new(pools: &[Pool], nodes: &[NodeId]) -> Names {
         let of_pool = |pool: &Pool| {
             let size = pool.size;
@@ -57,8 +57,8 @@ impl Names {
     }
 }
 
-/// The lines. A file that was changed several times has one, and none where it is as it
-/// was.
+/// Returns the lines. A file that changed several times gets one line, and none if its
+/// last value equals the first.
 pub fn confirmations(tasks: &[TaskReport], names: &Names) -> Vec<String> {
     let steps: Vec<&StepReport> = tasks.iter().flat_map(|task| &task.steps).collect();
     let is_first = |at: usize| steps[..at].iter().all(|step| step.path != steps[at].path);
@@ -67,7 +67,7 @@ pub fn confirmations(tasks: &[TaskReport], names: &Names) -> Vec<String> {
         Outcome::Changed { from: None, .. } | Outcome::Changed { to: None, .. } => steps[at..]
             .iter()
             .filter(|step| step.path == steps[at].path && step.is_changed())
-            .map(|step| format!("{}: {}", step.path, done(step.action)))
+            .map(|step| format!("{}: {}", step.path, past_participle(step.action)))
             .collect(),
         _ => names
             .whole_change(&steps[at..])
@@ -78,7 +78,8 @@ pub fn confirmations(tasks: &[TaskReport], names: &Names) -> Vec<String> {
 }
 
 impl Names {
-    /// From what a file had before the first change to what it has after the last one.
+    /// Compares the value before the first change with the value after the last
+    /// one.
     fn whole_change(&self, steps: &[&StepReport]) -> Option<String> {
         let path = &steps.first()?.path;
         let changes = || {
@@ -130,15 +131,15 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changes_twice_has_one_line() {
-        let told = confirmations(&report(vec![changed(0, 3), changed(3, 1024)]), &names());
-        assert_eq!(told, ["2MB pool: 0 -> 1024 pages (2GB)"]);
-        let told = confirmations(&report(vec![changed(5, 0), changed(0, 5)]), &names());
-        assert_eq!(told, [""; 0]);
+    fn a_file_that_changes_twice_gets_one_line() {
+        let lines = confirmations(&report(vec![changed(0, 3), changed(3, 1024)]), &names());
+        assert_eq!(lines, ["2MB pool: 0 -> 1024 pages (2GB)"]);
+        let lines = confirmations(&report(vec![changed(5, 0), changed(0, 5)]), &names());
+        assert_eq!(lines, [""; 0]);
     }
 
     #[test]
-    fn shares_settings_and_directories_are_named() {
+    fn names_shares_settings_and_directories() {
         let mut tasks = report(vec![
             changed(0, 1),
             changed(0, 7),

@@ -1,35 +1,35 @@
-//! The report as lines for the user.
+//! Formats the report as messages.
 
 pub use hugetools_contract::level::Level;
 
 use super::{NotRun, Outcome, StepReport, TaskReport};
 
-/// A line for the user.
+/// A message for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// How much it matters.
+    /// Its severity.
     pub level: Level,
-    /// What happened, and on a second line what to do next.
+    /// The event, and on a second line advice.
     pub text: String,
 }
 
-/// The report as lines for the user.
+/// Formats the report as messages.
 pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
     let mut all: Vec<Message> = Vec::new();
     for task in tasks {
-        let undone = undone(task);
-        let mut said = false;
+        let skipped = skipped_steps(task);
+        let mut was_added = false;
         for mut message in task.steps.iter().filter_map(message) {
-            // Another option may have failed by the same already.
+            // Another option may have failed with the same message.
             let again = all.iter().any(|earlier| {
                 earlier.level == Level::Error && earlier.text.starts_with(&message.text)
             });
             if message.level == Level::Error && again {
                 message.level = Level::Info;
             }
-            if let (Level::Error, Some(undone), false) = (message.level, &undone, said) {
-                message.text.push_str(undone);
-                said = true;
+            if let (Level::Error, Some(skipped), false) = (message.level, &skipped, was_added) {
+                message.text.push_str(skipped);
+                was_added = true;
             }
             all.push(message);
         }
@@ -37,20 +37,17 @@ pub fn messages(tasks: &[TaskReport]) -> Vec<Message> {
     all
 }
 
-/// The line about what a failure left undone: that is no failure of its own.
-fn undone(task: &TaskReport) -> Option<String> {
+/// A line about steps that a failure skipped. They are no failures of their own.
+fn skipped_steps(task: &TaskReport) -> Option<String> {
     let earlier_failed = |step: &&StepReport| {
         let why = NotRun::EarlierFailed;
         step.outcome == Outcome::NotRun { why }
     };
     match task.steps.iter().filter(earlier_failed).count() {
         0 => None,
-        1 => Some(format!(
-            "\n  one more step of {} is left undone",
-            task.option
-        )),
+        1 => Some(format!("\n  1 more step of {} is skipped", task.option)),
         more => Some(format!(
-            "\n  {more} more steps of {} are left undone",
+            "\n  {more} more steps of {} are skipped",
             task.option
         )),
     }
@@ -61,21 +58,29 @@ fn message(step: &StepReport) -> Option<Message> {
     let (level, mut text) = match &step.outcome {
         Outcome::Planned => (Level::Warning, format!("{path}: {}", step.hint.as_deref()?)),
         Outcome::Unchanged { value: Some(value) } => {
-            (Level::Info, format!("{path}: {value} already"))
+            (Level::Info, format!("{path}: already {value}"))
         }
-        Outcome::Unchanged { value: None } => (Level::Info, format!("{path}: as asked already")),
+        Outcome::Unchanged { value: None } => {
+            (Level::Info, format!("{path}: already as requested"))
+        }
         Outcome::Changed {
             from: Some(from),
             to: Some(to),
         } => (Level::Info, format!("{path}: {from} -> {to}")),
-        Outcome::Changed { .. } => (Level::Info, format!("{path}: {}", done(step.action))),
+        Outcome::Changed { .. } => (
+            Level::Info,
+            format!("{path}: {}", past_participle(step.action)),
+        ),
         Outcome::Short { asked, got, .. } => {
             (Level::Warning, format!("{path}: asked {asked}, got {got}"))
         }
         Outcome::Failed(failure) => (Level::Error, failure.error.clone()),
         Outcome::NotRun { why } => {
             let (level, why) = reason(*why);
-            (level, format!("{path}: not {}: {why}", done(step.action)))
+            (
+                level,
+                format!("{path}: not {}: {why}", past_participle(step.action)),
+            )
         }
     };
     if let (Some(hint), false) = (&step.hint, step.outcome == Outcome::Planned) {
@@ -88,14 +93,14 @@ fn message(step: &StepReport) -> Option<Message> {
 fn reason(why: NotRun) -> (Level, &'static str) {
     match why {
         NotRun::RecordedTree => (Level::Warning, "this is a recorded tree"),
-        NotRun::EarlierFailed => (Level::Info, "the step before it failed"),
+        NotRun::EarlierFailed => (Level::Info, "an earlier step failed"),
         NotRun::Interrupted => (Level::Warning, "interrupted"),
         NotRun::TakenBack => (Level::Info, "removed again, since a later step failed"),
-        NotRun::InUse => (Level::Info, "it holds something"),
+        NotRun::InUse => (Level::Info, "it is in use"),
     }
 }
 
-pub(super) fn done(action: &str) -> &'static str {
+pub(super) fn past_participle(action: &str) -> &'static str {
     match action {
         "write" => "written",
         "demote" => "split",
@@ -129,7 +134,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn nothing_that_went_wrong_is_below_a_warning() {
+    fn problems_are_at_least_warnings() {
         let not_run = |why| Outcome::NotRun { why };
         let tasks = report(vec![
             Outcome::Short {
@@ -140,16 +145,16 @@ pub(super) mod tests {
             },
             not_run(NotRun::Interrupted),
         ]);
-        let told: Vec<_> = messages(&tasks)
+        let found: Vec<_> = messages(&tasks)
             .into_iter()
             .map(|m| (m.level, m.text))
             .collect();
-        let told: Vec<_> = told
+        let found: Vec<_> = found
             .iter()
             .map(|(level, text)| (*level, text.as_str()))
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 (Level::Warning, "/proc/sys/vm/nr_hugepages: asked 2, got 1"),
                 (
@@ -161,7 +166,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_failure_is_one_message() {
+    fn each_failure_gives_one_message() {
         let failed = || {
             Outcome::Failed(Failure {
                 written: None,
@@ -175,10 +180,10 @@ pub(super) mod tests {
         let mut tasks = report(vec![failed(), left(), left()]);
         tasks.extend(report(vec![failed(), left()]));
         tasks[0].option = "--create-mounts".to_owned();
-        let told = messages(&tasks);
-        let loud: Vec<_> = told.iter().filter(|m| m.level < Level::Info).collect();
+        let all = messages(&tasks);
+        let loud: Vec<_> = all.iter().filter(|m| m.level < Level::Info).collect();
         assert_eq!(loud.len(), 1, "{loud:?}");
-        let text = "cannot make directory /x\n  2 more steps of --create-mounts are left undone";
+        let text = "cannot make directory /x\n  2 more steps of --create-mounts are skipped";
         assert_eq!(loud[0].text, text);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn check(
                 let gid = group.id;
                 return Some(GroupOption { option, gid });
             }
-            Ok(None) => errors.push(format!("{option}: there is no such group")),
+            Ok(None) => errors.push(format!("{option}: no such group")),
             Err(error) => errors.push(format!("{option}: {error}")),
         }
         None

@@ -1,4 +1,4 @@
-//! `--create-mounts` and its relatives, and `--unmount`.
+//! `--create-mounts` and related options, and `--unmount`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::args::Mounts;
 use crate::effects::{Account, Effects};
 use crate::step::MountSize;
 
-/// Where everything is mounted.
+/// The directory of all mounts.
 pub(crate) const BASE: &str = "/var/lib/hugetlbfs";
 
 pub(super) fn check(
@@ -47,7 +47,7 @@ pub(super) fn check(
             .filter(|point| effects.names(point).is_ok_and(|names| !names.is_empty()))
             .map(|point| {
                 format!(
-                    "{} is not empty: the mount hides what is in it",
+                    "{} is not empty: the mount hides its contents",
                     point.display()
                 )
             })
@@ -62,13 +62,13 @@ pub(super) fn check(
     }
 }
 
-/// The account, whose name becomes the name of a directory.
+/// Looks up an account. Its name becomes the name of a directory.
 fn account(
     kind: &str,
     name: &str,
     found: Result<Option<Account>, String>,
 ) -> Result<Account, String> {
-    let found = found?.ok_or_else(|| format!("there is no such {kind}"))?;
+    let found = found?.ok_or_else(|| format!("no such {kind}"))?;
     match found.name.as_str() {
         "" | "." | ".." => Err(format!("{name:?} cannot be the name of a directory")),
         other if other.contains('/') => Err(format!("{name:?} cannot be the name of a directory")),
@@ -77,8 +77,8 @@ fn account(
 }
 
 impl Request {
-    /// Whether `--max-size` is less than one page of a pool, so that a mount of it
-    /// could hold nothing. What a pool will have that changes now is not known yet.
+    /// Whether `--max-size` is less than one page, so that a mount couldn't hold
+    /// any file. Percentages of a pool that changes in this run are not yet known.
     pub(crate) fn holds_nothing(&self, pool: &Pool) -> bool {
         let Some(size) = self.mount_limits.max_size.filter(|size| !size.is_zero()) else {
             return false;
@@ -136,18 +136,18 @@ impl MountLimits {
             _ if max.is_zero() => false,
             (MountSize::Bytes(min), MountSize::Bytes(max)) => min > max,
             (MountSize::Percent(min), MountSize::Percent(max)) => min > max,
-            // The kernel refuses the mount where it is.
+            // The kernel refuses the mount in that case.
             _ => false,
         };
         is_more.then(|| format!("--min-size {min}: more than --max-size {max}"))
     }
 }
 
-/// What comes of a size that is no whole number of pages.
+/// A note about a size that is not a whole number of pages.
 fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> Option<String> {
     match (is_short, option, size) {
         (true, "--max-size", _) => Some(format!(
-            "{option} {size}: less than one page of {pages}, so no mount of {pages} is made"
+            "{option} {size}: less than one page of {pages}, so no mount of {pages} is created"
         )),
         (true, ..) => Some(format!(
             "{option} {size}: less than one page of {pages}, so nothing is reserved for the mount of {pages}"
@@ -163,13 +163,13 @@ fn rounding(option: &str, size: MountSize, pages: PageSize, is_short: bool) -> O
     }
 }
 
-/// The mounts that the create options make, the last one first.
+/// Returns existing mounts of the create options, the latest one first.
 fn mounted(machine: &Machine) -> Vec<PathBuf> {
     let points = machine.mounts.iter().rev().map(|mount| &mount.point);
     points.filter(|point| is_point(point)).cloned().collect()
 }
 
-/// Whether the create options mount here: on `pagesize-SIZE` in the base
+/// Whether a path is a mount point of the create options: `pagesize-SIZE` in the base
 /// directory, in `global`, or in a directory of a user or group.
 fn is_point(path: &Path) -> bool {
     let Ok(below) = path.strip_prefix(BASE) else {
@@ -183,8 +183,8 @@ fn is_point(path: &Path) -> bool {
     }
 }
 
-/// The directories that the create options and temporary swap make, as far as
-/// they are there, each before the one that it is in.
+/// Returns existing directories of the create options and of temporary swap, inner ones
+/// first.
 fn directories(effects: &mut dyn Effects) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let base = Path::new(BASE);
@@ -202,7 +202,7 @@ fn directories(effects: &mut dyn Effects) -> Vec<PathBuf> {
     found.extend(points(effects, base));
     found.extend(["swap/temp", "swap"].map(|dir| base.join(dir)));
     found.push(base.to_owned());
-    let there = |path: &PathBuf| matches!(effects.look(path), Ok(Some(found)) if found.directory);
+    let there = |path: &PathBuf| matches!(effects.stat(path), Ok(Some(found)) if found.directory);
     found.into_iter().filter(there).collect()
 }
 

@@ -1,5 +1,4 @@
-//! Pool specifications checked against the machine: the size is one of its
-//! sizes, the nodes have such a pool, the amount is whole pages.
+//! Checks pool specifications against the machine: page sizes, nodes and amounts.
 
 mod amount;
 
@@ -49,7 +48,7 @@ pub(super) fn check(
     errors.extend(whole_and_nodes(&request.pool_min));
 }
 
-/// An option as written, and its specification.
+/// An option as given, and its specification.
 struct Written<'a> {
     option: &'a str,
     text: &'a str,
@@ -88,7 +87,9 @@ fn change(
             Place::Whole(directed(spec.direction, pages))
         }
         Some(_) if !minimum => {
-            return Err("a maximum is of the whole pool, it cannot be set for nodes".to_owned());
+            return Err(
+                "a maximum applies to the whole pool and cannot be set for nodes".to_owned(),
+            );
         }
         Some(nodes) => {
             let shares = shares(option, &spec, nodes, pool, machine, notes)?;
@@ -103,7 +104,7 @@ fn change(
     })
 }
 
-/// The amount of a specification on each of its nodes.
+/// Returns the pages for each node of a specification.
 fn shares(
     option: &str,
     spec: &Spec,
@@ -165,12 +166,12 @@ fn demotion(
 ) -> Result<Demotion, String> {
     let spec: Spec = text.parse().map_err(|error| format!("{error}"))?;
     if spec.direction != Direction::To {
-        return Err("a number of pages to split has no sign".to_owned());
+        return Err("a number of pages to split must not have a sign".to_owned());
     }
     let pool = find_pool(spec.size, machine)?;
     let size = pool.size;
     let into = pool.demote_size.ok_or_else(|| {
-        format!("pages of {size} cannot be split: that takes Linux 5.16 and a smaller size")
+        format!("pages of {size} cannot be split: that requires Linux 5.16 and a smaller size")
     })?;
     let shares = match &spec.nodes {
         None => {
@@ -209,17 +210,20 @@ fn find_pool(size: Option<PageSize>, machine: &Machine) -> Result<&Pool, String>
     match size {
         None => machine
             .default_pool()
-            .ok_or_else(|| format!("there is no default page size{}", sizes_of(machine))),
+            .ok_or_else(|| format!("this machine has no default page size{}", sizes_of(machine))),
         Some(size) => machine.pool(size).ok_or_else(|| {
             let size = Bytes::new(size.get());
-            format!("there are no huge pages of {size}{}", sizes_of(machine))
+            format!(
+                "this machine has no huge pages of {size}{}",
+                sizes_of(machine)
+            )
         }),
     }
 }
 
 fn find_node<'a>(id: NodeId, pool: &Pool, machine: &'a Machine) -> Result<&'a Node, String> {
     let node = machine.node(id);
-    let node = node.ok_or_else(|| format!("there is no node {id}{}", nodes_of(machine)))?;
+    let node = node.ok_or_else(|| format!("this machine has no node {id}{}", nodes_of(machine)))?;
     match node.pool(pool.size) {
         Some(_) => Ok(node),
         None => Err(format!("node {id} has no pool of {} pages", pool.size)),
@@ -242,8 +246,8 @@ fn nodes_of(machine: &Machine) -> String {
     }
 }
 
-/// After a change of the whole pool nobody knows yet which node has how much,
-/// so what a change of nodes makes of it could not be planned.
+/// Refuses changes of both a whole pool and its nodes. The kernel divides the whole
+/// pool, so the result on each node cannot be planned.
 fn whole_and_nodes(changes: &[PoolChange]) -> Option<String> {
     let nodes = |change: &&PoolChange| matches!(change.place, Place::Nodes(_));
     changes.iter().filter(nodes).find_map(|on_nodes| {

@@ -1,5 +1,5 @@
-//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages,
-//! HVO. The order of the classic tool comes first.
+//! Numbers and words for kernel files: ZONE_MOVABLE, transparent huge pages, HVO. They
+//! are set in the order of libhugetlbfs' hugeadm.
 
 use hugetools_model::memory::sysctl;
 use hugetools_model::units::size::SizeError;
@@ -37,7 +37,7 @@ pub(super) fn check(
             value: number_of(switch),
             impossible: (!known).then(|| {
                 (
-                    "this kernel has no HVO, which Linux has since 5.19".to_owned(),
+                    "this kernel has no HVO (Linux 5.19)".to_owned(),
                     "use a newer kernel, built with CONFIG_HUGETLB_PAGE_OPTIMIZE_VMEMMAP"
                         .to_owned(),
                 )
@@ -60,8 +60,8 @@ fn movable(args: &Args, machine: &Machine, request: &mut Request) {
         value: SettingValue::Number(value),
         impossible: (!known).then(|| {
             (
-                "there is no such setting any more since Linux 4.16".to_owned(),
-                "pages that can be moved come from ZONE_MOVABLE by themselves: size it at boot \
+                "Linux 4.16 removed this setting".to_owned(),
+                "movable huge pages always use ZONE_MOVABLE: set its size at boot \
                  with movablecore=AMOUNT"
                     .to_owned(),
             )
@@ -145,7 +145,7 @@ fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     let impossible = match (chosen(machine, &path), offered) {
         (None, _) => Some(absent(machine)),
         (_, Some(words)) if !words.iter().any(|offered| offered == word) => Some((
-            format!("this kernel offers no {word}"),
+            format!("this kernel doesn't offer {word}"),
             format!("it offers {}", words.join(", ")),
         )),
         _ => None,
@@ -158,7 +158,7 @@ fn word(machine: &Machine, option: String, path: KPath, word: &str) -> Setting {
     }
 }
 
-/// What a file says now; `None` where it is absent.
+/// The selected word of a file; `None` if the file is missing.
 fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
     let thp = machine.thp.as_ref()?;
     let of_size = thp
@@ -173,18 +173,18 @@ fn chosen<'a>(machine: &'a Machine, path: &KPath) -> Option<&'a String> {
     }
 }
 
-/// What lets the machine be seen.
+/// Commands that make the kernel's files visible.
 const MOUNT: &str = "mount -t proc proc /proc; mount -t sysfs sysfs /sys";
 
 fn absent(machine: &Machine) -> (String, String) {
     let (why, hint) = match (&machine.thp, machine.unseen) {
         (None, Some(path)) => {
-            let why = format!("it cannot be seen, since {path} is not there");
+            let why = format!("unknown, because {path} is missing");
             return (why, MOUNT.to_owned());
         }
         (None, None) => (
             "this machine has no transparent huge pages",
-            "the processor must have them, and the kernel CONFIG_TRANSPARENT_HUGEPAGE",
+            "they require processor support and CONFIG_TRANSPARENT_HUGEPAGE",
         ),
         (Some(_), _) => (
             "this kernel has no such setting",
@@ -204,19 +204,19 @@ fn size_mode<'a>(text: &'a str, machine: &Machine) -> Result<(PageSize, &'a str)
     if !MODES.contains(&mode) {
         return Err(format!("mode {mode:?}: not one of {}", MODES.join(", ")));
     }
-    // A size may be for shared memory only.
+    // A size may be for shared memory only, without this file.
     let sizes = machine.thp.iter().flat_map(|thp| &thp.sizes);
     let sizes = sizes.filter(|size| size.enabled.is_some());
     let sizes: Vec<PageSize> = sizes.map(|size| size.size).collect();
     if sizes.is_empty() {
-        return Err("this kernel has no multi-size THP, which Linux has since 6.8".to_owned());
+        return Err("this kernel has no multi-size THP (Linux 6.8)".to_owned());
     }
     match sizes.contains(&size) {
         true => Ok((size, mode)),
         false => {
             let sizes: Vec<String> = sizes.iter().map(PageSize::to_string).collect();
             Err(format!(
-                "there are no transparent huge pages of {size}, only of {}",
+                "this machine has no transparent huge pages of {size}, only of {}",
                 sizes.join(", ")
             ))
         }

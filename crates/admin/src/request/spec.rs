@@ -7,11 +7,11 @@
 //! AMOUNT = a page count | QUANTITY with a unit | a number "%"
 //! ```
 //!
-//! `--demote` takes the same without a sign, [`spread`] has the grammar of
+//! `--demote` has the same grammar without a sign; [`spread`] has the grammar of
 //! `--pool-spread`.
 //!
-//! The text is taken apart here, strictly; whether the machine has such a
-//! size, such nodes and so much memory is for [`crate::request`].
+//! Only parses the text. [`crate::request`] checks sizes, nodes and amounts against the
+//! machine.
 
 pub mod spread;
 
@@ -24,57 +24,57 @@ use hugetools_model::units::list::parse_list;
 use hugetools_model::units::size::{Quantity, SizeError};
 use hugetools_model::{Bytes, PageCount, PageSize};
 
-/// A pool specification, taken apart.
+/// A parsed pool specification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The page size; `None` is `DEFAULT`.
     pub size: Option<PageSize>,
     /// The nodes; `None` is the pool as a whole.
     pub nodes: Option<BTreeSet<NodeId>>,
-    /// Whether the amount is the aim or a difference.
+    /// Whether the amount is absolute or a difference.
     pub direction: Direction,
-    /// How much, for each node where there are nodes.
+    /// The amount, for each node if there are nodes.
     pub amount: Amount,
 }
 
-/// What to do with an amount.
+/// The meaning of the amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// The pool has so many pages afterwards.
+    /// Set this number of pages.
     To,
-    /// `+`: so many more.
+    /// `+`: add this number.
     Up,
-    /// `-`: so many fewer.
+    /// `-`: remove this number.
     Down,
 }
 
-/// How much.
+/// An amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Amount {
     /// A number of pages.
     Pages(PageCount),
     /// An amount of memory.
     Memory(Bytes),
-    /// Hundredths of the memory.
+    /// A percentage of the memory.
     Percent(u64),
 }
 
-/// Why a text is no specification.
+/// Why a specification is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SpecError {
-    /// There is no `:`.
+    /// The `:` is missing.
     NoAmount,
-    /// What is left of the `:` or the `@` is no page size.
+    /// The text before the `:` or `@` is not a page size.
     Size(String, SizeError),
-    /// What follows the `@` is no list of nodes.
+    /// The text after the `@` is not a list of nodes.
     Nodes(String),
-    /// What follows the `:` is no amount.
+    /// The text after the `:` is not an amount.
     Amount(String, SizeError),
-    /// More than all of the memory.
+    /// The percentage is over 100.
     Percent(u64),
-    /// What follows a `*` is no weight.
+    /// The text after a `*` is not a weight.
     Weight(String),
-    /// A node is named twice.
+    /// A node is given twice.
     Twice(NodeId),
 }
 
@@ -84,16 +84,16 @@ impl fmt::Display for SpecError {
             SpecError::NoAmount => f.write_str("no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
             SpecError::Size(text, SizeError::NoNumber) if is_word(text) => write!(
                 f,
-                "there is no page size {text:?}; DEFAULT, or a size such as 2MB?"
+                "unknown page size {text:?}: write DEFAULT, or a size such as 2MB"
             ),
             SpecError::Size(text, why) => write!(f, "page size {text:?}: {why}"),
             SpecError::Nodes(text) => {
                 write!(f, "nodes {text:?}: not a list such as 0, 0-3 or 0,2")
             }
             SpecError::Amount(text, why) => write!(f, "amount {text:?}: {why}"),
-            SpecError::Percent(n) => write!(f, "{n}% is more than all of the memory"),
-            SpecError::Weight(text) => write!(f, "weight {text:?}: not a number from 1 on"),
-            SpecError::Twice(node) => write!(f, "node {node} is named twice"),
+            SpecError::Percent(n) => write!(f, "{n}% is more than 100% of the memory"),
+            SpecError::Weight(text) => write!(f, "weight {text:?}: not a positive number"),
+            SpecError::Twice(node) => write!(f, "node {node} is given twice"),
         }
     }
 }
@@ -108,7 +108,7 @@ impl FromStr for Spec {
     type Err = SpecError;
 
     fn from_str(text: &str) -> Result<Spec, SpecError> {
-        // The last colon: a list of nodes may have one of its own.
+        // Split at the last colon, because a list of nodes may contain one.
         let (left, right) = text.rsplit_once(':').ok_or(SpecError::NoAmount)?;
         let (size, nodes) = match left.split_once('@') {
             None => (left, None),
@@ -151,18 +151,18 @@ fn parse_nodes(text: &str) -> Result<BTreeSet<NodeId>, SpecError> {
 }
 
 pub(super) fn parse_amount(text: &str) -> Result<Amount, SpecError> {
-    let odd = |why| SpecError::Amount(text.to_owned(), why);
+    let invalid = |why| SpecError::Amount(text.to_owned(), why);
     if let Some(number) = text.strip_suffix('%') {
-        let number = number.parse::<Quantity>().map_err(odd)?.plain();
-        return match number.ok_or(odd(SizeError::UnknownUnit))? {
+        let number = number.parse::<Quantity>().map_err(invalid)?.plain();
+        return match number.ok_or(invalid(SizeError::UnknownUnit))? {
             percent @ 0..=100 => Ok(Amount::Percent(percent)),
             more => Err(SpecError::Percent(more)),
         };
     }
-    let quantity: Quantity = text.parse().map_err(odd)?;
+    let quantity: Quantity = text.parse().map_err(invalid)?;
     match quantity.plain() {
         Some(pages) => Ok(Amount::Pages(PageCount::new(pages))),
-        None => quantity.bytes().map(Amount::Memory).map_err(odd),
+        None => quantity.bytes().map(Amount::Memory).map_err(invalid),
     }
 }
 
@@ -204,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_refused_with_the_part_that_is_odd() {
-        for (text, told) in [
+    fn errors_name_the_invalid_part() {
+        for (text, message) in [
             ("", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
             ("DEFAULT", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
             ("DEFAULT:", "amount \"\": not a number"),
@@ -215,7 +215,7 @@ mod tests {
             ("DEFAULT:ä", "amount \"ä\": not a number"),
             (
                 "DEFUALT:5",
-                "there is no page size \"DEFUALT\"; DEFAULT, or a size such as 2MB?",
+                "unknown page size \"DEFUALT\": write DEFAULT, or a size such as 2MB",
             ),
             (":5", "page size \"\": not a number"),
             ("0:5", "page size \"0\": must not be zero"),
@@ -230,13 +230,13 @@ mod tests {
                 "nodes \"0:64\": not a list such as 0, 0-3 or 0,2",
             ),
             ("2MB@x:5", "nodes \"x\": not a list such as 0, 0-3 or 0,2"),
-            ("DEFAULT:101%", "101% is more than all of the memory"),
+            ("DEFAULT:101%", "101% is more than 100% of the memory"),
             (
                 "DEFAULT:99999999T",
                 "amount \"99999999T\": does not fit into 64 bits",
             ),
         ] {
-            assert_eq!(parse(text), Err(told.to_owned()), "{text}");
+            assert_eq!(parse(text), Err(message.to_owned()), "{text}");
         }
         for text in ["DEFAULT:12abc", "2mfoo:5", "DEFAULT:5%%", "DEFAULT:5M%"] {
             assert!(parse(text).unwrap_err().contains("unknown unit"), "{text}");

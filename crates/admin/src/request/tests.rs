@@ -1,4 +1,4 @@
-//! What command lines become on a recorded machine.
+//! Checks command lines against a recorded machine.
 
 use std::io;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::effects::{Account, Found, Growth as Grown, Ran};
 use crate::step::{Mount, Owner, Swap};
 use hugetools_model::{Bytes, Root, fixture};
 
-/// A host with one user and one group, and a few directories.
+/// A host with one user, one group and a few directories.
 #[derive(Default)]
 struct Host {
     directories: BTreeSet<PathBuf>,
@@ -22,8 +22,8 @@ fn account(kind: &str, name: &str) -> Result<Option<Account>, String> {
             name: "postgres".to_owned(),
             members: Vec::new(),
         })),
-        "broken" => Err(format!("cannot ask the {kind} database: no answer")),
-        "odd" => Ok(Some(Account {
+        "broken" => Err(format!("cannot read the {kind} database: no answer")),
+        "invalid" => Ok(Some(Account {
             id: 9,
             name: "../etc".to_owned(),
             members: Vec::new(),
@@ -41,7 +41,7 @@ impl Effects for Host {
         account("group", name)
     }
 
-    fn look(&mut self, path: &Path) -> io::Result<Option<Found>> {
+    fn stat(&mut self, path: &Path) -> io::Result<Option<Found>> {
         let owner = Owner {
             uid: 0,
             gid: 0,
@@ -146,7 +146,7 @@ fn errors(args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn all_that_is_wrong_is_said_at_once() {
+fn all_errors_are_reported_together() {
     assert_eq!(
         errors(&[
             "--pool-pages-min=3MB:1",
@@ -156,30 +156,30 @@ fn all_that_is_wrong_is_said_at_once() {
             "--create-user-mounts=x",
         ]),
         [
-            "--thp-size 64kB:always: this kernel has no multi-size THP, which Linux has since 6.8",
-            "--pool-pages-min 3MB:1: there are no huge pages of 3MB, only of 2MB, 1GB",
-            "--set-shm-group x: there is no such group",
-            "--create-user-mounts x: there is no such user",
+            "--thp-size 64kB:always: this kernel has no multi-size THP (Linux 6.8)",
+            "--pool-pages-min 3MB:1: this machine has no huge pages of 3MB, only of 2MB, 1GB",
+            "--set-shm-group x: no such group",
+            "--create-user-mounts x: no such user",
         ]
     );
 }
 
 #[test]
-fn a_group_is_a_number_afterwards() {
+fn group_names_become_ids() {
     let request = request(&["--set-shm-group", "postgres"]).unwrap();
     assert_eq!(request.shm_group.unwrap().gid, 108);
 }
 
 #[test]
-fn a_database_that_cannot_be_asked_is_not_a_missing_group() {
+fn a_failed_lookup_is_not_a_missing_group() {
     assert_eq!(
         errors(&["--set-shm-group", "broken"]),
-        ["--set-shm-group broken: cannot ask the group database: no answer"]
+        ["--set-shm-group broken: cannot read the group database: no answer"]
     );
 }
 
 #[test]
-fn mounts_come_in_their_own_order_and_with_names() {
+fn mounts_have_a_fixed_order_and_account_names() {
     let request = request(&[
         "--create-global-mounts",
         "--create-group-mounts=postgres",
@@ -198,13 +198,13 @@ fn mounts_come_in_their_own_order_and_with_names() {
         ]
     );
     assert_eq!(
-        errors(&["--create-user-mounts=odd"]),
-        ["--create-user-mounts odd: \"odd\" cannot be the name of a directory"]
+        errors(&["--create-user-mounts=invalid"]),
+        ["--create-user-mounts invalid: \"invalid\" cannot be the name of a directory"]
     );
 }
 
 #[test]
-fn limits_of_mounts_are_whole_pages() {
+fn limits_of_mounts_are_rounded_to_whole_pages() {
     let limits = |args: &[&str]| {
         request(&[args, &["--create-mounts"]].concat())
             .map(|found| (found.mount_limits, found.notes))
@@ -216,7 +216,7 @@ fn limits_of_mounts_are_whole_pages() {
         notes,
         [
             "--max-size 65MB: rounded down to 32 pages for the mount of 2MB",
-            "--max-size 65MB: less than one page of 1GB, so no mount of 1GB is made",
+            "--max-size 65MB: less than one page of 1GB, so no mount of 1GB is created",
         ]
     );
     let (_, notes) = limits(&["--min-size=4M"]).unwrap();
@@ -238,7 +238,7 @@ fn limits_of_mounts_are_whole_pages() {
             "--min-size 30%: more than --max-size 20%",
         ),
         (
-            // Of 74 pages.
+            // The pool has 74 pages.
             &["--max-size=1%"],
             "--max-size 1%: less than one page of any size",
         ),
@@ -247,10 +247,10 @@ fn limits_of_mounts_are_whole_pages() {
     }
 }
 
-/// The pool of 2 MB has 74 pages, that of 1 GB none; a pool that changes is not
-/// known yet.
+/// The pool of 2 MB has 74 pages, that of 1 GB none. The size of a pool that changes in
+/// this run is unknown.
 #[test]
-fn a_share_of_the_pool_is_left_to_the_kernel() {
+fn percentages_of_changing_pools_are_not_checked() {
     let size = |text: &str| text.parse::<PageSize>().unwrap();
     let skipped = |args: &[&str]| {
         let found = request(&[args, &["--create-mounts", "--max-size=50%"]].concat()).unwrap();
@@ -263,13 +263,13 @@ fn a_share_of_the_pool_is_left_to_the_kernel() {
         assert_eq!(found.mount_limits.max_size, Some(MountSize::Percent(50)));
         (sizes, found.notes)
     };
-    let note = "--max-size 50%: less than one page of 1GB, so no mount of 1GB is made";
+    let note = "--max-size 50%: less than one page of 1GB, so no mount of 1GB is created";
     assert_eq!(skipped(&[]), (vec![size("1G")], vec![note.to_owned()]));
     assert_eq!(skipped(&["--pool-pages-min=1G:2"]), (vec![], vec![]));
 }
 
 #[test]
-fn a_difference_is_of_what_is_there() {
+fn differences_apply_to_the_present_value() {
     let pages = PageCount::new;
     assert_eq!(Change::To(pages(7)).of(pages(3)), pages(7));
     assert_eq!(Change::Up(pages(7)).of(pages(3)), pages(10));
@@ -277,7 +277,7 @@ fn a_difference_is_of_what_is_there() {
 }
 
 #[test]
-fn an_option_that_qualifies_nothing_is_said() {
+fn options_without_effect_give_notes() {
     let notes = |args: &[&str]| request(args).unwrap().notes;
     assert_eq!(
         notes(&[
@@ -288,10 +288,10 @@ fn an_option_that_qualifies_nothing_is_said() {
             "--obey-mempolicy"
         ]),
         [
-            "--hard does nothing without --pool-pages-min or --pool-spread",
-            "--persist does nothing without --add-temp-swap or --add-ramdisk-swap",
-            "--obey-mempolicy does nothing without a whole pool to change",
-            "an option for new mounts does nothing without one that creates mounts",
+            "--hard has no effect without --pool-pages-min or --pool-spread",
+            "--persist has no effect without --add-temp-swap or --add-ramdisk-swap",
+            "--obey-mempolicy has no effect without a change of a whole pool",
+            "a limit or mode for new mounts has no effect without an option that creates mounts",
         ]
     );
     assert_eq!(
@@ -306,7 +306,7 @@ fn an_option_that_qualifies_nothing_is_said() {
 }
 
 #[test]
-fn what_was_made_is_found_to_be_removed_inside_out() {
+fn unmount_lists_inner_directories_first() {
     let base = |path: &str| PathBuf::from(format!("/var/lib/hugetlbfs{path}"));
     let there = [
         "",
@@ -341,7 +341,7 @@ fn what_was_made_is_found_to_be_removed_inside_out() {
 }
 
 #[test]
-fn leftovers_are_noted_ones_and_the_temporary_swap_file() {
+fn cleanup_covers_the_note_and_temporary_swap() {
     let swap = |path: &str| PathBuf::from(format!("{SWAP_DIR}/{path}"));
     let mut host = Host {
         directories: BTreeSet::from([swap("temp/swapfile"), swap("swapfile-1")]),

@@ -1,5 +1,5 @@
-//! How many huge pages of each size the page allocator could hand out now, without
-//! taking anything back or moving it.
+//! Computes how many huge pages of each size the page allocator could hand out now,
+//! without reclaim or compaction.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use hugetools_model::memory::buddy::Blocks;
 use hugetools_model::memory::zone::Zone;
 use serde::Serialize;
 
-use super::Seen;
+use super::Snapshot;
 
-/// The free memory of a node, as pages of a size.
+/// The free memory of a node in pages of one size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Memory {
     /// The node.
     pub node: u32,
-    /// The size.
+    /// The page size.
     pub size: PageSize,
-    /// How many such pages the free memory would be, if it were in one piece.
+    /// Free memory divided by the page size.
     pub free: Option<u64>,
-    /// How many of them could be had now. `None` for gigantic pages, of which the page
-    /// allocator keeps no lists.
+    /// Pages that could be allocated now. `None` for gigantic pages, for which the
+    /// page allocator has no free lists.
     pub available: Option<u64>,
-    /// No more than that.
+    /// An upper bound of `available`.
     pub at_most: Option<u64>,
 }
 
-/// The rows, by size and node.
-pub(super) fn rows(seen: &Seen) -> Vec<Memory> {
+/// Returns the rows, sorted by size and node.
+pub(super) fn rows(seen: &Snapshot) -> Vec<Memory> {
     let mut nodes: Vec<u32> = seen.zones.iter().map(|zone| zone.node).collect();
     nodes.extend(seen.blocks.iter().flatten().map(|blocks| blocks.node));
     nodes.sort_unstable();
@@ -40,7 +40,7 @@ pub(super) fn rows(seen: &Seen) -> Vec<Memory> {
     sizes.iter().flat_map(of).collect()
 }
 
-/// The pages of each size, on all nodes; what is unknown of one is unknown of all.
+/// Sums over all nodes; unknown if one node is unknown.
 pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
     let mut sums = BTreeMap::new();
     for row in rows {
@@ -50,12 +50,12 @@ pub(super) fn sums(rows: &[Memory]) -> BTreeMap<u64, Option<u64>> {
     sums
 }
 
-/// What is unknown of one is unknown of both.
+/// The sum; unknown if one value is unknown.
 fn add(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     Some(one?.saturating_add(other?))
 }
 
-fn row(seen: &Seen, node: u32, size: PageSize) -> Memory {
+fn row(seen: &Snapshot, node: u32, size: PageSize) -> Memory {
     let found = order(seen, size).and_then(|order| of_node(seen, node, order));
     Memory {
         node,
@@ -66,7 +66,7 @@ fn row(seen: &Seen, node: u32, size: PageSize) -> Memory {
     }
 }
 
-fn order(seen: &Seen, size: PageSize) -> Option<usize> {
+fn order(seen: &Snapshot, size: PageSize) -> Option<usize> {
     let pages = size.get().checked_div(seen.base_page?.get())?;
     let is_whole = pages.is_power_of_two() && pages > 1;
     usize::try_from(pages.checked_ilog2().filter(|_| is_whole)?).ok()
@@ -79,7 +79,7 @@ struct Found {
     at_most: u64,
 }
 
-fn of_node(seen: &Seen, node: u32, order: usize) -> Option<Found> {
+fn of_node(seen: &Snapshot, node: u32, order: usize) -> Option<Found> {
     let of_node = |blocks: &&Blocks| blocks.node == node;
     let mut found = Found {
         free: 0,
@@ -102,8 +102,8 @@ fn of_node(seen: &Seen, node: u32, order: usize) -> Option<Found> {
     Some(found)
 }
 
-/// A request for a huge page may use every zone. It leaves the low watermark and what
-/// is kept for those who can use no other zone.
+/// Computes the pages in one zone. Huge pages may use every zone, but not its low
+/// watermark nor lowmem_reserve.
 fn of_zone(zone: &Zone, blocks: &Blocks, kept: &[&Blocks], order: usize) -> Found {
     let sum = |order| {
         let all = kept.iter().map(|kept| kept.of_order(order));
@@ -132,26 +132,26 @@ mod tests {
     use hugetools_model::memory::buddy::{parse, parse_kept};
     use hugetools_model::memory::zone::parse_zones;
 
-    fn seen(low: u64, protection: u64) -> Seen {
+    fn seen(low: u64, protection: u64) -> Snapshot {
         let zones = format!(
             "Node 0, zone   Normal\n  pages free 900\n   low {low}\n   protection: (0, {protection})\n"
         );
-        Seen {
+        Snapshot {
             base_page: Some(Bytes::new(4096)),
             zones: parse_zones(zones.as_bytes()),
             // 100 single pages, 10 blocks of 8, 4 of 16.
             blocks: Some(parse(b"Node 0, zone Normal 100 0 0 10 4\n")),
-            ..Seen::default()
+            ..Snapshot::default()
         }
     }
 
-    fn available(seen: &Seen, kib: u64) -> (Option<u64>, Option<u64>) {
+    fn available(seen: &Snapshot, kib: u64) -> (Option<u64>, Option<u64>) {
         let row = row(seen, 0, PageSize::new(kib << 10).unwrap());
         (row.available, row.at_most)
     }
 
     #[test]
-    fn only_blocks_that_are_large_enough_count() {
+    fn counts_only_large_enough_blocks() {
         let seen = seen(10, 0);
         assert_eq!(available(&seen, 32), (Some(18), Some(18)));
         assert_eq!(available(&seen, 64), (Some(4), Some(4)));
@@ -160,15 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn the_watermark_and_the_reserve_of_the_zone_are_left() {
-        // 244 free pages in all.
+    fn keeps_the_watermark_and_lowmem_reserve() {
+        // There are 244 free pages.
         assert_eq!(available(&seen(204, 0), 32).0, Some(5));
         assert_eq!(available(&seen(100, 104), 32).0, Some(5));
         assert_eq!(available(&seen(240, 0), 32).0, Some(0));
     }
 
     #[test]
-    fn what_is_kept_for_others_does_not_count() {
+    fn ignores_blocks_of_unusable_migrate_types() {
         let mut seen = seen(0, 0);
         seen.kept = Some(parse_kept(
             b"Node    0, zone   Normal, type   HighAtomic  0 0 0 2 1\n",
@@ -177,24 +177,24 @@ mod tests {
     }
 
     #[test]
-    fn of_gigantic_pages_only_a_bound_is_known() {
+    fn gigantic_pages_have_only_an_upper_bound() {
         assert_eq!(available(&seen(0, 0), 128), (None, Some(2)));
         assert_eq!(available(&seen(0, 0), 1 << 20), (None, Some(0)));
     }
 
     #[test]
-    fn without_the_files_nothing_is_known() {
+    fn missing_files_give_unknown() {
         let all = seen(0, 0);
         for less in [
-            Seen {
+            Snapshot {
                 blocks: None,
                 ..all.clone()
             },
-            Seen {
+            Snapshot {
                 zones: Vec::new(),
                 ..all.clone()
             },
-            Seen {
+            Snapshot {
                 base_page: None,
                 ..all
             },

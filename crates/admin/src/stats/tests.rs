@@ -4,15 +4,15 @@ use hugetools_model::{PageCount, Root};
 
 const MACHINE: &str = include_str!("../../../../tests/fixtures/x86_64-8node.tree");
 
-/// A recorded machine, with these files beside.
-fn seen(files: &[(&str, &str)]) -> Seen {
+/// Reads a recorded machine with additional files.
+fn seen(files: &[(&str, &str)]) -> Snapshot {
     let dir = tempfile::tempdir().unwrap();
     let mut archive = MACHINE.to_owned();
     for (path, text) in files {
         archive = format!("{archive}{path} <<EOF\n{text}EOF\n");
     }
     unpack(&archive, dir.path()).unwrap();
-    Seen::read(&Root::at(dir.path()).unwrap()).unwrap()
+    Snapshot::read(&Root::at(dir.path()).unwrap()).unwrap()
 }
 
 fn event<'s>(stats: &'s Stats, name: &str) -> &'s Event {
@@ -23,7 +23,7 @@ fn event<'s>(stats: &'s Stats, name: &str) -> &'s Event {
 const SPLITS: &str = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/stats/split";
 
 #[test]
-fn what_came_since_the_last_look_is_the_difference() {
+fn differences_since_the_last_snapshot() {
     let size = "/sys/kernel/mm/transparent_hugepage/hugepages-64kB/enabled";
     let size = (size, "always inherit madvise [never]\n");
     let first = seen(&[
@@ -47,14 +47,14 @@ fn what_came_since_the_last_look_is_the_difference() {
     assert_eq!(change("thp_fault_fallback"), (None, None));
     assert_eq!(event(&stats, "split").file, SPLITS);
     let text = text(&stats);
-    assert!(text.contains("thp_fault_alloc                       9          4  faults that"));
-    assert!(text.contains("thp_fault_fallback              unknown    unknown  faults that"));
+    assert!(text.contains("thp_fault_alloc                       9          4  faults served"));
+    assert!(text.contains("thp_fault_fallback              unknown    unknown  faults without"));
 }
 
 #[test]
-fn no_line_is_longer_than_a_terminal() {
+fn lines_fit_into_80_columns() {
     let most = 9_999_999_999_999_u64;
-    let files = known::all(&[]).map(|counter| format!("{} {most}\n", counter.name));
+    let files = counters::all(&[]).map(|counter| format!("{} {most}\n", counter.name));
     let vmstat: String = files.collect();
     let now = seen(&[
         ("/proc/vmstat", &vmstat),
@@ -67,7 +67,7 @@ fn no_line_is_longer_than_a_terminal() {
 }
 
 #[test]
-fn a_pool_may_grow_by_what_it_has_not_made_yet() {
+fn a_pool_may_grow_by_its_unused_overcommit() {
     let mut now = seen(&[]);
     now.pools[0].overcommit = Some(PageCount::new(7));
     now.pools[0].surplus = PageCount::new(3);
@@ -79,17 +79,17 @@ fn a_pool_may_grow_by_what_it_has_not_made_yet() {
 }
 
 #[test]
-fn refusals_of_a_group_that_is_new_are_all_new() {
+fn all_refusals_of_a_new_group_are_new() {
     let group = |count| Refusals {
         file: hugetools_model::KPath::from("/sys/fs/cgroup/a/hugetlb.2MB.events.local"),
         size: PageSize::new(2 << 20).unwrap(),
         count,
     };
-    let at = |refusals| Seen {
+    let at = |refusals| Snapshot {
         refusals,
-        ..Seen::default()
+        ..Snapshot::default()
     };
-    let of = |now, before: Option<&Seen>| stats(&at(now), before).refused;
+    let of = |now, before: Option<&Snapshot>| stats(&at(now), before).refused;
     let change = |now, before| of(now, before).map(|all| (all[0].boot, all[0].last));
     let none = at(Some(Vec::new()));
     let two = at(Some(vec![group(2)]));

@@ -1,18 +1,18 @@
-//! The figures as tables of at most 80 columns.
+//! Formats the statistics as tables of at most 80 columns.
 
 use std::fmt::Write;
 
 use hugetools_model::PageSize;
 
-use super::known::{GROUPS, Group, OF_SIZES};
+use super::counters::{GROUPS, Group, OF_SIZES};
 use super::{Event, Memory, Promised, Stats};
 
-/// All tables.
+/// Formats all tables.
 pub fn text(stats: &Stats) -> String {
     let mut out = String::new();
     head(&mut out, stats);
     for group in &GROUPS {
-        together(&mut out, stats, group);
+        group_table(&mut out, stats, group);
     }
     sizes(&mut out, stats);
     groups(&mut out, stats);
@@ -21,7 +21,7 @@ pub fn text(stats: &Stats) -> String {
     out
 }
 
-fn together(out: &mut String, stats: &Stats, group: &Group) {
+fn group_table(out: &mut String, stats: &Stats, group: &Group) {
     let find = |name: &str| {
         let is_it = |event: &&Event| event.size.is_none() && event.event == name;
         stats.events.iter().find(is_it)
@@ -31,10 +31,10 @@ fn together(out: &mut String, stats: &Stats, group: &Group) {
     let rows: Vec<(&Event, &str)> = rows.collect();
     let _ = writeln!(out, "{}", group.title);
     if rows.iter().all(|(event, _)| event.boot.is_none()) {
-        // Each kernel says when it was started.
+        // Every kernel shows its uptime, so without it /proc is missing.
         out.push_str(match stats.since_boot {
-            None => "  unknown: what counts it cannot be seen\n",
-            Some(_) => "  unknown: this kernel counts none of it\n",
+            None => "  unknown: the kernel's files are missing\n",
+            Some(_) => "  unknown: this kernel has none of these counters\n",
         });
         return;
     }
@@ -61,7 +61,7 @@ fn head(out: &mut String, stats: &Stats) {
     };
 }
 
-/// A counter that this kernel has not is unknown.
+/// Formats a counter. One that this kernel lacks is unknown.
 fn line(out: &mut String, stats: &Stats, event: &Event, means: &str) {
     let name = &event.event;
     let boot = number(event.boot);
@@ -78,8 +78,8 @@ fn number(value: Option<impl ToString>) -> String {
     value.map_or_else(|| String::from("unknown"), |value| value.to_string())
 }
 
-/// Of each size what is not 0; the sizes of which nothing is known or counted in one
-/// line each.
+/// Formats the nonzero counters of each size. Sizes with only zero or only unknown
+/// counters are listed in one line each.
 fn sizes(out: &mut String, stats: &Stats) {
     let mut all: Vec<PageSize> = stats.events.iter().filter_map(|it| it.size).collect();
     all.dedup();
@@ -107,14 +107,14 @@ fn sizes(out: &mut String, stats: &Stats) {
     }
     if !unknown.is_empty() {
         let unknown = unknown.join(", ");
-        let _ = writeln!(out, "Not counted apart by this kernel: {unknown}");
+        let _ = writeln!(out, "No counters in this kernel: {unknown}");
     }
 }
 
 fn groups(out: &mut String, stats: &Stats) {
     out.push_str("Refused by limits of control groups\n");
     match stats.refused.as_deref() {
-        None => out.push_str("  unknown: no hugetlb controller is at work or to be seen\n"),
+        None => out.push_str("  unknown: the hugetlb controller is inactive or invisible\n"),
         Some([]) => out.push_str("  none\n"),
         Some(refused) => {
             for event in refused {
@@ -131,7 +131,7 @@ fn memory(out: &mut String, rows: &[Memory]) {
     }
     let _ = writeln!(
         out,
-        "\nFree memory, in pages of each size: available without moving anything\n\
+        "\nFree memory, in pages of each size: available without compaction\n\
          {:>10} {:>6} {:>12} {:>12} {:>8}",
         "Size", "Node", "Free", "Available", "Share"
     );
@@ -161,7 +161,7 @@ fn promised(out: &mut String, pools: &[Promised]) {
     }
     let _ = writeln!(
         out,
-        "\nPools, in pages: what they have, and may still make on demand\n\
+        "\nPools, in pages: present, and possible surplus\n\
          {:>10} {:>10} {:>10} {:>10} {:>10} {:>12}",
         "Size", "Total", "Free", "Reserved", "May grow", "Available"
     );

@@ -1,10 +1,8 @@
-//! What a run must not leave half done: noted in a file before it is begun and
-//! taken out of it afterwards, so that a run that is killed in between leaves
-//! word for the next one.
+//! The note about unfinished work. It is written before the work starts and cleared
+//! afterwards, so that the next run can clean up after a kill.
 //!
-//! A pool's minimum and overcommit are two files of the kernel. Between the
-//! two writes of a change its maximum is another than before and after, and
-//! nothing but this note tells which it was.
+//! A pool's minimum and overcommit are two kernel files. Between the two writes of a
+//! change the maximum is temporarily wrong, and only the note has the right value.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,22 +10,22 @@ use std::path::PathBuf;
 
 use hugetools_model::{PageCount, PageSize};
 
-/// What is being changed just now, or what a killed run left.
+/// Unfinished work of this run or of a killed one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Unfinished {
-    /// The maximums that pools had before.
+    /// The maximums of pools before the change.
     pub maximums: BTreeMap<PageSize, PageCount>,
-    /// Swap that is to go again.
+    /// Swap to remove.
     pub swaps: BTreeSet<PathBuf>,
 }
 
 impl Unfinished {
-    /// Whether there is nothing.
+    /// Whether nothing is unfinished.
     pub fn is_empty(&self) -> bool {
         self.maximums.is_empty() && self.swaps.is_empty()
     }
 
-    /// The text of the file: one thing on a line.
+    /// Formats the file, one item per line.
     pub fn format(&self) -> String {
         let mut text = String::new();
         for (size, maximum) in &self.maximums {
@@ -39,8 +37,8 @@ impl Unfinished {
         text
     }
 
-    /// Reads the text. Lines that are odd are left out: the run that wrote
-    /// them may have been killed while it did.
+    /// Parses the file. Skips invalid lines, because the run may have been killed
+    /// while it wrote them.
     pub fn parse(text: &str) -> Unfinished {
         let mut found = Unfinished::default();
         for line in text.split_inclusive('\n') {
@@ -71,19 +69,19 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_note_that_was_cut_off_loses_only_its_last_line() {
+    fn a_truncated_note_loses_only_its_last_line() {
         let text = "maximum 2097152 81\nswap /dev/ram0\nmaximum 1073741824 12";
         let found = Unfinished::parse(text);
         let size = PageSize::new(2 << 20).unwrap();
         assert_eq!(found.maximums, BTreeMap::from([(size, PageCount::new(81))]));
         assert_eq!(found.swaps, BTreeSet::from([PathBuf::from("/dev/ram0")]));
-        let odd = "maximum 0 1\nmaximum x 1\nswap ram0\nother\n\n";
-        assert!(Unfinished::parse(odd).is_empty());
+        let invalid = "maximum 0 1\nmaximum x 1\nswap ram0\nother\n\n";
+        assert!(Unfinished::parse(invalid).is_empty());
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn parses_its_own_output(
             pools in prop::collection::btree_map(1..=u64::MAX, any::<u64>(), 0..4),
             swaps in prop::collection::btree_set("/[a-z ]{1,8}", 0..3),
         ) {

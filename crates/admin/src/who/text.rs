@@ -1,4 +1,4 @@
-//! The account as a table.
+//! Formats the account as a table.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use hugetools_model::PageCount;
 
 use super::{Holder, PoolAccount};
 
-/// The table of all pools.
+/// Formats the table of all pools.
 pub fn text(pools: &[PoolAccount]) -> String {
     let mut out = String::new();
     if are_empty(pools) {
-        out.push_str("no pool has pages: nobody holds any\n");
+        out.push_str("no pool has pages\n");
     }
     for pool in pools.iter().filter(|pool| pool.total > 0) {
         let used = pool.total.saturating_sub(pool.free);
@@ -39,17 +39,17 @@ pub fn are_empty(pools: &[PoolAccount]) -> bool {
     pools.iter().all(|pool| pool.total == 0)
 }
 
-/// What the account does not explain.
+/// Formats pages that the account doesn't explain.
 fn rest(out: &mut String, pages: i64, how: &str) {
     let _ = match pages {
         0 => Ok(()),
         1.. => writeln!(
             out,
-            "{pages:>10}  {how}, not accounted for: no process and no file that can be seen has them"
+            "{pages:>10}  {how}, not accounted for: no visible process or file has them"
         ),
         _ => writeln!(
             out,
-            "{:>10}  counted as {how} above that are not: they came or went meanwhile, or belong to \
+            "{:>10}  counted above but not {how}: they changed during the scan, or belong to \
              children whose parent has ended",
             pages.unsigned_abs()
         ),
@@ -59,7 +59,7 @@ fn rest(out: &mut String, pages: i64, how: &str) {
 fn name(holder: &Holder) -> String {
     let path = holder.path.as_deref().unwrap_or_default();
     if holder.kind == "mount" {
-        return format!("kept for files on the mount {path} (min_size)");
+        return format!("reserved for files on the mount {path} (min_size)");
     }
     let mut name = match (holder.pid, holder.id) {
         (Some(pid), _) => format!("process {pid} ({path})"),
@@ -67,12 +67,12 @@ fn name(holder: &Holder) -> String {
         (None, None) => format!("file {path}"),
     };
     if holder.kind == "reservation" {
-        name = format!("reserved, not touched yet: {name}");
+        name = format!("reserved but untouched: {name}");
     }
     if let Some(command) = &holder.command {
-        let _ = write!(name, ", used by nobody; to free it: {command}");
+        let _ = write!(name, ", unused; to free it: {command}");
     } else if holder.pid.is_none() && holder.pids.is_empty() {
-        name.push_str(", used by nobody that can be seen");
+        name.push_str(", no visible user");
     } else if !holder.pids.is_empty() {
         let pids: Vec<String> = holder.pids.iter().map(u32::to_string).collect();
         let _ = write!(name, ", used by {}", pids.join(", "));

@@ -1,11 +1,11 @@
-//! Tables of every class and byte order, made by hand.
+//! Synthetic tables of every class and byte order.
 
-mod made;
+mod image;
 
 use proptest::prelude::*;
 
 use super::*;
-use made::{Load, Made, R, W, X, idents, usual};
+use image::{Image, Load, R, W, X, idents, usual};
 
 fn edit(text: bool, data: bool) -> Edit {
     Edit {
@@ -47,7 +47,7 @@ fn segments_are_read_in_every_class_and_byte_order() {
 }
 
 #[test]
-fn marks_replace_those_that_were_there() {
+fn new_marks_replace_old_ones() {
     for ident in idents() {
         let mut bytes = usual(ident).bytes();
         let steps: [(bool, bool, &[usize]); 4] = [
@@ -73,9 +73,9 @@ fn marks_replace_those_that_were_there() {
 fn roles_are_strict() {
     let [x86_64, .., ppc] = idents();
     let role = |ident, flags, bss: u64| {
-        let mut made = usual(ident);
-        made.loads = vec![(flags, 0x1000, 0x1000, 16, 16 + bss, 0x1000)];
-        made.read().unwrap().segments[0].role
+        let mut image = usual(ident);
+        image.loads = vec![(flags, 0x1000, 0x1000, 16, 16 + bss, 0x1000)];
+        image.read().unwrap().segments[0].role
     };
     assert_eq!(role(x86_64, R | X, 0), Some(Role::Text));
     assert_eq!(role(x86_64, R | X, 1), None);
@@ -92,20 +92,20 @@ fn roles_are_strict() {
 #[test]
 fn other_flags_stay() {
     let [x86_64, ..] = idents();
-    let mut made = usual(x86_64);
-    made.loads[1].0 |= 0x1020_0000;
-    made.loads[0].0 |= MARK;
-    let edited = made.read().unwrap().edit(&edit(true, false)).unwrap();
+    let mut image = usual(x86_64);
+    image.loads[1].0 |= 0x1020_0000;
+    image.loads[0].0 |= MARK;
+    let edited = image.read().unwrap().edit(&edit(true, false)).unwrap();
     let flags: Vec<u32> = edited.table.segments.iter().map(|s| s.flags).collect();
     assert_eq!(flags, [R, R | X | MARK | 0x1020_0000, R, R | W]);
 }
 
 #[test]
-fn what_cannot_be_marked_is_said() {
+fn reports_roles_that_cannot_be_marked() {
     let [x86_64, ..] = idents();
-    let mut made = usual(x86_64);
-    made.loads.truncate(3);
-    let table = made.read().unwrap();
+    let mut image = usual(x86_64);
+    image.loads.truncate(3);
+    let table = image.read().unwrap();
     assert_eq!(table.edit(&edit(true, true)).unwrap().missing, [Role::Data]);
     let data = Marks {
         text: false,
@@ -116,112 +116,118 @@ fn what_cannot_be_marked_is_said() {
         Err(Refusal::NothingToMark(data))
     );
     assert_eq!(table.edit(&edit(false, false)).unwrap().missing, []);
-    made.file_type = 1;
-    let object = made.read().unwrap();
-    assert_eq!(object.edit(&edit(true, false)), Err(Refusal::NotStarted));
-    made.file_type = 2;
-    made.loads.clear();
-    let empty = made.read().unwrap();
-    assert_eq!(empty.edit(&edit(true, false)), Err(Refusal::NotStarted));
+    image.file_type = 1;
+    let object = image.read().unwrap();
+    assert_eq!(object.edit(&edit(true, false)), Err(Refusal::NotLoadable));
+    image.file_type = 2;
+    image.loads.clear();
+    let empty = image.read().unwrap();
+    assert_eq!(empty.edit(&edit(true, false)), Err(Refusal::NotLoadable));
 }
 
 #[test]
 fn alignments_are_raised_where_offsets_allow_it() {
     for ident in idents() {
-        let mut made = usual(ident);
-        made.loads[2].5 = 8 << 20;
-        let table = made.read().unwrap();
+        let mut image = usual(ident);
+        image.loads[2].5 = 8 << 20;
+        let table = image.read().unwrap();
         let edited = table.edit(&align(2 << 20)).unwrap();
         let sizes = [2 << 20, 2 << 20, 8 << 20, 0x1000];
         assert_eq!(aligns(&edited.table), sizes);
-        let apart = Unaligned {
+        let skew = Unaligned {
             index: 4,
-            why: Obstacle::Apart(0x1000),
+            why: Obstacle::Misaligned(0x1000),
         };
-        assert_eq!(edited.left, [apart]);
+        assert_eq!(edited.unaligned, [skew]);
         let again = edited.table.edit(&align(2 << 20)).unwrap();
         assert_eq!(again.table, edited.table);
         let smaller = edited.table.edit(&align(0x1000)).unwrap();
-        assert_eq!((smaller.table, smaller.left.len()), (edited.table, 0));
+        assert_eq!((smaller.table, smaller.unaligned.len()), (edited.table, 0));
     }
 }
 
 #[test]
-fn alignments_are_refused_where_they_would_be_wrong_or_useless() {
+fn wrong_or_useless_alignments_are_refused() {
     let [x86_64, _, i386, _] = idents();
-    let refusal = |made: &Made, size| made.read().unwrap().edit(&align(size)).unwrap_err();
-    let mut made = usual(x86_64);
-    assert_eq!(refusal(&made, 3 << 20), Refusal::Size(16 << 30));
-    assert_eq!(refusal(&made, 0), Refusal::Size(16 << 30));
-    assert_eq!(refusal(&made, 32 << 30), Refusal::Size(16 << 30));
-    assert_eq!(refusal(&usual(i386), 8 << 20), Refusal::Size(4 << 20));
-    made.loads[1].2 = 0x2000;
-    let apart = |index| Unaligned {
+    let refusal = |image: &Image, size| image.read().unwrap().edit(&align(size)).unwrap_err();
+    let mut image = usual(x86_64);
+    assert_eq!(refusal(&image, 3 << 20), Refusal::AlignOutOfRange(16 << 30));
+    assert_eq!(refusal(&image, 0), Refusal::AlignOutOfRange(16 << 30));
+    assert_eq!(
+        refusal(&image, 32 << 30),
+        Refusal::AlignOutOfRange(16 << 30)
+    );
+    assert_eq!(
+        refusal(&usual(i386), 8 << 20),
+        Refusal::AlignOutOfRange(4 << 20)
+    );
+    image.loads[1].2 = 0x2000;
+    let skew = |index| Unaligned {
         index,
-        why: Obstacle::Apart(0x1000),
+        why: Obstacle::Misaligned(0x1000),
     };
-    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![apart(2)]));
-    // Offset behind address: the difference counts upwards.
-    made.loads[1].1 = 0x3000;
+    assert_eq!(refusal(&image, 2 << 20), Refusal::Unaligned(vec![skew(2)]));
+    // The offset is larger than the address, so the difference wraps.
+    image.loads[1].1 = 0x3000;
     let behind = Unaligned {
         index: 2,
-        why: Obstacle::Apart((2 << 20) - 0x1000),
+        why: Obstacle::Misaligned((2 << 20) - 0x1000),
     };
-    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![behind]));
-    made.loads[1].5 = 3;
-    let odd = Unaligned {
+    assert_eq!(refusal(&image, 2 << 20), Refusal::Unaligned(vec![behind]));
+    image.loads[1].5 = 3;
+    let invalid = Unaligned {
         index: 2,
-        why: Obstacle::Odd(3),
+        why: Obstacle::NotPowerOfTwo(3),
     };
-    assert_eq!(refusal(&made, 2 << 20), Refusal::Unaligned(vec![odd]));
-    made.loads[1].0 = R;
-    assert_eq!(refusal(&made, 2 << 20), Refusal::NoText);
-    made.file_type = 2;
-    assert_eq!(refusal(&made, 2 << 20), Refusal::FixedAddresses);
+    assert_eq!(refusal(&image, 2 << 20), Refusal::Unaligned(vec![invalid]));
+    image.loads[1].0 = R;
+    assert_eq!(refusal(&image, 2 << 20), Refusal::NoText);
+    image.file_type = 2;
+    assert_eq!(refusal(&image, 2 << 20), Refusal::FixedAddresses);
 }
 
 #[test]
-fn tables_that_no_loader_takes_are_errors() {
+fn invalid_tables_are_errors() {
     let [x86_64, _, i386, _] = idents();
-    let told = |made: &Made| made.read().unwrap_err().to_string();
-    let change = |ident, change: fn(&mut Made)| {
-        let mut made = usual(ident);
-        change(&mut made);
-        told(&made)
+    let error = |image: &Image| image.read().unwrap_err().to_string();
+    let change = |ident, change: fn(&mut Image)| {
+        let mut image = usual(ident);
+        change(&mut image);
+        error(&image)
     };
     assert_eq!(
-        change(x86_64, |made| made.len = 0x2500),
-        "its segment 4 ends behind the end of the file"
+        change(x86_64, |image| image.len = 0x2500),
+        "its segment 4 ends after the end of the file"
     );
     assert_eq!(
-        change(x86_64, |made| made.loads[2].1 = u64::MAX - 7),
-        "its segment 3 ends behind the end of the file"
+        change(x86_64, |image| image.loads[2].1 = u64::MAX - 7),
+        "its segment 3 ends after the end of the file"
     );
     assert_eq!(
-        change(x86_64, |made| made.loads[1].4 = 1),
+        change(x86_64, |image| image.loads[1].4 = 1),
         "its segment 2 has more bytes in the file than in memory"
     );
     assert_eq!(
-        change(x86_64, |made| made.loads[3].4 = u64::MAX),
+        change(x86_64, |image| image.loads[3].4 = u64::MAX),
         "its segment 4 reaches beyond the last address"
     );
     assert_eq!(
-        change(i386, |made| made.loads[3].2 = 0xffff_ff00),
+        change(i386, |image| image.loads[3].2 = 0xffff_ff00),
         "its segment 4 reaches beyond the last address"
     );
     assert_eq!(
-        change(x86_64, |made| made.table = 56),
+        change(x86_64, |image| image.table = 56),
         "its program header table makes no sense"
     );
 }
 
 #[test]
-fn a_table_behind_the_first_page_is_found() {
+fn a_table_after_the_first_page_is_found() {
     for ident in idents() {
-        let mut made = usual(ident);
-        made.table = 0x3001;
-        let mut bytes = made.bytes();
-        let table = made.read().unwrap();
+        let mut image = usual(ident);
+        image.table = 0x3001;
+        let mut bytes = image.bytes();
+        let table = image.read().unwrap();
         let edited = table.edit(&edit(true, true)).unwrap();
         assert!(table.patch(&edited.table).unwrap().apply(&mut bytes));
         let again = Table::read(&bytes[..], bytes.len() as u64).unwrap();
@@ -252,8 +258,8 @@ fn any_load() -> impl Strategy<Value = Load> {
         Just(2 << 20),
         0u64..0x10000
     ];
-    (flags, place, aligns).prop_map(|(flags, (offset, apart, len, bss), align)| {
-        let address = offset + apart * 0x1000;
+    (flags, place, aligns).prop_map(|(flags, (offset, skew, len, bss), align)| {
+        let address = offset + skew * 0x1000;
         (flags, offset, address, len, len + bss, align)
     })
 }
@@ -261,8 +267,7 @@ fn any_load() -> impl Strategy<Value = Load> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
-    /// Whatever the segments, an edit changes flags and alignments of segments
-    /// as it says, and no other byte of the file.
+    /// An edit changes only flags and alignments, whatever the segments are.
     #[test]
     fn nothing_but_the_fields_is_changed(
         which in 0usize..4,
@@ -271,9 +276,9 @@ proptest! {
         marks in prop::option::of((any::<bool>(), any::<bool>())),
         size in prop::option::of(0u32..36),
     ) {
-        let made = Made { ident: idents()[which], file_type, table: 64, loads, len: 0x5000 };
-        let before = made.bytes();
-        let table = made.read().unwrap();
+        let image = Image { ident: idents()[which], file_type, table: 64, loads, len: 0x5000 };
+        let before = image.bytes();
+        let table = image.read().unwrap();
         let edit = Edit {
             marks: marks.map(|(text, data)| Marks { text, data }),
             align: size.map(|shift| 1 << shift),
@@ -282,17 +287,17 @@ proptest! {
             let mut after = before.clone();
             if let Some(patch) = table.patch(&edited.table) {
                 prop_assert!(patch.apply(&mut after));
-                prop_assert!(!patch.apply(&mut after), "it fits once");
+                prop_assert!(!patch.apply(&mut after), "applies only once");
             }
             let again = Table::read(&after[..], after.len() as u64).unwrap();
             prop_assert_eq!(&again, &edited.table);
-            let layout = Layout::of(made.ident.class);
+            let layout = Layout::of(image.ident.class);
             for (old, new) in table.segments.iter().zip(&again.segments) {
                 prop_assert_eq!((old.flags ^ new.flags) & !MARK, 0);
                 prop_assert!(new.load.align >= old.load.align);
                 let raised = new.load.align != old.load.align;
                 prop_assert!(!raised || (new.load.address - new.load.offset) % new.load.align == 0);
-                let start = usize::try_from(made.table).unwrap() + old.index * layout.entry;
+                let start = usize::try_from(image.table).unwrap() + old.index * layout.entry;
                 for (at, len) in [(layout.flags, 4), (layout.align, layout.word)] {
                     let field = start + at..start + at + len;
                     after[field.clone()].copy_from_slice(&before[field]);

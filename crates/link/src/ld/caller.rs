@@ -1,33 +1,35 @@
-//! Who calls, and with which environment.
+//! Arguments and environment of ld.hugetlbfs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What ld.hugetlbfs takes from its process.
+/// The inputs of ld.hugetlbfs.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
-    /// The arguments, the name it was called by first.
+    /// The arguments, with the name it was called by.
     pub argv: Vec<OsString>,
-    /// Its own file, links resolved.
+    /// Its own file, symlinks resolved.
     pub exe: Option<PathBuf>,
     /// `LD`: the linker to use.
     pub ld: Option<OsString>,
-    /// `COMPILER_PATH`: where gcc has its tools.
+    /// `COMPILER_PATH`: gcc's directories of tools.
     pub compiler_path: Option<OsString>,
     /// `PATH`
     pub path: Option<OsString>,
-    /// `LDEMULATION`: the emulation where the line names none.
+    /// `LDEMULATION`: the emulation if the command line has no `-m`.
     pub emulation: Option<String>,
-    /// Whether `LD_HUGETLBFS_RECURSION` says that it called itself.
+    /// Whether `LD_HUGETLBFS_RECURSION` is set, which means that ld.hugetlbfs
+    /// called itself.
     pub recursion: bool,
-    /// Whether `HUGETLB_DEPRECATED_LINK` allows `--hugetlbfs-link`.
+    /// Whether `HUGETLB_DEPRECATED_LINK` silences the warning about
+    /// `--hugetlbfs-link`.
     pub deprecated_link: bool,
-    /// Where temporary files go.
+    /// The directory for temporary files.
     pub temporary: PathBuf,
 }
 
 impl Caller {
-    /// From the arguments and the environment of this process.
+    /// Reads the arguments and the environment of this process.
     pub fn this(
         argv: Vec<OsString>,
         variables: impl IntoIterator<Item = (OsString, OsString)>,

@@ -1,4 +1,4 @@
-//! The real linker, and our library for its target.
+//! Finds the real linker, and our library for its target.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -13,22 +13,22 @@ use super::caller::Caller;
 use crate::failure::Failure;
 use crate::file;
 
-/// Names under which the linker that is simply called ld is meant.
-const OWN_NAMES: [&str; 2] = ["ld-hugetlbfs", "ld.hugetlbfs"];
+/// Names of this program that stand for `ld`.
+const NAMES_FOR_LD: [&str; 2] = ["ld-hugetlbfs", "ld.hugetlbfs"];
 
-/// The real linker and its first arguments.
+/// Finds the real linker and its first arguments.
 ///
-/// `LD` names it where this program is called `ld` or by its own name. Called
-/// by another name, as `ld.gold` or `ld.lld`, it stands for the linker of that
-/// name: `gcc -fuse-ld=` asks for one so. What is this program itself, under
-/// whatever link, is passed over.
+/// `LD` names it if this program is called `ld` or by its own name. Called as `ld.gold`
+/// or `ld.lld`, it stands for that linker, because `gcc -fuse-ld=` calls it so. Skips
+/// this program and all links to it.
 ///
 /// # Errors
-/// When there is none.
+///
+/// When there is no other linker.
 pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
     let called = caller.argv.first().map(Path::new);
     let called = called.and_then(Path::file_name).unwrap_or_default();
-    let name = match OWN_NAMES.iter().any(|own| called == *own) || called.is_empty() {
+    let name = match NAMES_FOR_LD.iter().any(|own| called == *own) || called.is_empty() {
         true => OsStr::new("ld"),
         false => called,
     };
@@ -51,8 +51,7 @@ pub(crate) fn linker(caller: &Caller) -> Result<Vec<OsString>, Failure> {
     }
 }
 
-/// The linker that `LD` names, with arguments perhaps; `None` where that is
-/// this program.
+/// Returns the linker in `LD`, with its arguments; `None` if that is this program.
 fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> {
     let whole = [ld.to_owned()];
     let blank = |byte: &u8| byte.is_ascii_whitespace();
@@ -72,7 +71,7 @@ fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> 
     let mut found = found.into_iter().filter(|path| path.is_file()).peekable();
     if found.peek().is_none() {
         return Err(
-            Failure::of(Path::new(ld), "LD names it, and there is no such linker")
+            Failure::of(Path::new(ld), "no such linker, but LD names it")
                 .next("correct LD, or unset it"),
         );
     }
@@ -83,21 +82,21 @@ fn named(caller: &Caller, ld: &OsStr) -> Result<Option<Vec<OsString>>, Failure> 
     }))
 }
 
-/// The first program of a name that is not this one.
+/// Finds the first program of this name that is not this one.
 fn search(caller: &Caller, name: &OsStr) -> Option<PathBuf> {
     programs(caller, name).find(|path| !is_self(caller, path))
 }
 
-/// The programs of a name, where compilers have theirs and in the path.
+/// Lists the programs of this name in COMPILER_PATH and PATH.
 fn programs(caller: &Caller, name: &OsStr) -> impl Iterator<Item = PathBuf> {
     let paths = [&caller.compiler_path, &caller.path];
     let paths = paths.into_iter().flatten();
     let dirs = paths.flat_map(std::env::split_paths);
     dirs.map(move |dir| dir.join(name))
-        .filter(|path| fs::metadata(path).is_ok_and(|found| runs(&found)))
+        .filter(|path| fs::metadata(path).is_ok_and(|found| is_executable(&found)))
 }
 
-fn runs(found: &Metadata) -> bool {
+fn is_executable(found: &Metadata) -> bool {
     found.is_file() && found.mode() & 0o111 != 0
 }
 
@@ -110,18 +109,18 @@ fn is_self(caller: &Caller, path: &Path) -> bool {
     own.is_some() && own == file(path)
 }
 
-/// Our library for a machine.
+/// Our library for an architecture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Library {
-    /// The directory in which the linker finds it.
+    /// The directory to pass to the linker (`-L`).
     pub(crate) dir: PathBuf,
-    /// The directory in which the loader must be told to look; `None` where it
-    /// does so anyway, and for a library that is not installed.
+    /// The directory to add to the loader's path (`-rpath`); `None` if the loader
+    /// searches it anyway, or the library is not installed.
     pub(crate) rpath: Option<PathBuf>,
 }
 
-/// Our library for a machine: beside this program, or in the prefix that it is
-/// installed in.
+/// Finds our library for an architecture, beside this program or below the prefix of
+/// its installation.
 pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     let beside = caller.exe.as_deref()?.parent()?;
     let prefix = match beside.file_name().map(OsStr::as_bytes) {
@@ -149,8 +148,8 @@ pub(crate) fn library(caller: &Caller, ident: Ident) -> Option<Library> {
     }
 }
 
-/// Where the loader must be told to look for an installed library. The directory
-/// in which the linker finds it may have but a link to it.
+/// Returns the directory to add to the loader's path for a library in `dir`. `dir` may
+/// hold only a symlink for the linker.
 fn rpath(dir: &Path, triplet: &str) -> Option<PathBuf> {
     let own = dir.file_name() == Some(OsStr::new("hugetools"));
     let dir = dir.parent().filter(|_| own).unwrap_or(dir);
@@ -172,7 +171,7 @@ mod tests {
 
     use super::*;
 
-    /// Directories of programs, and this program in one of them.
+    /// Directories of programs, one of them with this program.
     struct Place(tempfile::TempDir);
 
     impl Place {
@@ -215,7 +214,7 @@ mod tests {
             }
         }
 
-        /// The linker, as a line with DIR for the directory.
+        /// Returns the linker found, as text with DIR for the directory.
         fn found(&self, called: &str, ld: Option<&str>) -> String {
             let found = linker(&self.caller(called, ld));
             let words = found.map(|words| {
@@ -228,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_this_program_are_passed_over() {
+    fn skips_links_to_this_program() {
         let place = Place::new();
         place.link("own/ld");
         place.link("first/ld");
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_it_is_called_by_names_the_linker() {
+    fn the_called_name_selects_the_linker() {
         let place = Place::new();
         for name in ["ld", "ld.gold", "ld.lld"] {
             place.link(&format!("own/{name}"));
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn ld_names_the_linker_unless_it_is_this_program() {
+    fn the_ld_variable_selects_the_linker_unless_it_is_this_program() {
         let place = Place::new();
         place.link("first/mine");
         place.program("second/ld", 0o755);
@@ -281,25 +280,25 @@ mod tests {
         }
         assert_eq!(
             place.found("ld", Some("none -m x")),
-            "none -m x: LD names it, and there is no such linker\n  correct LD, or unset it"
+            "none -m x: no such linker, but LD names it\n  correct LD, or unset it"
         );
     }
 
     #[test]
-    fn a_library_that_is_not_ours_is_none() {
+    fn ignores_foreign_libraries() {
         let place = Place::new();
         place.program("own/libhugetlbfs.so", 0o644);
         assert_eq!(library(&place.caller("ld", None), Ident::native()), None);
     }
     #[test]
-    fn the_loader_is_told_of_what_it_does_not_search() {
+    fn rpath_is_only_for_directories_outside_the_default_path() {
         let place = Place::new();
         place.program("lib/libhugetlbfs.so.0", 0o644);
         let lib = place.path("lib");
-        let told = |dir: &Path| rpath(dir, "lib/x86_64-linux-gnu");
-        assert_eq!(told(&lib), Some(lib.clone()));
-        assert_eq!(told(&lib.join("hugetools")), Some(lib));
-        assert_eq!(told(&place.path("lib64")), None);
-        assert_eq!(told(Path::new("/usr/lib/x86_64-linux-gnu")), None);
+        let rpath_of = |dir: &Path| rpath(dir, "lib/x86_64-linux-gnu");
+        assert_eq!(rpath_of(&lib), Some(lib.clone()));
+        assert_eq!(rpath_of(&lib.join("hugetools")), Some(lib));
+        assert_eq!(rpath_of(&place.path("lib64")), None);
+        assert_eq!(rpath_of(Path::new("/usr/lib/x86_64-linux-gnu")), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The file that the linker made.
+//! The output file of the linker.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,17 +8,17 @@ use hugetools_elf::{Load, Marks, Role, Table};
 use hugetools_model::Bytes;
 
 use crate::change::Change;
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, describe};
 use crate::file;
 use crate::report::Report;
 
-/// The place of the file that the linker makes, and what was there before.
+/// The path of the output, and the file there before the link.
 pub(crate) struct Output {
     path: PathBuf,
     before: Option<Stamp>,
 }
 
-/// What tells that a file was written.
+/// Identifies one version of a file. It changes with every write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -28,7 +28,7 @@ struct Stamp {
 }
 
 impl Output {
-    /// As it is before the linker runs.
+    /// Records the file before the linker runs.
     pub(crate) fn new(path: &Path) -> Output {
         Output {
             path: path.to_owned(),
@@ -36,20 +36,21 @@ impl Output {
         }
     }
 
-    /// Whether the linker wrote a regular file there.
+    /// Whether the linker wrote a regular file.
     fn is_made(&self) -> bool {
         let now = stamp(&self.path);
         now.is_some() && now != self.before
     }
 
-    /// Marks the segments of what was made, and looks whether they are apart by
-    /// so many bytes. A file that cannot be marked is taken away, as a linker
-    /// that fails takes away its own. Returns what should be known.
+    /// Marks the segments of the output and checks that they are aligned to `size`.
+    /// Removes a file that cannot be marked, as linkers remove incomplete output.
+    /// Returns warnings.
     ///
     /// # Errors
-    /// When it cannot be marked.
+    ///
+    /// When the output cannot be marked.
     pub(crate) fn finish(&self, size: u64, marks: Option<Marks>) -> Result<Vec<String>, Failure> {
-        // As for --version, or with /dev/null for output.
+        // No output, as with --version, or output to /dev/null.
         if !self.is_made() {
             return Ok(Vec::new());
         }
@@ -58,17 +59,17 @@ impl Output {
             Some(marks) => self.mark(marks)?,
         };
         notes.extend(match file::read(&self.path) {
-            Ok(table) => loose(&self.path, &table, size),
+            Ok(table) => misaligned(&self.path, &table, size),
             Err(failure) => Some(failure.to_string()),
         });
         Ok(notes)
     }
 
     fn mark(&self, marks: Marks) -> Result<Vec<String>, Failure> {
-        // A program without data is still one that was asked for.
+        // A program without such segments is no error: the user asked for it.
         if file::read(&self.path).is_ok_and(|table| !has_any(&table, marks)) {
             let path = self.path.display();
-            return Ok(vec![format!("{path}: has no segment to mark")]);
+            return Ok(vec![format!("{path}: no segment to mark")]);
         }
         let change = Change {
             marks: Some(marks),
@@ -83,7 +84,7 @@ impl Output {
         }
     }
 
-    /// Takes away what the linker left when a signal ended it.
+    /// Removes incomplete output after a signal killed the linker.
     pub(crate) fn clean(&self) -> Option<Failure> {
         match self.is_made() {
             true => self.remove(),
@@ -93,15 +94,15 @@ impl Output {
 
     fn remove(&self) -> Option<Failure> {
         let error = fs::remove_file(&self.path).err()?;
-        let why = told(&error);
+        let why = describe(&error);
         Some(Failure::of(
             &self.path,
-            format_args!("is not whole, and cannot be removed: {why}"),
+            format_args!("is incomplete and cannot be removed: {why}"),
         ))
     }
 }
 
-/// Whether any segment can have these marks.
+/// Whether any segment has one of the roles to mark.
 fn has_any(table: &Table, marks: Marks) -> bool {
     table.segments.iter().any(|segment| match segment.role {
         Some(Role::Text) => marks.text,
@@ -110,17 +111,17 @@ fn has_any(table: &Table, marks: Marks) -> bool {
     })
 }
 
-/// That segments are not aligned as the linker was told to: other options on
-/// the line, or a linker script, may say otherwise.
-fn loose(path: &Path, table: &Table, size: u64) -> Option<String> {
+/// Warns about segments that are not aligned to `size`. Other options or a linker
+/// script can override the alignment.
+fn misaligned(path: &Path, table: &Table, size: u64) -> Option<String> {
     let loads = table.segments.iter().map(|segment| segment.load);
-    let is_loose =
+    let is_misaligned =
         |load: &Load| load.align < size || load.address.wrapping_sub(load.offset) % size != 0;
-    let (count, loose) = (table.segments.len(), loads.filter(is_loose).count());
-    (loose > 0).then(|| {
+    let (count, misaligned) = (table.segments.len(), loads.filter(is_misaligned).count());
+    (misaligned > 0).then(|| {
         format!(
-            "{}: {loose} of {count} segments are not aligned to {}\n  \
-             -n, -N or a linker script decides otherwise",
+            "{}: {misaligned} of {count} segments are not aligned to {}\n  \
+             -n, -N or a linker script can cause that",
             path.display(),
             Bytes::new(size)
         )

@@ -1,4 +1,4 @@
-//! What the linker is told: the user's line, and what huge pages need.
+//! Builds the command line for the real linker.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -6,39 +6,39 @@ use std::os::unix::ffi::OsStrExt;
 use super::find::Library;
 use super::request::{Kind, Request};
 
-/// The dialect of a linker.
+/// Differences between linkers in options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// GNU ld and gold.
     Gnu,
-    /// LLVM's.
+    /// LLVM's lld.
     Lld,
 }
 
-/// What is known besides the command line.
+/// Facts about the linker and the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The dialect of the linker.
     pub(crate) dialect: Dialect,
-    /// By how many bytes segments must be apart.
+    /// The alignment of segments in bytes.
     pub(crate) size: u64,
-    /// Where the linker begins a program with fixed addresses, by itself.
+    /// The linker's default address for programs with fixed addresses.
     pub(crate) base: Option<u64>,
-    /// Our library for the target, if there is one.
+    /// Our library for the target, if installed.
     pub(crate) library: Option<Library>,
 }
 
-/// Shared libraries that compilers name at the end of every line, behind those
-/// of the user. Ours comes before them, or it would stand in for nothing.
-const LAST: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
+/// Libraries that compilers append to every link. Ours must precede them: otherwise
+/// their symbols win.
+const COMPILER_LIBRARIES: [&str; 4] = ["-lgcc", "-lgcc_s", "-lgcc_eh", "-lc"];
 
-/// The whole line.
+/// Builds the whole command line.
 pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     let (options, operands) = request.args.split_at(request.end);
     let mut line = options.to_vec();
     if request.kind != Kind::Relocatable {
         if !request.is_static {
-            let last = |arg: &OsString| LAST.iter().any(|name| arg == name);
+            let last = |arg: &OsString| COMPILER_LIBRARIES.iter().any(|name| arg == name);
             let at = line.iter().position(last).unwrap_or(line.len());
             line.splice(at..at, library());
             if let Some(library) = &facts.library {
@@ -54,7 +54,8 @@ pub(crate) fn plan(request: &Request, facts: &Facts) -> Vec<OsString> {
     line
 }
 
-/// The library, also where nothing refers to it: compilers say `--as-needed`.
+/// Arguments that link our library even if nothing refers to it, since compilers pass
+/// `--as-needed`.
 fn library() -> impl Iterator<Item = OsString> {
     let words = [
         "--push-state",
@@ -69,9 +70,9 @@ fn library() -> impl Iterator<Item = OsString> {
 fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
     let size = facts.size;
     let mut words: Vec<OsString> = vec!["-z".into(), format!("max-page-size={size}").into()];
-    // What is protected after relocation ends at a common page. lld, which
-    // gives it a segment of its own, would protect beyond the segment's end,
-    // and no loader can.
+    // RELRO ends at a multiple of common-page-size. lld puts RELRO into its own
+    // segment and would round its end up beyond that segment, which no loader can
+    // protect.
     if facts.dialect == Dialect::Gnu {
         words.extend(["-z".into(), format!("common-page-size={size}").into()]);
     }
@@ -80,7 +81,7 @@ fn alignment(request: &Request, facts: &Facts) -> Vec<OsString> {
         match facts.dialect {
             Dialect::Gnu if base == default => {}
             Dialect::Gnu => words.push(format!("-Ttext-segment={base:#x}").into()),
-            // It has defaults of its own.
+            // lld's default base differs, so always set it.
             Dialect::Lld => words.push(format!("--image-base={base:#x}").into()),
         }
     }
@@ -114,7 +115,7 @@ mod tests {
     const PAGES: &str = "-z max-page-size=2097152 -z common-page-size=2097152";
 
     #[test]
-    fn the_library_comes_before_those_of_the_compiler() {
+    fn our_library_precedes_the_compilers_libraries() {
         assert_eq!(
             planned("-pie -o x a.o -lz -lgcc_s -lc crtn.o", &GNU),
             format!("-pie -o x a.o -lz {LIBRARY} -lgcc_s -lc crtn.o {PAGES}")
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_static_program_has_no_library_and_an_object_no_segments() {
+    fn no_library_in_static_programs_and_no_alignment_of_objects() {
         assert_eq!(
             planned("-static a.o -lc", &GNU),
             format!("-static a.o -lc {PAGES}")
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_program_begins_at_a_huge_page() {
+    fn fixed_programs_start_at_a_huge_page() {
         let facts = |size, base, dialect| Facts {
             dialect,
             size,
@@ -159,22 +160,22 @@ mod tests {
             last.starts_with('-').then_some(last)
         };
         let (gnu, lld) = (Dialect::Gnu, Dialect::Lld);
-        let told = |text: &str| Some(text.to_owned());
+        let option = |text: &str| Some(text.to_owned());
         assert_eq!(base("-static a", &facts(2 << 20, 0x40_0000, gnu)), None);
         let arm = facts(2 << 20, 0x1_0000, gnu);
-        assert_eq!(base("a", &arm), told("-Ttext-segment=0x200000"));
+        assert_eq!(base("a", &arm), option("-Ttext-segment=0x200000"));
         assert_eq!(base("-pie a", &arm), None);
         assert_eq!(base("-Ttext=0 a", &arm), None);
         let i386 = facts(4 << 20, 0x804_8000, gnu);
-        assert_eq!(base("a", &i386), told("-Ttext-segment=0x8000000"));
+        assert_eq!(base("a", &i386), option("-Ttext-segment=0x8000000"));
         let large = facts(1 << 30, 0x40_0000, lld);
-        assert_eq!(base("a", &large), told("--image-base=0x40000000"));
+        assert_eq!(base("a", &large), option("--image-base=0x40000000"));
         let usual = facts(2 << 20, 0x40_0000, lld);
-        assert_eq!(base("a", &usual), told("--image-base=0x400000"));
+        assert_eq!(base("a", &usual), option("--image-base=0x400000"));
     }
 
     #[test]
-    fn common_pages_are_not_for_lld() {
+    fn no_common_page_size_for_lld() {
         let lld = Facts {
             dialect: Dialect::Lld,
             ..GNU

@@ -1,4 +1,4 @@
-//! What the real linker and the files on its line say about the target.
+//! Finds the target from the real linker and the files on its command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,27 +11,31 @@ use super::plan::Dialect;
 use super::request::Request;
 use super::run::command;
 use super::target;
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, describe};
 use crate::file;
 
-/// What the linker says of itself.
+/// The output of `ld -V`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Linker {
     /// Its dialect.
     pub(crate) dialect: Dialect,
-    /// The emulation that it takes without being told.
+    /// The default emulation.
     emulation: Option<String>,
 }
 
-/// Asks the linker.
+/// Runs `ld -V`.
 ///
 /// # Errors
-/// When it cannot be started.
+///
+/// When the linker cannot be started.
 pub(crate) fn ask(linker: &[OsString]) -> Result<Linker, Failure> {
     let mut command: Command = command(linker);
     let output = command.arg("-V").output().map_err(|error| {
         let name = linker.first().map(Path::new).unwrap_or(Path::new(""));
-        Failure::of(name, format_args!("cannot be started: {}", told(&error)))
+        Failure::of(
+            name,
+            format_args!("cannot be started: {}", describe(&error)),
+        )
     })?;
     Ok(read(&String::from_utf8_lossy(&output.stdout)))
 }
@@ -42,7 +46,7 @@ fn read(text: &str) -> Linker {
         true => Dialect::Lld,
         false => Dialect::Gnu,
     };
-    // gold lists all that it knows, and takes that of the first object file.
+    // gold lists all emulations and uses that of the first object file.
     let lists = first.contains("GNU ld");
     let mut lines = text.lines().map(str::trim);
     let emulation = lines
@@ -55,34 +59,38 @@ fn read(text: &str) -> Linker {
     }
 }
 
-/// The machine that is linked for: as the line says, or the environment, or
-/// the first file on the line that says, or the linker.
+/// The target: from the command line, else from the environment, the first object file
+/// or the linker.
 ///
 /// # Errors
-/// When nothing says it, or it is unknown.
+///
+/// When none of these names a target, or the target is unknown.
 pub(crate) fn ident(caller: &Caller, request: &Request, linker: &Linker) -> Result<Ident, Failure> {
     let named = request.emulation.as_ref().or(caller.emulation.as_ref());
     if let Some(name) = named {
-        return target::ident(name).ok_or_else(|| unknown(&format!("emulation {name}")));
+        return target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")));
     }
     let from_file = request.args.iter().find_map(|arg| object(Path::new(arg)));
     if let Some(ident) = from_file {
         return Ok(ident);
     }
     match &linker.emulation {
-        Some(name) => target::ident(name).ok_or_else(|| unknown(&format!("emulation {name}"))),
-        None => Err(Failure::new("nothing says for which machine is linked")
-            .next("name the emulation: -m NAME")),
+        Some(name) => {
+            target::ident(name).ok_or_else(|| unknown_page_size(&format!("emulation {name}")))
+        }
+        None => {
+            Err(Failure::new("cannot tell the target machine").next("name the emulation: -m NAME"))
+        }
     }
 }
 
-/// That the huge pages of a target are unknown.
-pub(crate) fn unknown(target: &str) -> Failure {
-    Failure::new(format!("the huge pages of {target} are not known"))
-        .next("say their size: --hugetlbfs-align=SIZE")
+/// The error for a target without a known huge page size.
+pub(crate) fn unknown_page_size(target: &str) -> Failure {
+    Failure::new(format!("the huge page size of {target} is not known"))
+        .next("set it with --hugetlbfs-align=SIZE")
 }
 
-/// The machine of an object file.
+/// The architecture of an object file.
 fn object(path: &Path) -> Option<Ident> {
     if path.as_os_str().as_encoded_bytes().starts_with(b"-") {
         return None;
@@ -97,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linkers_are_told_apart() {
+    fn reads_dialect_and_emulation() {
         let gnu = "GNU ld (GNU Binutils for Debian) 2.40\n  Supported emulations:\n   aarch64linux\n   elf_i386\n";
         let expected = Linker {
             dialect: Dialect::Gnu,

@@ -1,4 +1,4 @@
-//! The linker's command line, as far as ld.hugetlbfs must understand it.
+//! Parses the linker's command line as far as ld.hugetlbfs needs.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -11,49 +11,50 @@ use super::target;
 use crate::change::Align;
 use crate::failure::Failure;
 
-/// What is linked.
+/// The kind of output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// An object file from others: it has no segments.
+    /// A relocatable object file (`-r`), which has no segments.
     Relocatable,
     /// A program with fixed addresses.
     Fixed,
-    /// A program or library that can go anywhere.
+    /// A position-independent program or library.
     Anywhere,
 }
 
-/// A command line.
+/// A parsed command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Request {
-    /// How segments shall be aligned, if at all.
+    /// The alignment of segments, if requested.
     pub(crate) align: Option<Align>,
-    /// Which segments shall be marked, if any.
+    /// The segments to mark, if requested.
     pub(crate) marks: Option<Marks>,
-    /// What is linked.
+    /// The kind of output.
     pub(crate) kind: Kind,
-    /// Whether no shared library is looked for at the end of the line.
+    /// Whether the last of `-static` and `-dy` on the line selects static
+    /// libraries.
     pub(crate) is_static: bool,
-    /// Whether the line says itself where text goes.
+    /// Whether the command line sets the address of text.
     pub(crate) is_placed: bool,
-    /// The last `-z max-page-size` of the line, which ours replaces.
+    /// The last `-z max-page-size` of the line. Ours overrides it.
     pub(crate) max_page_size: Option<String>,
-    /// The last emulation that is named.
+    /// The last emulation (`-m`).
     pub(crate) emulation: Option<String>,
-    /// The file that is made.
+    /// The output file.
     pub(crate) output: PathBuf,
     /// The line without our own options.
     pub(crate) args: Vec<OsString>,
-    /// Where options end in it: at `--`, or behind the last argument.
+    /// The number of arguments before `--`, or of all.
     pub(crate) end: usize,
 }
 
-/// The smallest huge pages of any machine, in bytes.
-const LEAST: u64 = 64 << 10;
+/// The smallest huge page of any architecture (bytes). Smaller sizes are refused.
+const MIN_SIZE: u64 = 64 << 10;
 
-/// The beginning of all options of ours.
+/// The prefix of our options.
 const OURS: &[u8] = b"--hugetlbfs-";
 
-/// Whether any option on the line is ours.
+/// Whether the line has an option of ours.
 pub(crate) fn concerns_us(args: &[OsString]) -> bool {
     let options = args.iter().take_while(|arg| *arg != "--");
     options
@@ -62,9 +63,10 @@ pub(crate) fn concerns_us(args: &[OsString]) -> bool {
 }
 
 impl Request {
-    /// Reads a command line, response files already expanded.
+    /// Parses a command line with response files already expanded.
     ///
     /// # Errors
+    ///
     /// When an option of ours is wrong.
     pub(crate) fn new(line: Vec<OsString>) -> Result<Request, Failure> {
         let mut request = Request {
@@ -91,7 +93,7 @@ impl Request {
                 request.take_ours(&arg.to_string_lossy())?;
                 continue;
             }
-            let wants_value = request.look(&arg);
+            let wants_value = request.record(&arg);
             request.args.push(arg);
             let value = wants_value.and_then(|set| Some((set, line.next()?)));
             if let Some((set, value)) = value {
@@ -108,13 +110,13 @@ impl Request {
         match option.split_once('=') {
             None if option == "--hugetlbfs-align" => self.align = Some(Align::Usual),
             Some(("--hugetlbfs-align", size)) => match size.parse::<PageSize>() {
-                Ok(size) if size.get() < LEAST => {
-                    return wrong("the size is that of a base page; huge pages have 64kB or more");
+                Ok(size) if size.get() < MIN_SIZE => {
+                    return wrong("too small: huge pages have 64kB or more");
                 }
                 Ok(size) if size.get().is_power_of_two() => {
                     self.align = Some(Align::To(size.get()))
                 }
-                Ok(_) => return wrong("the size is no power of two"),
+                Ok(_) => return wrong("the size is not a power of two"),
                 Err(error) => return wrong(&error.to_string()),
             },
             Some(("--hugetlbfs-link", "B")) => self.mark(false),
@@ -122,11 +124,11 @@ impl Request {
             Some(("--hugetlbfs-link", _)) => {
                 return wrong("write B (bss and data) or BDT (text, too)");
             }
-            // There are no linker scripts to be found.
+            // We ship no linker scripts, so the path is ignored.
             Some(("--hugetlbfs-script-path", _)) => {}
             _ => {
                 return wrong(
-                    "no such option\n  there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT",
+                    "no such option\n  the options are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT",
                 );
             }
         }
@@ -138,9 +140,9 @@ impl Request {
         self.align = self.align.or(Some(Align::Usual));
     }
 
-    /// Learns from an argument. Where its value is the next one, returns what
-    /// to do with that.
-    fn look(&mut self, arg: &OsString) -> Option<fn(&mut Request, &OsString)> {
+    /// Records an argument. If its value is the next argument, returns a function
+    /// that records the value.
+    fn record(&mut self, arg: &OsString) -> Option<fn(&mut Request, &OsString)> {
         let bytes = arg.as_bytes();
         match bytes {
             b"-o" | b"--output" => return Some(|request, value| request.output = value.into()),
@@ -156,7 +158,7 @@ impl Request {
             b"-dy" => self.is_static = false,
             [b'-', b'o', name @ ..] => self.output = OsString::from_vec(name.to_vec()).into(),
             [b'-', b'm', name @ ..] => self.emulate(name),
-            _ => self.look_long(bytes),
+            _ => self.record_long(bytes),
         }
         None
     }
@@ -167,7 +169,7 @@ impl Request {
         }
     }
 
-    /// Other options than `-m` begin with an m: only known names count.
+    /// Only known emulations count, because other options begin with `-m` too.
     fn emulate(&mut self, name: &[u8]) {
         let name = String::from_utf8_lossy(name);
         if target::ident(&name).is_some() {
@@ -175,8 +177,8 @@ impl Request {
         }
     }
 
-    /// Options of several letters, which may begin with one dash or two.
-    fn look_long(&mut self, arg: &[u8]) {
+    /// Records an option of several letters, which may begin with one dash or two.
+    fn record_long(&mut self, arg: &[u8]) {
         let Some(name) = arg.strip_prefix(b"--").or_else(|| arg.strip_prefix(b"-")) else {
             return;
         };
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn our_options_are_taken_and_all_else_stays() {
+    fn only_our_options_are_removed() {
         let line = "-o x --hugetlbfs-align a.o  --hugetlbfs-script-path=/s --hugetlbfs-link=B -lc";
         assert_eq!(left(line), "-o x a.o  -lc");
         let line = "a.o -- --hugetlbfs-align -o y";
@@ -232,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for() {
+    fn parses_alignment_and_marks() {
         let marks = |text| Some(Marks { text, data: true });
         let asked = |line| (read(line).align, read(line).marks);
         assert_eq!(asked("--hugetlbfs-align"), (Some(Align::Usual), None));
@@ -254,33 +256,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
-        let told = |line| Request::new(args(line)).unwrap_err().to_string();
+    fn errors_of_our_options() {
+        let error = |line| Request::new(args(line)).unwrap_err().to_string();
         assert_eq!(
-            told("--hugetlbfs-link=D"),
+            error("--hugetlbfs-link=D"),
             "--hugetlbfs-link=D: write B (bss and data) or BDT (text, too)"
         );
         assert_eq!(
-            told("--hugetlbfs-align=3M"),
-            "--hugetlbfs-align=3M: the size is no power of two"
+            error("--hugetlbfs-align=3M"),
+            "--hugetlbfs-align=3M: the size is not a power of two"
         );
         assert_eq!(
-            told("--hugetlbfs-align=4K"),
-            "--hugetlbfs-align=4K: the size is that of a base page; huge pages have 64kB or more"
+            error("--hugetlbfs-align=4K"),
+            "--hugetlbfs-align=4K: too small: huge pages have 64kB or more"
         );
         assert_eq!(
-            told("--hugetlbfs-align="),
+            error("--hugetlbfs-align="),
             "--hugetlbfs-align=: not a number"
         );
         let none =
-            "no such option\n  there are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
+            "no such option\n  the options are --hugetlbfs-align[=SIZE] and --hugetlbfs-link=B|BDT";
         for option in ["--hugetlbfs-link", "--hugetlbfs-x=1", "--hugetlbfs-"] {
-            assert_eq!(told(option), format!("{option}: {none}"));
+            assert_eq!(error(option), format!("{option}: {none}"));
         }
     }
 
     #[test]
-    fn the_output_is_found_however_it_is_written() {
+    fn parses_every_form_of_the_output_option() {
         let output = |line| read(line).output.to_str().unwrap().to_owned();
         assert_eq!(output("a.o"), "a.out");
         assert_eq!(output("a.o -o x"), "x");
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_size_of_the_line_is_known() {
+    fn parses_max_page_size() {
         let size = |line| read(line).max_page_size;
         assert_eq!(
             size("-z max-page-size=0x1000 a.o").as_deref(),
@@ -324,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn static_counts_where_it_stands_last_and_text_may_have_its_place() {
+    fn the_last_static_option_wins_and_options_can_place_text() {
         assert!(read("-static a.o").is_static);
         assert!(!read("-Bstatic -lx -Bdynamic -lc").is_static);
         assert!(read("-dy -dn").is_static);

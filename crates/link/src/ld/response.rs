@@ -1,5 +1,5 @@
-//! Response files: an argument `@FILE` stands for the arguments in FILE. GNU
-//! ld, gold and lld read them alike.
+//! Response files: an argument `@FILE` stands for the arguments in FILE. GNU ld, gold
+//! and lld parse them the same way.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -7,16 +7,16 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// So many files are read; beyond, one surely names itself.
-const MOST: usize = 2000;
+/// Maximum number of response files to expand. More means that one includes itself.
+const MAX_FILES: usize = 2000;
 
-/// The arguments with those of all response files in their places. What names
-/// no file that can be read stays as it is.
+/// Replaces each `@FILE` by the arguments in FILE. Keeps the argument if the file
+/// cannot be read.
 pub(crate) fn expand(
     args: Vec<OsString>,
     read: &dyn Fn(&Path) -> io::Result<Vec<u8>>,
 ) -> Vec<OsString> {
-    let mut left = MOST;
+    let mut left = MAX_FILES;
     let mut queue = VecDeque::from(args);
     let mut out = Vec::with_capacity(queue.len());
     while let Some(arg) = queue.pop_front() {
@@ -37,8 +37,7 @@ pub(crate) fn expand(
     out
 }
 
-/// The words of a response file: apart at white space, except within quotes
-/// and behind a backslash, which is taken away everywhere.
+/// Splits at white space outside quotes. A backslash quotes the next byte everywhere.
 fn words(contents: &[u8]) -> Vec<OsString> {
     let mut words = Vec::new();
     let mut word: Option<Vec<u8>> = None;
@@ -68,7 +67,7 @@ fn words(contents: &[u8]) -> Vec<OsString> {
     words.into_iter().map(OsString::from_vec).collect()
 }
 
-/// A response file with these arguments.
+/// Formats arguments as a response file.
 pub(crate) fn write(args: &[OsString]) -> Vec<u8> {
     let mut out = Vec::new();
     for arg in args {
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_quoted_as_the_linkers_have_it() {
+    fn splits_words_like_the_linkers() {
         let text = b"a 'b c'\t\"d 'e\"\n\\ f g\\\\h '' '\\'x' \xff\x0b-o\r\n";
         let mut expected = strings(&["a", "b c", "d 'e", " f", "g\\h", "", "'x"]);
         expected.push(OsString::from_vec(vec![0xff]));
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn files_stand_for_their_words_and_may_name_others() {
+    fn expands_nested_files() {
         let read = |path: &Path| match path.to_str() {
             Some("one") => Ok(b"a @two d".to_vec()),
             Some("two") => Ok(b"b c".to_vec()),
@@ -119,16 +118,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_names_itself_comes_to_an_end() {
+    fn a_file_that_includes_itself_stops() {
         let read = |_: &Path| Ok(b"@self x".to_vec());
         let args = expand(strings(&["@self"]), &read);
-        assert_eq!(args.len(), MOST + 1);
+        assert_eq!(args.len(), MAX_FILES + 1);
         assert_eq!(args[0], "@self");
     }
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn written_arguments_are_read_back(
             args in prop::collection::vec(prop::collection::vec(1u8.., 0..9), 0..9),
         ) {
             let args: Vec<OsString> = args.into_iter().map(OsString::from_vec).collect();

@@ -1,4 +1,4 @@
-//! The real linker, run.
+//! Runs the real linker.
 
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -11,12 +11,13 @@ use std::process::{Command, ExitStatus};
 use nix::sys::signal::{Signal, raise};
 
 use super::response;
-use crate::failure::{Failure, told};
+use crate::failure::{Failure, describe};
 
-/// What tells a second ld.hugetlbfs that the first one called it.
+/// Set for the linker, so that a second ld.hugetlbfs knows that the first one called
+/// it.
 const RECURSION: &str = "LD_HUGETLBFS_RECURSION";
 
-/// A linker with its first arguments.
+/// Prepares a linker with its first arguments.
 pub(crate) fn command(linker: &[OsString]) -> Command {
     let (program, first) = match linker.split_first() {
         Some((program, first)) => (program.clone(), first),
@@ -27,16 +28,17 @@ pub(crate) fn command(linker: &[OsString]) -> Command {
     command
 }
 
-/// Becomes the linker. It returns only where that failed.
-pub(crate) fn become_it(linker: &[OsString], args: &[OsString]) -> Failure {
-    unstarted(linker, &command(linker).args(args).exec())
+/// Replaces this process by the linker. Returns only after a failure.
+pub(crate) fn exec(linker: &[OsString], args: &[OsString]) -> Failure {
+    start_failure(linker, &command(linker).args(args).exec())
 }
 
-/// Runs the linker to its end. More arguments than the system takes go by a
-/// response file.
+/// Runs the linker and waits for it. Uses a response file if the arguments are too long
+/// for exec (E2BIG).
 ///
 /// # Errors
-/// When it cannot be started.
+///
+/// When the linker cannot be started.
 pub(crate) fn run(
     linker: &[OsString],
     args: &[OsString],
@@ -47,38 +49,41 @@ pub(crate) fn run(
             let file = Response::new(temporary, args).map_err(|error| {
                 Failure::of(
                     temporary,
-                    format_args!("no response file can be made there: {}", told(&error)),
+                    format_args!("cannot create a response file there: {}", describe(&error)),
                 )
                 .next("TMPDIR names another directory")
             })?;
             let result = command(linker).arg(file.argument()).status();
-            result.map_err(|error| unstarted(linker, &error))
+            result.map_err(|error| start_failure(linker, &error))
         }
-        result => result.map_err(|error| unstarted(linker, &error)),
+        result => result.map_err(|error| start_failure(linker, &error)),
     }
 }
 
-fn unstarted(linker: &[OsString], error: &io::Error) -> Failure {
+fn start_failure(linker: &[OsString], error: &io::Error) -> Failure {
     let name = linker.first().map(PathBuf::from).unwrap_or_default();
-    Failure::of(&name, format_args!("cannot be started: {}", told(error)))
+    Failure::of(
+        &name,
+        format_args!("cannot be started: {}", describe(error)),
+    )
 }
 
-/// The exit status of a linker, as a shell has it.
+/// The linker's exit status, as a shell reports it.
 pub(crate) fn status(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| signal.saturating_add(128));
     let code = status.code().or(signal);
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Ends by a signal, as the linker did. It returns only where this process
-/// does not let the signal end it.
+/// Kills this process by the linker's signal. Returns only if the signal is ignored or
+/// blocked.
 pub fn die(signal: i32) {
     if let Ok(signal) = Signal::try_from(signal) {
         let _ = raise(signal);
     }
 }
 
-/// A response file, there until it is dropped.
+/// A response file, removed on drop.
 struct Response(PathBuf);
 
 impl Response {
@@ -115,7 +120,7 @@ impl Response {
 
 impl Drop for Response {
     fn drop(&mut self) {
-        // What cannot be removed is small, and in a directory that is swept.
+        // A leftover file is small, and temporary directories are cleaned.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -1,13 +1,13 @@
-//! For which machine is linked, and what its huge pages ask of a program.
+//! Target architectures and their huge page sizes.
 
 use hugetools_elf::{Class, Endian, Ident, Machine};
 
-/// What huge pages ask of the programs of a machine.
+/// Layout of programs for huge pages on one architecture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Target {
-    /// The size that segments must be apart by, in bytes.
+    /// The alignment of segments in bytes.
     pub(crate) size: u64,
-    /// Where GNU ld begins a program with fixed addresses.
+    /// GNU ld's default address for programs with fixed addresses.
     pub(crate) base: u64,
 }
 
@@ -24,16 +24,16 @@ const ELF_LOONGARCH: u16 = 258;
 const MIB: u64 = 1 << 20;
 
 impl Target {
-    /// That of a machine; `None` for machines whose huge pages are not known.
+    /// The layout for an architecture; `None` if its huge page size is unknown.
     ///
-    /// | machine | size | because |
+    /// | machine | size | reason |
     /// |---|---|---|
-    /// | x86_64 | 2 MiB | its smallest huge pages |
-    /// | i386 | 4 MiB | its huge pages without PAE; with PAE they have 2 MiB |
-    /// | aarch64, arm, riscv | 2 MiB | huge pages over base pages of 4 KiB |
-    /// | ppc, ppc64 | 256 MiB | with the hash MMU all pages of such a slice have one size |
-    /// | s390 | 1 MiB | its smallest huge pages |
-    /// | loongarch | 32 MiB | its huge pages over base pages of 16 KiB |
+    /// | x86_64 | 2 MiB | smallest huge page |
+    /// | i386 | 4 MiB | huge page without PAE (with PAE: 2 MiB) |
+    /// | aarch64, arm, riscv | 2 MiB | huge page with base pages of 4 KiB |
+    /// | ppc, ppc64 | 256 MiB | the hash MMU has one page size per 256 MiB slice |
+    /// | s390 | 1 MiB | smallest huge page |
+    /// | loongarch | 32 MiB | huge page with base pages of 16 KiB |
     pub(crate) fn of(ident: Ident) -> Option<Target> {
         let (size, base) = match (ident.machine.0, ident.class) {
             (ELF_X86_64, _) => (2 * MIB, 0x40_0000),
@@ -50,8 +50,7 @@ impl Target {
     }
 }
 
-/// The machine of an emulation (`-m`), by the names that GNU ld, gold and lld
-/// have.
+/// The target of an emulation (`-m`), by the names in GNU ld, gold and lld.
 pub(crate) fn ident(emulation: &str) -> Option<Ident> {
     use Class::{Elf32, Elf64};
     use Endian::{Big, Little};
@@ -84,7 +83,7 @@ pub(crate) fn ident(emulation: &str) -> Option<Ident> {
         ("aarch64linux", Elf64, Little, ELF_AARCH64),
         ("aarch64elf", Elf64, Little, ELF_AARCH64),
     ];
-    // Behind a name may stand a system: elf_x86_64_fbsd, armelf_linux_eabi.
+    // A system name may follow: elf_x86_64_fbsd, armelf_linux_eabi.
     let rest = |name: &str| emulation.strip_prefix(name);
     let fits = |name| rest(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
     let powerpc = emulation == "elf32ppclinux";
@@ -108,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn emulations_are_those_of_the_linkers() {
+    fn parses_the_linkers_emulations() {
         assert_eq!(sizes("elf_x86_64"), Some((2, 0x40_0000)));
         assert_eq!(sizes("elf_x86_64_fbsd"), Some((2, 0x40_0000)));
         assert_eq!(sizes("elf32_x86_64"), Some((2, 0x40_0000)));
@@ -127,18 +126,18 @@ mod tests {
     }
 
     #[test]
-    fn machines_have_their_byte_order() {
-        let told = |emulation| ident(emulation).unwrap().to_string();
-        assert_eq!(told("elf_x86_64"), "64-bit x86_64");
-        assert_eq!(told("elf64ppc"), "64-bit big-endian ppc64");
-        assert_eq!(told("elf64lppc"), "64-bit ppc64");
-        assert_eq!(told("elf64_s390"), "64-bit big-endian s390x");
-        assert_eq!(told("aarch64linuxb"), "64-bit big-endian aarch64");
-        assert_eq!(told("aarch64linux32"), "32-bit aarch64");
-        assert_eq!(told("elf64lriscv"), "64-bit riscv");
-        assert_eq!(told("elf_i386"), "32-bit i386");
-        assert_eq!(told("elf32ppclinux"), "32-bit big-endian ppc");
-        assert_eq!(told("elf64loongarch"), "64-bit loongarch");
-        assert_eq!(told("armelfb_linux_eabi"), "32-bit big-endian arm");
+    fn emulations_have_a_byte_order() {
+        let name = |emulation| ident(emulation).unwrap().to_string();
+        assert_eq!(name("elf_x86_64"), "64-bit x86_64");
+        assert_eq!(name("elf64ppc"), "64-bit big-endian ppc64");
+        assert_eq!(name("elf64lppc"), "64-bit ppc64");
+        assert_eq!(name("elf64_s390"), "64-bit big-endian s390x");
+        assert_eq!(name("aarch64linuxb"), "64-bit big-endian aarch64");
+        assert_eq!(name("aarch64linux32"), "32-bit aarch64");
+        assert_eq!(name("elf64lriscv"), "64-bit riscv");
+        assert_eq!(name("elf_i386"), "32-bit i386");
+        assert_eq!(name("elf32ppclinux"), "32-bit big-endian ppc");
+        assert_eq!(name("elf64loongarch"), "64-bit loongarch");
+        assert_eq!(name("armelfb_linux_eabi"), "32-bit big-endian arm");
     }
 }

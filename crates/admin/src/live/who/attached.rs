@@ -1,4 +1,4 @@
-//! A System V segment that this process has attached for a moment.
+//! A System V segment that is attached temporarily.
 #![expect(unsafe_code, reason = "these calls have no wrapper")]
 
 use std::io;
@@ -6,17 +6,17 @@ use std::io;
 use hugetools_model::{KPath, Root};
 use nix::errno::Errno;
 
-/// The segment; detached when this is dropped.
+/// The segment, detached on drop.
 #[derive(Debug)]
 pub(super) struct Attached {
     address: *mut libc::c_void,
 }
 
 impl Attached {
-    /// Attaches it for reading; none of it is touched.
+    /// Attaches a segment read-only, without touching its pages.
     pub(super) fn new(id: u64) -> io::Result<Attached> {
         let id = libc::c_int::try_from(id).map_err(io::Error::other)?;
-        // SAFETY: the kernel chooses where it goes.
+        // SAFETY: the kernel chooses an unused address range.
         let address = unsafe { libc::shmat(id, std::ptr::null(), libc::SHM_RDONLY) };
         match address.addr() {
             usize::MAX => Err(Errno::last().into()),
@@ -24,7 +24,7 @@ impl Attached {
         }
     }
 
-    /// The link to its file; `None` where it cannot be found.
+    /// Returns the `map_files` link of the segment; `None` if it isn't found.
     pub(super) fn map_file(&self, root: &Root) -> Option<KPath> {
         let maps = root.read(&KPath::from("/proc/self/maps")).ok()?;
         let maps = String::from_utf8_lossy(&maps).into_owned();
@@ -37,7 +37,8 @@ impl Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // SAFETY: what `shmat` gave, which nobody has a reference into.
+        // SAFETY: `address` comes from `shmat`, and nobody has a reference into
+        // the segment.
         let _ = unsafe { libc::shmdt(self.address) };
     }
 }

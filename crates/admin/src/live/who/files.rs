@@ -1,4 +1,4 @@
-//! The files of all hugetlbfs mounts, those of other mount namespaces included.
+//! Lists the files of all hugetlbfs mounts, including other mount namespaces.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,34 +11,34 @@ use hugetools_model::{KPath, PageSize, Root};
 use nix::mount::{MntFlags, MsFlags};
 use nix::sched::{CloneFlags, unshare};
 
-use super::{Look, Stat};
-use crate::who::{Keeper, Kind};
+use super::{Scan, Stat};
+use crate::who::{Kind, MountReservation};
 
-/// A mount, and how this process reaches it.
+/// A mount, and the path on which this process reaches it.
 #[derive(Debug)]
 pub(super) struct Place {
-    /// Where it is for those who see it.
+    /// The mount point in its own namespace.
     pub(super) point: PathBuf,
-    /// Where it is for us.
+    /// The path for this process.
     pub(super) path: PathBuf,
-    /// Its device number, where the kernel says it.
+    /// The device number, if the kernel shows it.
     pub(super) device: Option<u64>,
-    /// The mounts of our own namespace that hide it, the last one first.
+    /// Mounts in our own namespace that cover this one, topmost first.
     covers: Option<Vec<PathBuf>>,
-    /// How much of the pool it keeps (`min_size`), and the size of its pages.
+    /// Pages that the mount reserves (`min_size`), and their size.
     kept: Option<(PageSize, u64)>,
 }
 
 /// The mounts that processes can see.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Those of hugetlbfs.
+    /// Mounts of hugetlbfs.
     pub(super) huge: Vec<Place>,
-    /// The devices of all others.
+    /// Devices of all other mounts.
     pub(super) others: BTreeSet<u64>,
 }
 
-/// The mounts of all mount namespaces of which a process can be seen.
+/// Collects the mounts of every mount namespace with a visible process.
 pub(super) fn all_mounts(root: &Root) -> Places {
     let mut namespaces = BTreeSet::new();
     let mut places = Places::default();
@@ -91,14 +91,14 @@ fn kept(mount: &Mount) -> Option<(PageSize, u64)> {
     Some((size, bytes.parse::<u64>().ok()? / size.get()))
 }
 
-/// Files, and directories that cannot be read.
+/// Files, and errors of unreadable directories.
 #[derive(Default)]
 struct Listed {
     files: Vec<(PathBuf, fs::Metadata)>,
     unread: Vec<String>,
 }
 
-/// All files below a directory, on its own file system.
+/// Lists all files below a directory, on the same file system.
 fn list(top: &Path, device: u64) -> Listed {
     let mut listed = Listed::default();
     let mut dirs = vec![top.to_owned()];
@@ -123,8 +123,8 @@ fn list(top: &Path, device: u64) -> Listed {
     listed
 }
 
-/// The files of a mount that others hide: in a mount namespace of one thread, where
-/// the others are unmounted.
+/// Lists the files of a covered mount. Works in a new mount namespace of a temporary
+/// thread, and unmounts the covering mounts there.
 fn list_hidden(point: &Path, covers: &[PathBuf], device: u64) -> io::Result<Listed> {
     let uncovered = || {
         unshare(CloneFlags::CLONE_NEWNS)?;
@@ -135,15 +135,15 @@ fn list_hidden(point: &Path, covers: &[PathBuf], device: u64) -> io::Result<List
         }
         match fs::metadata(point)?.dev() == device {
             true => Ok(list(point, device)),
-            false => Err(io::Error::other("it is hidden")),
+            false => Err(io::Error::other("it is covered")),
         }
     };
     let listed = std::thread::scope(|scope| scope.spawn(uncovered).join());
-    listed.unwrap_or_else(|_| Err(io::Error::other("it is hidden")))
+    listed.unwrap_or_else(|_| Err(io::Error::other("it is covered")))
 }
 
-impl Look<'_> {
-    /// All files of a mount.
+impl Scan<'_> {
+    /// Adds all files of a mount.
     pub(super) fn walk(&mut self, place: &Place) {
         let path = self.root.host_path(&place.path);
         let top = fs::metadata(&path).ok().map(|top| top.dev());
@@ -154,17 +154,18 @@ impl Look<'_> {
         self.points.insert(place.point.clone());
         if let Some((size, pages)) = place.kept {
             let point = place.point.to_string_lossy().into_owned();
-            self.keepers.insert(device, Keeper { point, size, pages });
+            self.mount_reservations
+                .insert(device, MountReservation { point, size, pages });
         }
         let is_hidden = top != Some(device);
         let listed = match &place.covers {
             _ if !is_hidden => Ok(list(&path, device)),
             Some(covers) => list_hidden(&path, covers, device),
-            None => Err(io::Error::other("it is hidden")),
+            None => Err(io::Error::other("it is covered")),
         };
         let Ok(listed) = listed else {
             return self.unread(format!(
-                "the files on {}, which another mount hides",
+                "the files on {}, which is covered by another mount",
                 place.point.display()
             ));
         };

@@ -1,4 +1,4 @@
-//! Page frames, and on which node they are.
+//! Page frames and their nodes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,27 @@ use hugetools_model::{FileError, KPath, Root};
 
 use crate::who::Nodes;
 
-/// Which page it is: by its frame, where the kernel tells that, else by what tells
-/// it from others.
+/// Identifies a page: by its frame if the kernel shows it, else by a substitute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Page {
-    /// Its first frame.
+    /// The first frame of the page.
     Frame(u64),
-    /// At an address of one process.
+    /// A page of one process: pid and address.
     Own(u32, u64),
-    /// At an address of a mapping that processes have shared since a fork.
+    /// A page that processes share since a fork: inode and address of the mapping.
     Inherited(u64, u64),
 }
 
 pub(super) type Frames = BTreeSet<Page>;
 
-/// Which memory is on which node.
+/// The node of each memory block.
 #[derive(Debug)]
 pub(super) struct Memory {
-    /// The only node.
+    /// The only node, if there is just one.
     only: Option<u32>,
-    /// Bytes of a block.
+    /// Bytes of a memory block.
     block: u64,
-    /// The node of each block.
+    /// The node of each memory block, by its number.
     nodes: BTreeMap<u64, u32>,
 }
 
@@ -74,7 +73,7 @@ impl Memory {
         }
     }
 
-    /// How many of these pages are on each node.
+    /// Counts pages by node.
     pub(super) fn nodes<'p>(&self, pages: impl IntoIterator<Item = &'p Page>) -> Nodes {
         let mut nodes = Nodes::new();
         for node in pages.into_iter().filter_map(|page| self.node(*page)) {
@@ -84,7 +83,7 @@ impl Memory {
     }
 }
 
-/// Bytes of a base page: what frames and `/proc/PID/pagemap` are counted in.
+/// Bytes of a base page, the unit of frames and of `/proc/PID/pagemap`.
 pub(super) fn page_size() -> u64 {
     let size = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE);
     let size = size

@@ -1,16 +1,16 @@
-//! What the controller of hugetlb pages has charged to control groups.
+//! Pages charged to control groups by the hugetlb controller.
 
 use std::path::{Path, PathBuf};
 
 use hugetools_model::{KPath, PageSize, mount};
 
-use super::Look;
+use super::Scan;
 use crate::who::Charge;
 
-/// The files of both versions of control groups.
+/// Usage files in version 2 and 1 of control groups.
 const FILES: [&str; 2] = ["current", "usage_in_bytes"];
 
-impl Look<'_> {
+impl Scan<'_> {
     pub(super) fn groups(&mut self) {
         let mounts = mount::read(self.root).unwrap_or_default();
         let mut tops: Vec<PathBuf> = (mounts.iter())
@@ -32,7 +32,8 @@ impl Look<'_> {
         }
     }
 
-    /// The charge of a group and of those below it; notes that of each alone.
+    /// Returns the charge of a group including its descendants. Records what the
+    /// group itself uses.
     fn below(&mut self, dir: &Path, size: PageSize) -> u64 {
         let path = || KPath::from("/").join(dir.to_string_lossy().trim_start_matches('/'));
         let below: u64 = (self.root.list(&path()).unwrap_or_default().iter())

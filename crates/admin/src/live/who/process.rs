@@ -1,4 +1,4 @@
-//! What processes have: their mappings, and the files that they have open.
+//! Scans processes: their mappings and open files.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -12,16 +12,16 @@ use nix::sys::stat::makedev;
 use nix::sys::statfs::{HUGETLBFS_MAGIC, statfs};
 
 use super::frames::{Page, page_size};
-use super::{Key, Look, Stat};
+use super::{Key, Scan, Stat};
 use crate::who::{Kind, Private};
 
-/// One huge page of a mapping that is there.
-struct There {
+/// A present huge page of a mapping.
+struct PresentPage {
     page: Page,
-    of_a_file: bool,
+    file_backed: bool,
 }
 
-impl Look<'_> {
+impl Scan<'_> {
     pub(super) fn processes(&mut self) {
         let names = match self.root.list(&KPath::from("/proc")) {
             Ok(names) => names,
@@ -30,13 +30,13 @@ impl Look<'_> {
         if let Some(option) = others::hidden_by(self.root) {
             self.seen.incomplete = true;
             self.unread(format!(
-                "processes of others, which are hidden here (/proc is mounted with {option}); ask \
-                 as root, or with CAP_SYS_ADMIN and CAP_SYS_PTRACE"
+                "processes of other users: /proc is mounted with {option}; run this as root \
+                 or with CAP_SYS_ADMIN and CAP_SYS_PTRACE"
             ));
         }
         let numbers = names.iter().filter_map(|name| name.to_str()?.parse().ok());
         let mut numbers: Vec<u32> = numbers.collect();
-        // Parents before their children, mostly.
+        // In most cases a parent has a lower pid than its children.
         numbers.sort_unstable();
         for pid in numbers.into_iter().filter_map(Pid::new) {
             if !self.process(pid) {
@@ -45,8 +45,8 @@ impl Look<'_> {
         }
     }
 
-    /// A process that may not be looked at: it matters where it has huge pages. One
-    /// that has ended meanwhile has no memory, and its status no such line.
+    /// Reports a process without permission to read it, if it has huge pages. A
+    /// process that has ended has no such line in its status.
     fn hidden(&mut self, pid: Pid) {
         let status = self.root.read(&pid.path("status")).unwrap_or_default();
         let field = |name: &[u8]| keyed::value(&status, name).map(String::from_utf8_lossy);
@@ -59,12 +59,12 @@ impl Look<'_> {
         let name = field(b"Name:").unwrap_or_default();
         self.seen.incomplete = true;
         self.unread(format!(
-            "process {pid} ({name}), which has {pages} of huge pages; ask as root, or with \
+            "process {pid} ({name}), which has {pages} of huge pages; run this as root or with \
              CAP_SYS_ADMIN and CAP_SYS_PTRACE"
         ));
     }
 
-    /// One process; whether it may be looked at.
+    /// Scans a process. Returns false without permission to read it.
     fn process(&mut self, pid: Pid) -> bool {
         let may_be = match self.root.read_opt(&pid.path("maps")) {
             Ok(Some(maps)) => maps
@@ -106,14 +106,14 @@ impl Look<'_> {
     ) {
         let (major, minor) = record.device;
         let key = (makedev(major, minor), record.inode);
-        let there = there(pid, size, record, pagemap);
+        let present = present_pages(pid, size, record, pagemap);
         let file = pid.map_file(record.start, record.end);
         let stat = fs::metadata(self.root.host_path(file.as_str()));
-        let own = there.iter().filter(|it| !it.of_a_file).count() as u64;
-        if record.shared || own < there.len() as u64 {
-            // Without the right to ask for the file itself, what is mapped of it.
+        let own = present.iter().filter(|it| !it.file_backed).count() as u64;
+        if record.shared || own < present.len() as u64 {
+            // Without permission to stat the file, count the mapped pages.
             let least = Stat {
-                allocated: (there.len() as u64 - own) * size.get(),
+                allocated: (present.len() as u64 - own) * size.get(),
                 length: record.mapped(),
             };
             let stat = stat.as_ref().map_or(least, Stat::of);
@@ -125,14 +125,14 @@ impl Look<'_> {
                     .promised
                     .extend(first..first + record.mapped() / size.get());
             }
-            let of_a_file = there.iter().filter(|it| it.of_a_file);
+            let file_backed = present.iter().filter(|it| it.file_backed);
             self.mapped
                 .entry(key)
                 .or_default()
-                .extend(of_a_file.map(|it| it.page));
+                .extend(file_backed.map(|it| it.page));
         }
         if !record.shared {
-            self.private(pid, size, record, key, &there);
+            self.private(pid, size, record, key, &present);
         }
     }
 
@@ -142,12 +142,17 @@ impl Look<'_> {
         size: PageSize,
         record: &Record<'_>,
         key: Key,
-        there: &[There],
+        present: &[PresentPage],
     ) {
-        let own = || there.iter().filter(|it| !it.of_a_file).map(|it| it.page);
+        let own = || {
+            present
+                .iter()
+                .filter(|it| !it.file_backed)
+                .map(|it| it.page)
+        };
         let fresh: Vec<Page> = own().filter(|page| self.private.insert(*page)).collect();
         let length = record.mapped() / size.get();
-        // A child has no part in what was reserved before the fork.
+        // A child doesn't inherit reservations across fork.
         let is_first = self.owners.insert((key, record.start));
         let reserved = match is_first && !record.has_flag(b"nr") {
             true => length.saturating_sub(own().count() as u64),
@@ -177,8 +182,8 @@ impl Look<'_> {
         }
     }
 
-    /// Whether a line of `maps` can be of a hugetlb mapping: such a one has a file,
-    /// on a mount or without a name. Each device that is on no mount costs one look.
+    /// Whether a line of `maps` can be a hugetlb mapping. Those have a file, on a
+    /// mount or without a name. Unknown devices cost one look into smaps.
     fn may_be_huge(&self, line: &[u8]) -> bool {
         let mut words = line
             .split(|byte| *byte == b' ')
@@ -188,14 +193,15 @@ impl Look<'_> {
         line.ends_with(b" (deleted)") || device.is_some_and(is_unknown)
     }
 
-    /// Whether what a descriptor links to can be on a hugetlbfs. Others are not asked:
-    /// a file system whose server is gone would never answer.
+    /// Whether a descriptor's link can be on a hugetlbfs. Other files are not
+    /// statted, because that blocks forever on a network file system without its
+    /// server.
     fn may_be_on_huge_pages(&self, link: &Path) -> bool {
         let name = link.as_os_str().as_bytes();
         name.ends_with(b" (deleted)") || self.points.iter().any(|point| link.starts_with(point))
     }
 
-    /// Files without a name, or on a mount, that are open.
+    /// Scans open files that have no name or are on a hugetlbfs mount.
     fn descriptors(&mut self, pid: Pid) {
         let dir = pid.path("fd");
         for name in self.root.list(&dir).unwrap_or_default() {
@@ -226,7 +232,7 @@ impl Look<'_> {
     }
 }
 
-/// `00:0f`
+/// Parses a device number: `00:0f`.
 fn device(text: &[u8]) -> Option<u64> {
     let (major, minor) = std::str::from_utf8(text).ok()?.split_once(':')?;
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
@@ -247,13 +253,18 @@ fn name(root: &Root, pid: Pid) -> String {
     path.unwrap_or_else(|_| "?".to_owned())
 }
 
-/// The huge pages of a mapping that are there.
-fn there(pid: Pid, size: PageSize, record: &Record<'_>, pagemap: Option<&fs::File>) -> Vec<There> {
+/// Returns the present huge pages of a mapping.
+fn present_pages(
+    pid: Pid,
+    size: PageSize,
+    record: &Record<'_>,
+    pagemap: Option<&fs::File>,
+) -> Vec<PresentPage> {
     let Some(pagemap) = pagemap else {
         return Vec::new();
     };
     let base = page_size();
-    let mut there = Vec::new();
+    let mut present = Vec::new();
     for index in 0..record.mapped() / size.get() {
         let address = record.start + index * size.get();
         let mut word = [0; Entry::LEN];
@@ -272,8 +283,8 @@ fn there(pid: Pid, size: PageSize, record: &Record<'_>, pagemap: Option<&fs::Fil
             None if entry.is_exclusive() => Page::Own(pid.get(), address),
             None => Page::Inherited(record.inode, address),
         };
-        let of_a_file = entry.is_of_file();
-        there.push(There { page, of_a_file });
+        let file_backed = entry.is_of_file();
+        present.push(PresentPage { page, file_backed });
     }
-    there
+    present
 }

@@ -1,9 +1,8 @@
 //! System V segments.
 //!
-//! `/proc/sysvipc/shm` does not say which of them are of huge pages, and what it
-//! says of their resident pages is counted in other units by some kernels (6.18: 512
-//! times too much). So a segment that no process has attached is attached here for a
-//! moment, without touching it.
+//! `/proc/sysvipc/shm` doesn't show whether a segment has huge pages, and some kernels
+//! count resident pages in other units (6.18: 512 times too many). So a segment without
+//! processes is attached temporarily, without touching it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -11,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use hugetools_model::KPath;
 
 use super::attached::Attached;
-use super::{Look, Stat};
+use super::{Scan, Stat};
 use crate::who::Kind;
 
 /// A line of `/proc/sysvipc/shm`.
@@ -22,7 +21,7 @@ struct Line {
 }
 
 impl Line {
-    /// `key shmid perms size cpid lpid nattch …`
+    /// Parses `key shmid perms size cpid lpid nattch …`.
     fn parse(line: &str) -> Option<Line> {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         Some(Line {
@@ -33,7 +32,7 @@ impl Line {
     }
 }
 
-impl Look<'_> {
+impl Scan<'_> {
     pub(super) fn segments(&mut self) {
         let table = match self.root.read_opt(&KPath::from("/proc/sysvipc/shm")) {
             Ok(table) => table.unwrap_or_default(),
@@ -55,11 +54,11 @@ impl Look<'_> {
         }
     }
 
-    /// One that no process is seen to have.
+    /// Adds a segment of which no process was found.
     fn attach(&mut self, line: &Line) {
         let Ok(attached) = Attached::new(line.id) else {
             return self.unread(format!(
-                "shared memory segment {}; ask as its owner or as root",
+                "shared memory segment {}; run this as its owner or as root",
                 line.id
             ));
         };
@@ -68,7 +67,7 @@ impl Look<'_> {
         };
         let Ok(found) = fs::metadata(self.root.host_path(file.as_str())) else {
             return self.unread(format!(
-                "shared memory segment {}; ask as root, or with CAP_SYS_ADMIN",
+                "shared memory segment {}; run this as root or with CAP_SYS_ADMIN",
                 line.id
             ));
         };

@@ -1,5 +1,5 @@
-//! What pools may take: never more than there is, and without `--force` not
-//! what everything else needs to live.
+//! Limits for the pools: never more than the memory, and without `--force` not the
+//! memory that other programs need.
 
 use hugetools_model::hugetlb::node::{Node, NodePool};
 use hugetools_model::{Bytes, Machine, PageCount};
@@ -8,24 +8,23 @@ use super::planned::Planned;
 use crate::plan::Refusal;
 use crate::request::Request;
 
-/// The least that stays available, whatever the memory.
-const LEAST: u64 = 512 << 20;
+/// Memory that must stay available (bytes), on any machine.
+const MIN_AVAILABLE: u64 = 512 << 20;
 
-/// The same as a share of the memory, in hundredths.
-const SHARE: u64 = 5;
+/// Memory that must stay available (percent of the total). The larger of both counts.
+const MIN_AVAILABLE_PERCENT: u64 = 5;
 
-/// Above this share of the memory, in hundredths, pools leave too little to
-/// everything else.
-const MOST: u64 = 90;
+/// Percentage of the memory above which a warning says that pools leave too little.
+const CROWDED_PERCENT: u64 = 90;
 
-/// All pools together, in bytes.
+/// The sum of all pools in bytes.
 struct Pools {
-    /// What they keep now.
+    /// Persistent pages now.
     before: u64,
-    /// What they shall keep.
+    /// Persistent pages after the change.
     after: u64,
-    /// What they take of the memory that is available now: pages that came on
-    /// demand become persistent, and free ones go back.
+    /// Change of available memory. Surplus pages that become persistent cost
+    /// nothing, and freed pages count as negative.
     taken: i128,
 }
 
@@ -51,7 +50,7 @@ impl Pools {
     }
 }
 
-/// What the pools of one node shall keep, in bytes.
+/// The sum of the pools on one node in bytes.
 struct Share<'m> {
     node: &'m Node,
     before: u64,
@@ -59,8 +58,8 @@ struct Share<'m> {
 }
 
 impl<'m> Share<'m> {
-    /// Of those nodes whose shares are set. Where the kernel divides a whole pool
-    /// it keeps to the memory that there is.
+    /// Returns the nodes whose share is set and grows. When the kernel divides a
+    /// whole pool, it stays within each node's memory by itself.
     fn of_nodes<'a>(
         machine: &'m Machine,
         pools: impl Iterator<Item = &'a Planned<'a>> + Clone,
@@ -87,30 +86,30 @@ impl<'m> Share<'m> {
         shares.filter(|share| share.after > share.before).collect()
     }
 
-    /// More than all of the node's memory.
+    /// Reports more pages than the node has memory.
     fn impossible(&self) -> Option<String> {
         let (node, total) = (self.node.id, self.node.total.get());
         match total {
             0 => Some(format!("node {node} has no memory of its own")),
             _ if self.after <= total => None,
             _ => Some(format!(
-                "the pools of node {node} would keep {} MB, and it has {} MB of memory",
+                "the pools of node {node} would take {} MB, but it has only {} MB of memory",
                 self.after >> 20,
                 total >> 20
             )),
         }
     }
 
-    /// What is left of a node is for data of the kernel that must lie there; other
-    /// programs can go to other nodes.
+    /// Reports too little memory left on a node. The rest is for kernel data that
+    /// must be on the node; other programs can use other nodes.
     fn harmful(&self) -> Option<String> {
         let available = self.node.available?.get();
-        let margin = self.node.total.percent(SHARE)?.get();
+        let margin = self.node.total.percent(MIN_AVAILABLE_PERCENT)?.get();
         let rest = available.saturating_sub(self.after.saturating_sub(self.before));
         (rest < margin).then(|| {
             format!(
-                "of {} MB that are free on node {} {} MB would be left, and {} MB shall stay for \
-                 everything else\n  ask for at most {} MB more there, or do it all the same with \
+                "of {} MB available on node {}, {} MB would be left, but {} MB must stay for \
+                 other programs\n  ask for at most {} MB more there, or override this with \
                  --force",
                 available >> 20,
                 self.node.id,
@@ -122,7 +121,7 @@ impl<'m> Share<'m> {
     }
 }
 
-/// Why a pool may not grow so far on demand.
+/// Refuses a maximum larger than the memory.
 pub(super) fn beyond_memory<'a>(
     machine: &Machine,
     request: &Request,
@@ -137,7 +136,7 @@ pub(super) fn beyond_memory<'a>(
         let grows = planned.maximum() > planned.pool().maximum();
         (total > 0 && grows && bytes > total).then(|| {
             Refusal::Impossible(format!(
-                "{}: the pool could grow to {} MB, and there are {} MB of memory",
+                "{}: the pool could grow to {} MB, but there are only {} MB of memory",
                 change.option,
                 bytes >> 20,
                 total >> 20
@@ -146,7 +145,7 @@ pub(super) fn beyond_memory<'a>(
     })
 }
 
-/// Why the pools may not become what they shall be.
+/// Refuses minimums that are larger than the memory or leave too little of it.
 pub(super) fn refusal<'a>(
     machine: &Machine,
     request: &Request,
@@ -165,13 +164,13 @@ pub(super) fn refusal<'a>(
     if let Some(why) = nodes.clone().find_map(Share::impossible) {
         return Some(Refusal::Impossible(format!("{options}: {why}")));
     }
-    // A recorded tree may say nothing of its memory.
+    // A recorded tree may lack the total memory.
     if pools.after <= pools.before || total == 0 {
         return None;
     }
     if pools.after > total {
         return Some(Refusal::Impossible(format!(
-            "{options}: the pools would keep {} MB, and there are {} MB of memory",
+            "{options}: the pools would take {} MB, but there are only {} MB of memory",
             pools.after >> 20,
             total >> 20
         )));
@@ -189,8 +188,8 @@ pub(super) fn refusal<'a>(
         return None;
     }
     Some(Refusal::Harmful(format!(
-        "{options}: of {} MB of available memory {} MB would be left, and {} MB shall stay for \
-         everything else\n  ask for at most {} MB more, or do it all the same with --force",
+        "{options}: of {} MB of available memory, {} MB would be left, but {} MB must stay for \
+         other programs\n  ask for at most {} MB more, or override this with --force",
         available >> 20,
         rest.max(0) >> 20,
         margin >> 20,
@@ -198,22 +197,22 @@ pub(super) fn refusal<'a>(
     )))
 }
 
-/// What of so much memory is everything else's.
+/// Bytes that must stay available on a machine with `total` memory.
 pub(crate) fn margin(total: Bytes) -> Option<u64> {
-    Some(LEAST.max(total.percent(SHARE)?.get()))
+    Some(MIN_AVAILABLE.max(total.percent(MIN_AVAILABLE_PERCENT)?.get()))
 }
 
-/// What should be said before pools take nearly all of the memory.
+/// Warns when pools take nearly all of the memory.
 pub(super) fn crowding<'a>(
     machine: &Machine,
     pools: impl Iterator<Item = &'a Planned<'a>>,
 ) -> Option<String> {
     let pools = Pools::of(pools);
     let total = machine.meminfo.total;
-    let crowded = pools.after > pools.before && pools.after > total.percent(MOST)?.get();
+    let crowded = pools.after > pools.before && pools.after > total.percent(CROWDED_PERCENT)?.get();
     crowded.then(|| {
         format!(
-            "the pools shall keep {} of {} MB of memory: everything else must do with the rest",
+            "the pools would take {} of {} MB of memory: all other programs share the rest",
             pools.after >> 20,
             total.get() >> 20
         )

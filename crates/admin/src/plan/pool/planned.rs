@@ -1,5 +1,4 @@
-//! What a pool will be when the steps so far have reached their aims, and the
-//! steps to the next aim.
+//! The planned state of a pool, and steps to the next state.
 
 use std::collections::BTreeMap;
 
@@ -14,26 +13,27 @@ use crate::plan::swap::last_resort;
 use crate::request::{Change, Growth};
 use crate::step::{Effort, Number, Pages, Step, Value, What, Write};
 
-/// The kernel has the file of a gigantic size's overcommit, but no overcommit.
+/// Gigantic sizes have an overcommit file, but before Linux 6.19 the kernel refuses
+/// writes to it.
 const NO_OVERCOMMIT: &str = "gigantic pages have no overcommit before Linux 6.19";
 
-/// What a pool will be when the steps so far have reached their aims.
+/// The state of a pool after all steps so far, if they succeed.
 pub(super) struct Planned<'a> {
     machine: &'a Machine,
     pool: &'a Pool,
     growth: &'a Growth,
     minimum: PageCount,
-    /// `None` where the size has none.
+    /// `None` if this size has no overcommit.
     overcommit: Option<PageCount>,
     written: Written,
     notes: Vec<String>,
 }
 
-/// Which files earlier steps wrote, so what they got can be read there.
+/// The files that earlier steps wrote. Reading them gives the pages obtained.
 enum Written {
     Nothing,
     Whole,
-    /// The nodes and their aims.
+    /// The nodes and their requested pages.
     Nodes(BTreeMap<NodeId, PageCount>),
 }
 
@@ -58,7 +58,7 @@ impl<'a> Planned<'a> {
         self.minimum
     }
 
-    /// The pages of each node that changes, now and then.
+    /// The pages of each changed node, before and after.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (NodeId, PageCount, PageCount)> {
         let nodes = match &self.written {
             Written::Nodes(nodes) => Some(nodes),
@@ -68,7 +68,7 @@ impl<'a> Planned<'a> {
         nodes.map(|(id, after)| (*id, self.share(*id), *after))
     }
 
-    /// What the pool may grow to.
+    /// The planned maximum.
     pub(super) fn maximum(&self) -> PageCount {
         let overcommit = self.overcommit.unwrap_or_default();
         self.minimum
@@ -80,32 +80,32 @@ impl<'a> Planned<'a> {
         std::mem::take(&mut self.notes).into_iter()
     }
 
-    /// Some of its pages were split.
+    /// Accounts for pages that were split.
     pub(super) fn demoted(&mut self, pages: u64) {
         self.minimum = self.minimum.saturating_sub(PageCount::new(pages));
         self.written = Written::Whole;
     }
 
-    /// Pages were split into some of its own.
+    /// Accounts for pages gained from a split.
     pub(super) fn promoted(&mut self, pages: u64) {
         let more = self.minimum.checked_add(PageCount::new(pages));
         self.minimum = more.unwrap_or(self.minimum);
         self.written = Written::Whole;
     }
 
-    /// The number of pages after a change; there is nothing below none.
+    /// Returns the number of pages after a change. Warns if it would be negative.
     fn after(&mut self, change: Change, before: PageCount, of: &str) -> PageCount {
         if let Change::Down(fewer) = change {
             if fewer > before {
                 let before = before.with_noun();
-                let note = format!("{of} has only {before}, so none is left");
+                let note = format!("{of} has only {before}, so none remain");
                 self.notes.push(note);
             }
         }
         change.of(before)
     }
 
-    /// The overcommit that preserves the maximum under another minimum.
+    /// Returns the overcommit that preserves the maximum with another minimum.
     fn overcommit_for(&self, minimum: PageCount) -> Option<PageCount> {
         let overcommit = self.overcommit?;
         let maximum = self.minimum.checked_add(overcommit).unwrap_or(minimum);
@@ -174,7 +174,7 @@ impl<'a> Planned<'a> {
         steps
     }
 
-    /// More overcommit, before pages go.
+    /// Raises the overcommit before pages are removed.
     fn raise(&self, overcommit: Option<PageCount>) -> Vec<Step> {
         match overcommit {
             Some(more) if self.overcommit < overcommit => {
@@ -184,7 +184,8 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// Notes the new state, and lets the overcommit follow what was obtained.
+    /// Records the new state, and sets the overcommit according to the pages
+    /// obtained.
     fn settle(&mut self, minimum: PageCount, overcommit: Option<PageCount>, steps: &mut Vec<Step>) {
         let same = (minimum, overcommit) == (self.minimum, self.overcommit);
         self.minimum = minimum;
@@ -195,8 +196,8 @@ impl<'a> Planned<'a> {
         }
     }
 
-    /// The planned overcommit, and the pages that earlier steps aimed at and
-    /// did not get.
+    /// The planned overcommit, plus the pages that earlier steps requested and
+    /// didn't get.
     fn overcommit_value(&self, overcommit: PageCount) -> Value {
         let aims = |aims: &mut dyn Iterator<Item = PageCount>| {
             aims.fold(overcommit.get(), |sum, aim| sum.saturating_add(aim.get()))
@@ -238,7 +239,7 @@ impl<'a> Planned<'a> {
     fn write_whole(&mut self, pages: PageCount) -> Step {
         let (file, size) = (self.whole_file(), self.pool.size);
         if self.growth.mempolicy && !self.machine.mempolicy.contains(&size) {
-            let note = "this kernel cannot obey the memory policy (CONFIG_NUMA), so it is ignored";
+            let note = "this kernel doesn't support memory policies (CONFIG_NUMA), so the policy is ignored";
             self.notes.push(note.to_owned());
         }
         self.written = Written::Whole;

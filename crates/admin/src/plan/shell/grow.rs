@@ -1,5 +1,4 @@
-//! A pool that grows, as shell commands: what [`crate::apply`] does to find
-//! the missing pages, in the same order.
+//! Commands that grow a pool: the same attempts as [`crate::apply`], in the same order.
 
 use hugetools_model::{KPath, Root};
 
@@ -7,16 +6,16 @@ use super::{cat, quote, swap};
 use crate::plan::swap_directories;
 use crate::step::{Effort, Number};
 
-/// The file that drops the caches of files.
+/// The file that drops the page cache.
 pub(crate) const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
 
-/// So often in a row an attempt may bring nothing.
+/// Number of attempts in a row without new pages after which hugeadm gives up.
 pub(crate) const TRIES: u32 = 5;
 
 /// Seconds between attempts.
 pub(crate) const PAUSE: u64 = 2;
 
-/// The write, and what follows where it falls short.
+/// Returns the write, and commands for when it falls short.
 pub(super) fn lines(
     write: &str,
     file: &Number,
@@ -25,13 +24,13 @@ pub(super) fn lines(
     root: &Root,
 ) -> String {
     let short = format!("[ {} -lt {asked} ]", number(file, root));
-    let compact = press(&effort.compact, root);
+    let compact = trigger(&effort.compact, root);
     let mut lines = vec![
         write.to_owned(),
         format!("! {short} || {{ {compact}; {write}; }}"),
     ];
     if effort.hard {
-        let drop = press(&KPath::from(DROP_CACHES), root);
+        let drop = trigger(&KPath::from(DROP_CACHES), root);
         lines.push(format!(
             "! {short} || {{ sync; {drop}; {compact}; {write}; }}"
         ));
@@ -49,8 +48,8 @@ pub(super) fn lines(
     lines.join("\n")
 }
 
-/// Frees or joins memory, where the kernel can.
-fn press(path: &KPath, root: &Root) -> String {
+/// Writes 1 to a file that frees or compacts memory, if the kernel has it.
+fn trigger(path: &KPath, root: &Root) -> String {
     let path = quote(root, path.as_str());
     format!("[ ! -w {path} ] || echo 1 > {path}")
 }
@@ -66,7 +65,7 @@ fn last_resort(short: &str, effort: &Effort, root: &Root) -> Option<String> {
     Some(format!("! {short} || {{ {}; }}", commands.join("; ")))
 }
 
-/// The number in a file, as a word.
+/// Returns the number in a file as a shell word.
 fn number(number: &Number, root: &Root) -> String {
     match &number.surplus {
         Some(surplus) => format!("$(({} - {}))", cat(&number.path, root), cat(surplus, root)),

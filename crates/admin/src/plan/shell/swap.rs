@@ -5,7 +5,7 @@ use hugetools_model::Root;
 use super::quote;
 use crate::step::Swap;
 
-/// Makes swap and uses it.
+/// Creates and enables swap.
 pub(super) fn on(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     let on = format!("mkswap -q {path} && swapon {path}");
@@ -18,7 +18,7 @@ pub(super) fn on(swap: &Swap, root: &Root) -> String {
     }
 }
 
-/// Uses it no longer, and removes its file.
+/// Disables swap and removes its file.
 pub(super) fn off(swap: &Swap, root: &Root) -> String {
     let path = quote(root, &swap.path);
     match swap.size {
@@ -30,7 +30,7 @@ pub(super) fn off(swap: &Swap, root: &Root) -> String {
     }
 }
 
-/// A device at the begin of a line.
+/// A grep pattern for a device at the start of a line.
 fn quote_pattern(path: &str) -> String {
     format!("'^{path} '")
 }

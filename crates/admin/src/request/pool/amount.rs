@@ -1,10 +1,10 @@
-//! Amounts as whole pages.
+//! Converts amounts to whole pages.
 
 use hugetools_model::{Bytes, PageCount, PageSize};
 
 use crate::request::spec::Amount;
 
-/// The number of whole pages in an amount.
+/// Returns the number of whole pages in an amount.
 pub(super) fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<PageCount, String> {
     let (pages, all) = match amount {
         Amount::Pages(pages) => (pages, None),
@@ -16,7 +16,7 @@ pub(super) fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<Pag
     };
     if size.of(pages).is_none() {
         return Err(format!(
-            "{pages} pages of {size} do not fit into 64 bits of bytes"
+            "too many: {pages} pages of {size} exceed 64 bits in bytes"
         ));
     }
     match all {
@@ -27,7 +27,7 @@ pub(super) fn count(amount: Amount, size: PageSize, memory: Bytes) -> Result<Pag
     }
 }
 
-/// A share of the memory is seldom round: whole megabytes or kilobytes do.
+/// Rounds to megabytes or kilobytes, because percentages of memory are seldom round.
 fn about(bytes: Bytes) -> String {
     let exact = bytes.to_string();
     match exact.len() {
@@ -39,7 +39,7 @@ fn about(bytes: Bytes) -> String {
     }
 }
 
-/// The line about an amount that is no whole number of pages.
+/// A note about an amount that is not a whole number of pages.
 pub(super) fn rounding(
     option: &str,
     amount: Amount,

@@ -1,4 +1,4 @@
-//! What specifications become on a recorded machine.
+//! Checks specifications against a recorded machine.
 
 use super::super::tests::request;
 use super::*;
@@ -35,7 +35,7 @@ fn every_kind_of_amount_becomes_pages() {
 }
 
 #[test]
-fn a_share_is_of_each_nodes_own_memory() {
+fn a_percentage_refers_to_each_nodes_memory() {
     let Place::Nodes(nodes) = place("2MB@0,5:+50%") else {
         panic!("not nodes");
     };
@@ -58,12 +58,12 @@ fn less_than_a_page_and_more_than_64_bits_are_errors() {
     );
     assert_eq!(
         error("DEFAULT:0x7fffffffffffffff"),
-        "9223372036854775807 pages of 2MB do not fit into 64 bits of bytes"
+        "too many: 9223372036854775807 pages of 2MB exceed 64 bits in bytes"
     );
 }
 
 #[test]
-fn rounding_down_is_said() {
+fn rounding_down_gives_a_note() {
     let notes = request(&["--pool-pages-min=DEFAULT:3MB", "--pool-pages-min=2M:4M"]);
     assert_eq!(
         notes.unwrap().notes,
@@ -75,6 +75,6 @@ fn rounding_down_is_said() {
 }
 
 #[test]
-fn nodes_must_be_there() {
-    assert_eq!(error("2MB@7-8:1"), "there is no node 8, only 0-7");
+fn unknown_nodes_are_errors() {
+    assert_eq!(error("2MB@7-8:1"), "this machine has no node 8, only 0-7");
 }

@@ -1,4 +1,4 @@
-//! The grammar of `--pool-spread`, and the division itself:
+//! The grammar of `--pool-spread`, and the division of pages by weight:
 //!
 //! ```text
 //! SPREAD = SIZE [ "@" PART { "," PART } ] ":" AMOUNT
@@ -14,18 +14,19 @@ use hugetools_model::{PageCount, PageSize};
 
 use super::{Amount, SpecError, parse_amount, parse_size};
 
-/// A spread, taken apart.
+/// A parsed spread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
     /// The page size; `None` is `DEFAULT`.
     pub size: Option<PageSize>,
-    /// The nodes and their weights; `None` is all nodes with memory, evenly.
+    /// The nodes and their weights; `None` means equal shares for all nodes with
+    /// memory.
     pub weights: Option<Weights>,
-    /// How much, for all of them together.
+    /// The total amount of all nodes.
     pub amount: Amount,
 }
 
-/// Nodes and their weights, none of which is 0.
+/// Nodes and their weights. No weight is 0.
 pub type Weights = BTreeMap<NodeId, u32>;
 
 impl FromStr for Spread {
@@ -69,8 +70,8 @@ fn parse_weight(text: &str) -> Result<u32, SpecError> {
     weight.ok_or_else(|| SpecError::Weight(text.to_owned()))
 }
 
-/// Divides pages by weight, to the page: every node gets its share rounded
-/// down, and of what remains one page each the lowest nodes.
+/// Divides pages by weight. Shares are rounded down, and the lowest nodes get one more
+/// page each until the total is reached.
 pub fn divide(total: PageCount, weights: &Weights) -> Vec<(NodeId, PageCount)> {
     let sum: u128 = weights.values().map(|weight| u128::from(*weight)).sum();
     let share = |weight: u32| {
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_have_a_weight_of_one_where_none_is_written() {
+    fn the_default_weight_is_one() {
         assert_eq!(weights("2MB@0*3,1:400"), Ok(vec![(0, 3), (1, 1)]));
         assert_eq!(
             weights("DEFAULT@4,0-2*2:1G"),
@@ -114,25 +115,25 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_refused_with_the_part_that_is_odd() {
-        for (text, told) in [
+    fn errors_name_the_invalid_part() {
+        for (text, message) in [
             ("2MB@0", "no amount: write SIZE:AMOUNT, as in DEFAULT:64"),
             ("2MB@:4", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
             ("2MB@0,:4", "nodes \"\": not a list such as 0, 0-3 or 0,2"),
             ("2MB@x*2:4", "nodes \"x\": not a list such as 0, 0-3 or 0,2"),
-            ("2MB@0*0:4", "weight \"0\": not a number from 1 on"),
-            ("2MB@0*:4", "weight \"\": not a number from 1 on"),
-            ("2MB@0*+1:4", "weight \"+1\": not a number from 1 on"),
-            ("2MB@0*1*2:4", "weight \"1*2\": not a number from 1 on"),
+            ("2MB@0*0:4", "weight \"0\": not a positive number"),
+            ("2MB@0*:4", "weight \"\": not a positive number"),
+            ("2MB@0*+1:4", "weight \"+1\": not a positive number"),
+            ("2MB@0*1*2:4", "weight \"1*2\": not a positive number"),
             (
                 "2MB@0*4294967296:4",
-                "weight \"4294967296\": not a number from 1 on",
+                "weight \"4294967296\": not a positive number",
             ),
-            ("2MB@0-3,2:4", "node 2 is named twice"),
+            ("2MB@0-3,2:4", "node 2 is given twice"),
             ("2MB@0:+4", "amount \"+4\": not a number"),
             ("2MB@0:-4", "amount \"-4\": not a number"),
         ] {
-            assert_eq!(weights(text), Err(told.to_owned()), "{text}");
+            assert_eq!(weights(text), Err(message.to_owned()), "{text}");
         }
     }
 

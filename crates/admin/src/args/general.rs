@@ -1,24 +1,25 @@
-//! Options that say how to go about it.
+//! Options that apply to the whole run.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, ValueHint};
 
-/// How to go about it.
+/// Options that apply to the whole run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Args)]
-#[command(next_help_heading = "How")]
-pub struct How {
+#[command(next_help_heading = "General")]
+pub struct General {
     /// Print the equivalent shell commands and change nothing
     ///
-    /// Needs no privilege. Run by sh, the commands do what hugeadm would.
+    /// Needs no privilege. The printed commands have the same effect in sh.
     #[arg(long, short = 'd')]
     pub dry_run: bool,
 
-    /// Say more: 0 nothing, 1 errors, 2 warnings (the default), 3 every change, 4 all
+    /// Set the verbosity: 0 nothing, 1 errors, 2 warnings (default), 3 every
+    /// change, 4 all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=99))]
     pub verbose: Option<u8>,
 
-    /// Say one level more
+    /// Raise the verbosity by one
     #[arg(short = 'v', action = ArgAction::Count)]
     pub more: u8,
 
@@ -26,8 +27,8 @@ pub struct How {
     #[arg(long)]
     pub json: bool,
 
-    /// Colours in what people read: auto (on a terminal, unless NO_COLOR is set; the
-    /// default), always or never
+    /// Colour the text output: auto (default; on a terminal unless NO_COLOR is
+    /// set), always or never
     #[arg(
         long, value_name = "WHEN", value_enum,
         num_args = 0..=1, require_equals = true,
@@ -38,9 +39,8 @@ pub struct How {
 
     /// Work on a recorded /proc and /sys below DIR instead of this machine
     ///
-    /// Nothing outside DIR is touched. Files and directories below DIR are
-    /// changed; mounts, owners and swap are reported as not made, and count as
-    /// done.
+    /// Nothing outside DIR is touched. Files and directories below DIR are changed.
+    /// Mounts, owners and swap are skipped, reported as such and count as success.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub sysroot: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! The files at one moment.
+//! Reads the kernel's files once.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use hugetools_model::process::cgroup::refusals::{self, Refusals};
 use hugetools_model::thp::{self, Thp};
 use hugetools_model::{Bytes, FileError, PageSize, Root};
 
-/// What was found.
+/// The contents of the kernel's files at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Seen {
+pub struct Snapshot {
     pub(super) uptime: Option<u64>,
     pub(super) vmstat: Option<Counters>,
     pub(super) khugepaged: Counters,
@@ -25,18 +25,19 @@ pub struct Seen {
     pub(super) base_page: Option<Bytes>,
     pub(super) zones: Vec<Zone>,
     pub(super) blocks: Option<Vec<Blocks>>,
-    /// Those that no huge page is made of.
+    /// Free blocks of migrate types that huge pages cannot use.
     pub(super) kept: Option<Vec<Blocks>>,
-    /// Why something could not be looked at.
+    /// Files that could not be read, and why.
     pub unread: Vec<String>,
 }
 
-impl Seen {
-    /// Reads everything, as far as it may be read.
+impl Snapshot {
+    /// Reads all files, as far as permissions allow.
     ///
     /// # Errors
+    ///
     /// When the memory or the pools cannot be read.
-    pub fn read(root: &Root) -> Result<Seen, FileError> {
+    pub fn read(root: &Root) -> Result<Snapshot, FileError> {
         let meminfo = Meminfo::read(root)?;
         let mut unread = Unread::default();
         let zones = unread.or(zone::read(root));
@@ -48,7 +49,7 @@ impl Seen {
         for why in groups.unread {
             unread.note(&why);
         }
-        Ok(Seen {
+        Ok(Snapshot {
             uptime: unread.or(vmstat::uptime(root)),
             vmstat: unread.or(vmstat::read(root)),
             khugepaged: unread.or(thp::stats::of_khugepaged(root)),
@@ -64,7 +65,7 @@ impl Seen {
         })
     }
 
-    /// All sizes of huge pages, smallest first.
+    /// All huge page sizes, smallest first.
     pub(super) fn sizes(&self) -> Vec<PageSize> {
         let pools = self.pools.iter().map(|pool| pool.size);
         let mut sizes: Vec<PageSize> = pools.chain(self.thp_sizes.iter().copied()).collect();
@@ -83,12 +84,12 @@ fn thp_sizes(thp: Option<Thp>) -> Vec<PageSize> {
     sizes
 }
 
-/// What could not be read.
+/// Errors of unreadable files.
 #[derive(Debug, Default)]
 struct Unread(Vec<String>);
 
 impl Unread {
-    /// What was read, else nothing and why.
+    /// Returns the value. After an error, records it and returns the default.
     fn or<T: Default>(&mut self, result: Result<T, FileError>) -> T {
         result.unwrap_or_else(|why| {
             self.note(&why);
@@ -98,7 +99,7 @@ impl Unread {
 
     fn note(&mut self, why: &FileError) {
         let what = match why.errno() {
-            Some(libc::EACCES | libc::EPERM) => format!("{why}; ask as root"),
+            Some(libc::EACCES | libc::EPERM) => format!("{why}; run this as root"),
             _ => why.to_string(),
         };
         self.0.push(what);

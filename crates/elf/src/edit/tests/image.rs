@@ -1,4 +1,4 @@
-//! Files of four segments or others, made by hand.
+//! Synthetic ELF files, four segments by default.
 
 use crate::table::put;
 use crate::{Class, ElfError, Endian, Ident, Machine, Table};
@@ -7,12 +7,10 @@ pub(super) const R: u32 = 4;
 pub(super) const W: u32 = 2;
 pub(super) const X: u32 = 1;
 
-/// A segment as it is written: flags, offset, address, size in the file and
-/// in memory, alignment.
+/// Flags, offset, address, file size, memory size and alignment of a segment.
 pub(super) type Load = (u32, u64, u64, u64, u64, u64);
 
-/// What Debian's linker makes of a program: headers, text, read-only data,
-/// data with bss.
+/// The layout of Debian's linker: headers, text, read-only data, data with bss.
 const USUAL: [Load; 4] = [
     (R, 0, 0, 0x600, 0x600, 0x1000),
     (R | X, 0x1000, 0x1000, 0x800, 0x800, 0x1000),
@@ -20,9 +18,9 @@ const USUAL: [Load; 4] = [
     (R | W, 0x2df0, 0x3df0, 0x210, 0x900, 0x1000),
 ];
 
-/// A file to be made.
+/// A synthetic file.
 #[derive(Debug, Clone)]
-pub(super) struct Made {
+pub(super) struct Image {
     pub(super) ident: Ident,
     pub(super) file_type: u16,
     pub(super) table: u64,
@@ -38,7 +36,7 @@ fn ident(class: Class, endian: Endian, machine: u16) -> Ident {
     }
 }
 
-/// Every class and byte order, by machines that are so.
+/// Real machines for every class and byte order.
 pub(super) fn idents() -> [Ident; 4] {
     [
         ident(Class::Elf64, Endian::Little, 62),
@@ -48,8 +46,8 @@ pub(super) fn idents() -> [Ident; 4] {
     ]
 }
 
-pub(super) fn usual(ident: Ident) -> Made {
-    Made {
+pub(super) fn usual(ident: Ident) -> Image {
+    Image {
         ident,
         file_type: 3,
         table: 64,
@@ -58,8 +56,9 @@ pub(super) fn usual(ident: Ident) -> Made {
     }
 }
 
-impl Made {
-    /// The file. Before the segments stands a header of another type.
+impl Image {
+    /// Returns the file. Its table starts with a `PT_PHDR` entry, so indexes of
+    /// loads start at 1.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let wide = self.ident.class == Class::Elf64;
         let (word, entry) = if wide { (8, 56) } else { (4, 32) };

@@ -1,4 +1,4 @@
-//! What a run that was killed left half done: put back before anything else.
+//! Cleans up after a killed run, before all other tasks.
 
 use hugetools_model::hugetlb::pool::Pool;
 use hugetools_model::{Bytes, Machine, PageCount};
@@ -8,9 +8,9 @@ use super::{Maximum, Plan, Task, When};
 use crate::step::unfinished::Unfinished;
 use crate::step::{Number, Step, Swap, Value, What, Write};
 
-const OPTION: &str = "what a killed run left";
+const OPTION: &str = "cleanup after a killed run";
 
-/// Plans it, and returns the machine as it will be.
+/// Plans the cleanup, and returns the machine in the state after it.
 pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) -> Machine {
     let mut machine = machine.clone();
     for swap in &unfinished.swaps {
@@ -20,8 +20,8 @@ pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) 
             size: (!device).then_some(Bytes::new(0)),
             stays: false,
         };
-        let note = format!("{} is left of a run that was killed", swap.path.display());
-        plan.notes.push(format!("{note}; it is taken back"));
+        let note = format!("a killed run left {} in use as swap", swap.path.display());
+        plan.notes.push(format!("{note}; it is removed now"));
         plan.tasks
             .push(always(Step::SwapOff(swap), Maximum::Untouched));
     }
@@ -36,9 +36,9 @@ pub(super) fn plan(machine: &Machine, unfinished: &Unfinished, plan: &mut Plan) 
             plan.unfinished.maximums.remove(size);
             continue;
         };
-        let note = format!("the pool of {size} is left half changed by a run that was killed");
+        let note = format!("a killed run left the pool of {size} half changed");
         plan.notes
-            .push(format!("{note}; its maximum becomes {maximum} again"));
+            .push(format!("{note}; its maximum is restored to {maximum}"));
         plan.tasks
             .push(always(restore(pool, *maximum), Maximum::Restored(*size)));
         pool.overcommit = Some(overcommit(pool));
