@@ -83,7 +83,7 @@ pub struct Args {
     pub file: PathBuf,
 }
 
-/// The alignment of the file's machine; no size is written so.
+/// Stands for the default alignment of the file's machine; no valid size is spelled so.
 const USUAL: &str = "usual";
 
 /// The value of `--align`.

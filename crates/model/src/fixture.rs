@@ -1,7 +1,7 @@
-//! Recorded machines: one text archive each, made by
-//! `tests/fixtures/record.sh`, which also describes the format.
+//! Recorded machines. `tests/fixtures/record.sh` writes each as one text archive and
+//! describes the format.
 //!
-//! **Invariants.** An archive that is read and written again is the same.
+//! **Invariants.** Parsing and writing an archive reproduces it.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,16 +13,16 @@ use std::path::Path;
 pub struct Entry<'a> {
     /// Its absolute path.
     pub path: &'a str,
-    /// Its contents.
+    /// The contents.
     pub text: String,
-    /// Whether the kernel lets nobody read it.
+    /// Whether the file is write-only.
     pub write_only: bool,
 }
 
-/// The files of an archive, in its order.
+/// Returns the files of an archive, in its order.
 ///
 /// # Errors
-/// The first line that is none of the format.
+/// The first invalid line.
 pub fn parse(archive: &str) -> Result<Vec<Entry<'_>>, String> {
     let mut entries = Vec::new();
     let mut lines = archive.lines();
@@ -62,10 +62,10 @@ fn here_document<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Option<String
     }
 }
 
-/// Makes the files of an archive below a directory.
+/// Creates the files of an archive below a directory.
 ///
 /// # Errors
-/// When the archive is odd or a file cannot be made.
+/// The archive is invalid, or a file cannot be created.
 pub fn unpack(archive: &str, dir: &Path) -> io::Result<()> {
     for entry in parse(archive).map_err(io::Error::other)? {
         let path = dir.join(entry.path.trim_start_matches('/'));

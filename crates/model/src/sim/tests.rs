@@ -1,4 +1,4 @@
-//! The simulated kernel itself.
+//! Tests of the simulated kernel.
 
 use super::*;
 use crate::units::size::PageCount;
