@@ -29,7 +29,7 @@ pub fn out(text: &str) -> io::Result<Reader> {
 /// # Errors
 /// As [`out`].
 pub fn out_bytes(bytes: &[u8]) -> io::Result<Reader> {
-    let _quiet = IgnoredSignals::begin();
+    let _ignored = IgnoredSignals::begin();
     write_all(&mut Output, bytes)
 }
 
@@ -58,7 +58,7 @@ pub fn redirect_messages(file: Arc<File>) {
 /// Writes a message to the file or to standard error. Errors are ignored: there is
 /// nowhere to report them, and hugectl must still start the program.
 pub fn err(text: &str) {
-    let _quiet = IgnoredSignals::begin();
+    let _ignored = IgnoredSignals::begin();
     let _ = match MESSAGE_FILE.get() {
         Some(file) => write_all(&mut &**file, text.as_bytes()),
         None => write_all(&mut io::stderr().lock(), text.as_bytes()),
