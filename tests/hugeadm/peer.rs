@@ -290,7 +290,7 @@ fn names_of_options_are_accepted_as_documented() {
 /// A machine without huge pages, a refused write, a mount table with long lines: the peer
 /// gives up, or prints nothing.
 #[test]
-fn where_the_peer_gives_up() {
+fn machines_on_which_the_peer_gives_up() {
     if !is_here("the peer's limits") {
         return;
     }

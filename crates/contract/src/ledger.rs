@@ -90,13 +90,13 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Enters a launch that has printed messages of the kinds `said` already.
-    pub fn enter(&self, key: u64, said: u64) {
+    /// Enters a launch that has printed messages of the kinds `printed` already.
+    pub fn enter(&self, key: u64, printed: u64) {
         let number = self.entered.fetch_add(1, Ordering::Relaxed);
         let at = usize::try_from(number % LAUNCHES as u64).unwrap_or(0);
         if let Some(launch) = self.launches.get(at) {
             launch.key.store(0, Ordering::Release);
-            launch.kinds.store(said, Ordering::Release);
+            launch.kinds.store(printed, Ordering::Release);
             launch.key.store(key, Ordering::Release);
         }
     }

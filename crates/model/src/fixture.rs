@@ -103,14 +103,14 @@ mod tests {
     }
 
     #[test]
-    fn odd_archives_are_refused() {
+    fn invalid_archives_are_refused() {
         for archive in ["/a", "a = 1", "/a : 1", "/a <<EOF\nx\n"] {
             assert!(parse(archive).is_err(), "{archive}");
         }
     }
 
     #[test]
-    fn unpacking_makes_the_files() {
+    fn unpacking_creates_the_files() {
         let dir = tempfile::tempdir().unwrap();
         unpack("/proc/x = 1\n/proc/y [wo]\n", dir.path()).unwrap();
         let root = crate::Root::at(dir.path()).unwrap();

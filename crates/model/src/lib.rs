@@ -1,9 +1,9 @@
 //! The kernel's huge page state, read once into values.
 //!
-//! Layers, from the ground up; each uses only the ones above it in this list, and its
+//! Wings (layers), from the ground up; each uses only those above it in this list, and its
 //! first comment states its invariants.
 //!
-//! | layer | purpose |
+//! | wing | purpose |
 //! |---|---|
 //! | [`head`] | the first fields of every JSON document |
 //! | [`units`] | bytes, page sizes, page counts; the kernel's lists, seconds |

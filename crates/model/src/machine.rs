@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn ordinary_pages_are_known_of_every_machine() {
+    fn every_machine_has_a_base_page_size() {
         let base = |archive| read(archive).base_page.unwrap().get() >> 10;
         assert_eq!(base(machine!("x86_64-8node")), 4);
         // The zones of this machine manage only half of their memory yet.
@@ -191,13 +191,13 @@ mod tests {
     }
 
     #[test]
-    fn a_later_kernel_has_it_for_all() {
+    fn later_kernels_have_overcommit_for_all_sizes() {
         let archive = machine!("x86_64-8node").replace("osrelease = 6.1.0", "osrelease = 6.19.0");
         assert_eq!(sizes(&archive), "2MB 1GB");
     }
 
     #[test]
-    fn nodes_have_their_own_shares() {
+    fn nodes_have_shares_of_pools() {
         let machine = read(machine!("x86_64-8node"));
         let size = machine.default_pool().unwrap().size;
         let shares: Vec<u64> = machine

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_line_hides_no_other() {
+    fn an_invalid_line_hides_no_other() {
         let mut bytes = b"\xff\xfe\n1 2 3\n30 1 0:27 / /a\\ rw - hugetlbfs\n".to_vec();
         bytes.extend_from_slice(RECORDED);
         let mounts = parse_mountinfo(&bytes);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_with_a_slash_is_no_mount_point() {
+    fn the_source_is_not_the_mount_point() {
         let mounts = parse_mounts(b"/dev/sda1 /mnt hugetlbfs rw,pagesize=2M 0 0\n");
         assert_eq!(mounts[0].point, Path::new("/mnt"));
     }
@@ -290,7 +290,7 @@ mod tests {
         }
 
         #[test]
-        fn an_escaped_path_is_read_back(path in "[ -~\n\t]{1,30}") {
+        fn escaped_paths_are_decoded(path in "[ -~\n\t]{1,30}") {
             let line = format!("1 1 0:1 / {} rw - hugetlbfs none rw", escape(Path::new(&path)));
             let mounts = parse_mountinfo(line.as_bytes());
             prop_assert_eq!(&mounts[0].point, Path::new(&path));

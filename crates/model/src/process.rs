@@ -152,7 +152,7 @@ mod tests {
     const SEVEN: Pid = Pid(7);
 
     #[test]
-    fn an_environment_that_was_written_over() {
+    fn an_overwritten_environment() {
         for whole in [&b""[..], b"A=x\0", b"A=x\0B=\0"] {
             assert!(is_whole(whole), "{whole:?}");
         }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_the_kernel_s_own() {
+    fn paths_are_the_kernels() {
         let path = SEVEN.map_file(0x5555_0000, 0x5556_0000);
         assert_eq!(path.as_str(), "/proc/7/map_files/55550000-55560000");
         assert_eq!(Pid::new(0), None);

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_file_is_none_and_an_odd_one_an_error() {
+    fn an_absent_file_is_none_and_an_invalid_one_an_error() {
         let (_dir, root) = tree();
         let path = KPath::from("/proc/sys/vm/nr_hugepages");
         assert_eq!(root.number_opt(&path), Ok(None));

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_boot_makes_of_it() {
+    fn the_mode_after_a_boot() {
         let release = ("proc/sys/kernel/osrelease", "6.1.0-x\n");
         let text = "# CONFIG_TRANSPARENT_HUGEPAGE_ALWAYS is not set\n\
                     CONFIG_TRANSPARENT_HUGEPAGE_MADVISE=y\n";

@@ -22,7 +22,7 @@ macro_rules! settings {
         pub const VARIABLES: [&str; [$($variable1,)* $($variable2,)*].len()] =
             [$($name1,)* $($name2,)*];
 
-        /// What a process makes of its environment. Values are read once.
+        /// The settings of a process, read once from its environment.
         ///
         /// | variable | value | effect |
         /// |---|---|---|

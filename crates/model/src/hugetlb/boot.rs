@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_count_is_of_the_size_before_it() {
+    fn a_count_belongs_to_the_size_before_it() {
         assert_eq!(asked("ro quiet"), []);
         assert_eq!(asked("hugepages=3"), [(0, Some(3))]);
         assert_eq!(
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_kept() {
+    fn pool_parameters_are_kept() {
         let boot = parse("ro hugepagesz=2M quiet hugepages=3\n");
         assert_eq!(boot.words, ["hugepagesz=2M", "hugepages=3"]);
         let size = PageSize::new(2 << 20).unwrap();

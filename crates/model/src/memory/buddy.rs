@@ -111,7 +111,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn blocks_are_cut_and_not_joined() {
+    fn blocks_are_split_but_not_merged() {
         let zones = parse(b"Node 0, zone   Normal      5      1      3\nNode 1, zone DMA x\n");
         assert_eq!(zones.len(), 1);
         assert_eq!((zones[0].node, zones[0].zone.as_str()), (0, "Normal"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_of_two_types() {
+    fn two_migrate_types_are_kept_from_huge_pages() {
         let text = b"Page block order: 9\n\n\
             Node    0, zone    DMA32, type      Movable     91     91\n\
             Node    0, zone    DMA32, type   HighAtomic      2      1\n\

@@ -152,7 +152,7 @@ mod tests {
         }
 
         #[test]
-        fn odd_values_never_panic(name in "(MemTotal|Hugepagesize|HugePages_Total):", value in "\\PC{0,30}") {
+        fn invalid_values_never_panic(name in "(MemTotal|Hugepagesize|HugePages_Total):", value in "\\PC{0,30}") {
             let _ = Meminfo::parse(format!("{name}{value}\n").as_bytes());
         }
     }

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_limited_likewise() {
+    fn memory_has_limits_too() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_unknown_where_it_cannot_be_read() {
+    fn unreadable_usage_is_unknown() {
         let tree = tree(&[
             ("/proc/self/cgroup", "0::/a/b\n"),
             ("/sys/fs/cgroup/cgroup.controllers", "memory\n"),

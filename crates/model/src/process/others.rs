@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_hides_processes() {
+    fn hidepid_options() {
         let hides = |text: &str| hiding(text.as_bytes());
         assert_eq!(hides("rw"), None);
         assert_eq!(hides("rw,hidepid=off"), None);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_texts_are_refused() {
+    fn invalid_texts_are_refused() {
         assert_eq!(bytes(""), Err(SizeError::NoNumber));
         assert_eq!(bytes("MB"), Err(SizeError::NoNumber));
         assert_eq!(bytes("-2M"), Err(SizeError::NoNumber));
@@ -361,7 +361,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_displayed_is_read_back(n in any::<u64>()) {
+        fn written_sizes_parse_back(n in any::<u64>()) {
             prop_assert_eq!(bytes(&Bytes::new(n).to_string()), Ok(n));
         }
     }
