@@ -111,7 +111,7 @@ fn an_invalid_tree_is_a_failure_not_a_panic() {
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(
-            told.starts_with("hugeadm:ERROR: cannot read /proc/meminfo: odd line"),
+            told.starts_with("hugeadm:ERROR: cannot read /proc/meminfo: invalid line"),
             "{told}"
         );
     }

@@ -30,15 +30,15 @@ pub fn parse(archive: &str) -> Result<Vec<Entry<'_>>, String> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let odd = || format!("odd line {line:?}");
-        let (path, rest) = line.split_once(' ').ok_or_else(odd)?;
+        let invalid = || format!("invalid line {line:?}");
+        let (path, rest) = line.split_once(' ').ok_or_else(invalid)?;
         let text = match rest {
             "[wo]" | "[empty]" => String::new(),
-            "<<EOF" => here_document(&mut lines).ok_or_else(odd)?,
-            _ => format!("{}\n", rest.strip_prefix("= ").ok_or_else(odd)?),
+            "<<EOF" => here_document(&mut lines).ok_or_else(invalid)?,
+            _ => format!("{}\n", rest.strip_prefix("= ").ok_or_else(invalid)?),
         };
         if !path.starts_with('/') {
-            return Err(odd());
+            return Err(invalid());
         }
         entries.push(Entry {
             path,

@@ -187,7 +187,7 @@ pub fn read(root: &Root, meminfo: &Meminfo) -> Result<Vec<Pool>, FileError> {
 /// The file cannot be read.
 pub fn version(root: &Root) -> Result<Option<KernelVersion>, FileError> {
     let path = KPath::from("/proc/sys/kernel/osrelease");
-    root.parse_opt(&path).or_else(unless_odd)
+    root.parse_opt(&path).or_else(unless_invalid)
 }
 
 /// Clears the overcommit of gigantic sizes before Linux 6.19. Their files exist, but they
@@ -222,7 +222,7 @@ const GIGANTIC_OVERCOMMIT: KernelVersion = KernelVersion {
 };
 
 /// Returns `None` for invalid contents, otherwise the error.
-fn unless_odd<T>(error: FileError) -> Result<Option<T>, FileError> {
+fn unless_invalid<T>(error: FileError) -> Result<Option<T>, FileError> {
     match error.errno() {
         None => Ok(None),
         Some(_) => Err(error),

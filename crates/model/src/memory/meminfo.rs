@@ -106,7 +106,7 @@ fn quantity(line: &[u8], name: &str) -> Result<Quantity, String> {
     let value = keyed::value_in(line, name.as_bytes());
     value.and_then(Quantity::parse).ok_or_else(|| {
         let line = String::from_utf8_lossy(line);
-        format!("odd line {:?}", line.trim_end())
+        format!("invalid line {:?}", line.trim_end())
     })
 }
 

@@ -11,7 +11,7 @@ pub fn parse(word: &str) -> Option<Duration> {
 }
 
 /// The error for all other texts.
-pub const ODD: &str = "not a time in seconds, from 0.1 to 86400";
+pub const NOT_A_TIME: &str = "not a time in seconds, from 0.1 to 86400";
 
 #[cfg(test)]
 mod tests {

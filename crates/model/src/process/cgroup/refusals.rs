@@ -117,8 +117,8 @@ fn refusals(
         let Some(bytes) = root.read_opt(&file)? else {
             continue;
         };
-        let odd = || FileError::content(&file, "no count of refusals");
-        let count = count(&bytes).ok_or_else(odd)?;
+        let invalid = || FileError::content(&file, "not a count of refusals");
+        let count = count(&bytes).ok_or_else(invalid)?;
         return Ok((count > 0).then_some(Refusals { file, size, count }));
     }
     Ok(None)
@@ -181,7 +181,7 @@ mod tests {
         );
         assert_eq!(
             found.unread[0].to_string(),
-            "cannot read /sys/fs/cgroup/odd/hugetlb.2MB.events: no count of refusals"
+            "cannot read /sys/fs/cgroup/odd/hugetlb.2MB.events: not a count of refusals"
         );
     }
 
